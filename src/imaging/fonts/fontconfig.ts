@@ -4,59 +4,59 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The fontconfig file of the service. It adds the service's fonts to those of the machine. */
-const OWN_FILE = fileURLToPath(new URL('fonts.conf', import.meta.url));
+const SERVICE_CONFIGURATION = fileURLToPath(new URL('fonts.conf', import.meta.url));
 
 /**
- * Makes the fonts of the service known to all that this process starts: threads, processes and browsers read
- * FONTCONFIG_FILE. If an operator has set it, their own file is kept.
+ * Makes the fonts of the service known to the threads, processes and browsers that this process starts, all of which
+ * read FONTCONFIG_FILE. A file that the operator has set is kept.
  * @returns the path of the file that is used.
  */
 export function configureFontconfig(): string {
-  process.env.FONTCONFIG_FILE ??= OWN_FILE;
+  process.env.FONTCONFIG_FILE ??= SERVICE_CONFIGURATION;
   return process.env.FONTCONFIG_FILE;
 }
 
 const MAX_INCLUSIONS = 8;
-const ELEMENT = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
+const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
 
 /**
  * The font directories that a configuration names, including those of included files. They are read from the files,
  * because a bare machine has no program that lists them. Salts and resets are ignored.
  */
-export function fontDirectories(file: string, depth = 0): string[] {
+export function readFontDirectories(file: string, depth = 0): string[] {
   if (depth > MAX_INCLUSIONS) return [];
-  const found = configurationsAt(file).flatMap((path) => {
+  const found = configurationFilesOf(file).flatMap((path) => {
     const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
-    return [...text.matchAll(ELEMENT)].flatMap(([, element, attributes = '', named = '']) => {
+    return [...text.matchAll(DIR_OR_INCLUDE)].flatMap(([, element, attributes = '', named = '']) => {
       const prefix = /\bprefix="(\w+)"/.exec(attributes)?.[1];
-      if (element === 'dir') return [located(named.trim(), { prefix, of: path, xdg: DATA })];
-      return fontDirectories(located(named.trim(), { prefix, of: path, xdg: CONFIG }), depth + 1);
+      if (element === 'dir') return [resolveName(named.trim(), { prefix, of: path, xdg: XDG_DATA })];
+      return readFontDirectories(resolveName(named.trim(), { prefix, of: path, xdg: XDG_CONFIG }), depth + 1);
     });
   });
   return [...new Set(found)];
 }
 
-const DATA = { variable: 'XDG_DATA_HOME', fallback: '.local/share' };
-const CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
+const XDG_DATA = { variable: 'XDG_DATA_HOME', fallback: '.local/share' };
+const XDG_CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
 
-interface Naming {
+interface NameContext {
   prefix: string | undefined;
-  /** The file that names it. */
+  /** The file that names the folder or the file. */
   of: string;
   xdg: { variable: string; fallback: string };
 }
 
-function located(name: string, { prefix, of, xdg }: Naming): string {
+function resolveName(name: string, { prefix, of, xdg }: NameContext): string {
   if (prefix === 'xdg') return join(process.env[xdg.variable] ?? join(homedir(), xdg.fallback), name);
   if (prefix === 'relative') return resolve(dirname(of), name);
   return name.startsWith('~') ? join(homedir(), name.slice(1)) : name;
 }
 
 /**
- * The files of a configuration: the file itself, or the files of a directory. A bare name is searched where fontconfig
- * searches.
+ * The files of a configuration: the file itself, or the files of a directory. A name without a folder is searched where
+ * fontconfig searches.
  */
-function configurationsAt(name: string): string[] {
+function configurationFilesOf(name: string): string[] {
   const places = [...(process.env.FONTCONFIG_PATH?.split(delimiter) ?? []), '/etc/fonts'];
   const paths = isAbsolute(name) ? [name] : places.map((place) => join(place, name));
   const path = paths.find((candidate) => statSync(candidate, { throwIfNoEntry: false }) !== undefined);

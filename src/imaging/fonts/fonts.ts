@@ -2,20 +2,20 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FontFace, readFontFaces } from '../../../workers/formats/font.ts';
 import { lazy } from '../../platform/http/lazy.ts';
-import { configureFontconfig, fontDirectories } from './fontconfig.ts';
+import { configureFontconfig, readFontDirectories } from './fontconfig.ts';
 
 /** A font family that is available for pages and for text. */
 export interface FontFamily {
   family: string;
-  /** Such as `Bold Italic`. */
+  /** The names of the styles, such as `Bold Italic`. */
   styles: string[];
-  /** Names of scripts, such as `Latin`, and `Emoji`. */
+  /** The names of the scripts, such as `Latin`, and `Emoji`. */
   scripts: string[];
 }
 
-/** What a picture holds of text. */
+/** The text of a picture, and the fonts that it asks for. */
 export interface RequestedText {
-  /** Its characters, in any order. */
+  /** The characters of the text, in any order. */
   characters: string;
   /** The font family lists that the text asks for, each as in CSS: `Inter, sans-serif`. */
   families: readonly string[];
@@ -29,8 +29,8 @@ export interface FontWarning {
 }
 
 const FONT_FILE = /\.(ttf|otf|ttc|otc)$/i;
-const MAX_DEPTH = 8;
-const CODE_POINTS = 0x110000;
+const MAX_FOLDER_DEPTH = 8;
+const CODE_POINT_COUNT = 0x110000;
 
 /**
  * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
@@ -39,15 +39,15 @@ const CODE_POINTS = 0x110000;
 export class InstalledFonts {
   readonly #families = new Map<string, FontFamily>();
   /** One bit per code point: whether some font has it. */
-  readonly #covered = new Uint8Array(CODE_POINTS / 8);
+  readonly #covered = new Uint8Array(CODE_POINT_COUNT / 8);
 
   /**
-   * Reads all font files, which takes seconds on a machine with many fonts. They are read when somebody asks for the
-   * first time, so that a starting process can listen before.
+   * Reads all font files, which takes seconds on a machine with many fonts. They are read when they are first needed,
+   * so that a starting process listens before.
    */
   readonly #read: () => Promise<void>;
 
-  /** Makes the fonts of the service known to all that this process starts. */
+  /** Makes the fonts of the service known to the threads, processes and browsers that this process starts. */
   constructor() {
     const configuration = configureFontconfig();
     this.#read = lazy(() => this.#readAll(configuration));
@@ -64,20 +64,20 @@ export class InstalledFonts {
     if (characters === '' && families.length === 0) return [];
     await this.#read();
     const asked = families.flatMap((list) => firstFontFamily(list) ?? []);
-    const replaced = [...new Set(asked)].filter((family) => !this.#has(family));
+    const replaced = [...new Set(asked)].filter((family) => !this.#hasFamily(family));
     return [
       ...replaced.map((name) => ({ code: 'font_replaced' as const, name })),
-      ...this.#missing(characters).map((name) => ({ code: 'missing_glyph' as const, name })),
+      ...this.#missingCodePoints(characters).map((name) => ({ code: 'missing_glyph' as const, name })),
     ];
   }
 
-  #has(family: string): boolean {
+  #hasFamily(family: string): boolean {
     if (isGenericFontFamily(family) || this.#families.has(family.toLowerCase())) return true;
     return this.#families.has(familyWithoutStyle(family).toLowerCase());
   }
 
   /** The code points without a glyph, each once. Invisible characters need no glyph. */
-  #missing(characters: string): string[] {
+  #missingCodePoints(characters: string): string[] {
     const missing = new Set<number>();
     for (const character of characters.normalize('NFC')) {
       if (this.#covers(character) || INVISIBLE_CHARACTER.test(character)) continue;
@@ -96,16 +96,16 @@ export class InstalledFonts {
 
   async #readAll(configuration: string): Promise<void> {
     const seen = new Set<string>();
-    for (const directory of fontDirectories(configuration)) await this.#readBelow(directory, seen, 0);
+    for (const directory of readFontDirectories(configuration)) await this.#readFolder(directory, seen, 0);
   }
 
   /** Reads the fonts of a directory and its subdirectories, each file once. A file that cannot be read is skipped. */
-  async #readBelow(directory: string, seen: Set<string>, depth: number): Promise<void> {
+  async #readFolder(directory: string, seen: Set<string>, depth: number): Promise<void> {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       const path = join(directory, entry.name);
       if (FONT_FILE.test(entry.name)) await this.#readFile(path, seen).catch(() => {});
-      else if (!entry.isFile() && depth < MAX_DEPTH) await this.#readBelow(path, seen, depth + 1);
+      else if (!entry.isFile() && depth < MAX_FOLDER_DEPTH) await this.#readFolder(path, seen, depth + 1);
     }
   }
 
@@ -116,13 +116,13 @@ export class InstalledFonts {
     const file = await open(real);
     try {
       const faces = await readFontFaces((offset, length) => readAt(file, offset, length));
-      for (const face of faces) this.#add(face);
+      for (const face of faces) this.#addFace(face);
     } finally {
       await file.close();
     }
   }
 
-  #add({ family, style, ranges }: FontFace): void {
+  #addFace({ family, style, ranges }: FontFace): void {
     const key = family.toLowerCase();
     const known = this.#families.get(key) ?? { family, styles: [], scripts: [] };
     const union = (one: string[], more: string[]) => [...new Set([...one, ...more])].sort();
@@ -154,10 +154,10 @@ function firstFontFamily(list: string): string | undefined {
 }
 
 /**
- * Families that name a kind of font, and old names that stand for one. Browsers use them by default, and fontconfig has
- * a font of the same widths for them.
+ * Families that name a kind of font, and old names that stand for a kind. Browsers use them by default, and fontconfig
+ * has a font of the same widths for them.
  */
-const GENERIC: ReadonlySet<string> = new Set([
+const GENERIC_FAMILIES: ReadonlySet<string> = new Set([
   ...['sans', 'sans-serif', 'serif', 'monospace', 'mono', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
   ...['system-ui', 'ui-sans-serif', 'ui-serif', 'ui-monospace', 'ui-rounded'],
   ...['-apple-system', 'blinkmacsystemfont'],
@@ -166,22 +166,22 @@ const GENERIC: ReadonlySet<string> = new Set([
 
 /** Whether a family names a kind of font, so that it never counts as missing. */
 function isGenericFontFamily(family: string): boolean {
-  return [family, familyWithoutStyle(family)].some((name) => GENERIC.has(name.toLowerCase()));
+  return [family, familyWithoutStyle(family)].some((name) => GENERIC_FAMILIES.has(name.toLowerCase()));
 }
 
-const STYLES =
+const STYLE_SUFFIX =
   /(?:[\s-]+(?:regular|book|roman|normal|thin|hairline|(?:extra|ultra|semi|demi)?[\s-]?(?:light|bold|condensed|expanded)|medium|heavy|black|italic|oblique|condensed|narrow|small-caps))+$/i;
 
 /** A family name without a style at its end. Pango reads `DejaVu Sans Bold` as the bold style of DejaVu Sans. */
 function familyWithoutStyle(family: string): string {
-  return family.replace(STYLES, '');
+  return family.replace(STYLE_SUFFIX, '');
 }
 
 /**
  * Sample letters of each script. A font supports a script if it has all of the letters. A few are enough, because fonts
  * cover a script or leave it out.
  */
-const LETTERS: Readonly<Record<string, string>> = {
+const SAMPLE_LETTERS: Readonly<Record<string, string>> = {
   Latin: 'AZazéñ',
   Greek: 'ΑΩαω',
   Cyrillic: 'АЯая',
@@ -210,14 +210,14 @@ const LETTERS: Readonly<Record<string, string>> = {
   Emoji: '😀🎉🚀',
 };
 
-const SCRIPTS = Object.entries(LETTERS).map(([script, letters]) => {
+const SCRIPTS = Object.entries(SAMPLE_LETTERS).map(([script, letters]) => {
   return { script, codePoints: Array.from(letters, (letter) => letter.codePointAt(0) ?? 0) };
 });
 
-type Ranges = ReadonlyArray<readonly [first: number, last: number]>;
+type CodePointRanges = ReadonlyArray<readonly [first: number, last: number]>;
 
 /** The Unicode names of the scripts that ranges of code points cover, and `Emoji`. */
-function scriptsCoveredBy(ranges: Ranges): string[] {
+function scriptsCoveredBy(ranges: CodePointRanges): string[] {
   const has = (codePoint: number) => ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
   return SCRIPTS.filter(({ codePoints }) => codePoints.every(has)).map(({ script }) => script);
 }

@@ -16,7 +16,7 @@ type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
 interface Waiter {
   request: PoolSlotRequest;
-  /** When the call was let in, and when its body was received. */
+  /** The times at which the call was let in, and at which its body was received. */
   calledMs: number;
   arrivedMs: number;
   grant(slot: PoolSlot): void;
@@ -29,23 +29,23 @@ interface CountedCall extends IncomingCall {
 
 /** Weight of the latest value in an exponential moving average. */
 const LATEST_WEIGHT = 0.1;
-const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
+const movingAverage = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
 
-const FIRST_GUESS_MS = 200;
+const INITIAL_SERVICE_MS = 200;
 /** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
-const OVERLOAD_AFTER_MS = 1_000;
-/** How long a call counts as waiting while its body is received. */
-const RECEIVING_MS = 1_000;
+const MAX_BURST_MS = 1_000;
+/** The time for which a call counts as waiting while its body is received. */
+const MAX_RECEIVING_MS = 1_000;
 /**
  * The longest total time of a call (body, wait and work), as a multiple of the limit of its wait. A queued call that
  * would take longer is refused.
  */
-const MAX_TIME = 1.3;
+const MAX_TOTAL_TIME_FACTOR = 1.3;
 const MAX_RETRY_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next slot is then the job's. */
 const MAX_CALLS_IN_A_ROW = 3;
-/** More slots than an account ever has. */
-const LAST_IN_ORDER = 1e9;
+/** A rank above the number of slots of any account. */
+const LAST_RANK = 1e9;
 
 /**
  * A queue in front of a number of slots and a memory budget. For jobs it is unbounded. For calls it is bounded in three
@@ -65,16 +65,16 @@ export class AdmissionQueue {
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();
   /**
-   * When calls that were refused by an overload may come again. If all were told the same time, they would come
-   * together, and most would be refused again.
+   * The times at which calls that were refused by an overload may be sent again. With the same time for all, they would
+   * come together, and most would be refused again.
    */
   readonly #returnTimes: SpacedCallTimes;
   #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
   #heldBytes = 0;
-  /** Since when calls have always been waiting; null while none waits. */
+  /** The time since which at least one call has always been waiting; null while none waits. */
   #callsWaitSinceMs: number | null = null;
-  #meanServiceMs = FIRST_GUESS_MS;
+  #meanServiceMs = INITIAL_SERVICE_MS;
   #meanWaitMs = 0;
   #idlers: (() => void)[] = [];
 
@@ -96,9 +96,9 @@ export class AdmissionQueue {
     request.signal.throwIfAborted();
     this.#stopCountingSlowBodies();
     const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
-    // Another pool may have counted the call.
+    // The call is no longer counted as incoming, even if another pool counted it.
     request.incoming?.end();
-    if (this.#waiting() === 0 && this.#fits(request)) return this.#take(request, 0);
+    if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#take(request, 0);
     if (request.work !== 'job') {
       this.#refuseIfFull(request);
       if (!wasExpected) this.#refuseIfOverloaded(request);
@@ -125,10 +125,10 @@ export class AdmissionQueue {
     return incoming;
   }
 
-  /** Expected wait of a call that arrives now, in whole seconds from 1 to 60. */
+  /** The expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number {
     const aheadMs = ((this.#queues.call.size + this.#taken.busy()) / this.#slots) * this.#meanServiceMs;
-    return secondsOf(aheadMs);
+    return retrySecondsOf(aheadMs);
   }
 
   /**
@@ -169,7 +169,7 @@ export class AdmissionQueue {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
 
-  #fits({ bytes, work }: PoolSlotRequest): boolean {
+  #hasRoomFor({ bytes, work }: PoolSlotRequest): boolean {
     const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenFor(work) < this.#slots && hasMemory;
   }
@@ -178,12 +178,12 @@ export class AdmissionQueue {
     const takenMs = this.#clock.elapsedMs();
     let isHeld = true;
     this.#taken.take(request);
-    this.#meanWaitMs = withLatest(this.#meanWaitMs, queueMs);
+    this.#meanWaitMs = movingAverage(this.#meanWaitMs, queueMs);
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
       this.#taken.giveBack(request);
-      this.#meanServiceMs = withLatest(this.#meanServiceMs, this.#clock.elapsedMs() - takenMs);
+      this.#meanServiceMs = movingAverage(this.#meanServiceMs, this.#clock.elapsedMs() - takenMs);
       this.#admitNext();
     };
     return { queueMs, release };
@@ -191,7 +191,7 @@ export class AdmissionQueue {
 
   /** The rank of an account in its queue: the fewest slots come first, and an account that gives way is last. */
   readonly #rankOf = (accountId: string): number =>
-    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST_IN_ORDER : 0);
+    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST_RANK : 0);
 
   #nextOf(work: WorkClass) {
     return this.#queues[work].next({ slotsOf: this.#rankOf });
@@ -203,17 +203,17 @@ export class AdmissionQueue {
   }
 
   /** Whether all waiting calls give way, and a waiting job does not. */
-  #onlyCallsGiveWay(): boolean {
+  #callsGiveWayToJob(): boolean {
     const [call, job] = [this.#nextOf('call'), this.#nextOf('job')];
     return (
       call !== undefined && job !== undefined && this.#givesWay(call.owner) && !this.#givesWay(job.owner)
     );
   }
 
-  #classWhoseTurnItIs(): WorkClass {
+  #nextClass(): WorkClass {
     if (this.#queues.call.size === 0) return 'job';
     if (!this.#jobNeedsSlot()) return 'call';
-    return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#onlyCallsGiveWay() ? 'job' : 'call';
+    return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#callsGiveWayToJob() ? 'job' : 'call';
   }
 
   /**
@@ -222,15 +222,15 @@ export class AdmissionQueue {
    */
   #admitNext(): void {
     for (;;) {
-      const work = this.#classWhoseTurnItIs();
+      const work = this.#nextClass();
       const next = this.#nextOf(work);
-      if (next === undefined || !this.#fits(next.waiter.request)) break;
+      if (next === undefined || !this.#hasRoomFor(next.waiter.request)) break;
       this.#callsInARow = work === 'call' && this.#jobNeedsSlot() ? this.#callsInARow + 1 : 0;
-      this.#leaveQueue(next.waiter);
+      this.#stopCountingWaiter(next.waiter);
       this.#queues[work].serve(next.owner, next.waiter);
       next.waiter.grant(this.#take(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    this.#nextOf(this.#classWhoseTurnItIs())?.waiter.request.prepare?.();
+    this.#nextOf(this.#nextClass())?.waiter.request.prepare?.();
     if (this.#taken.busy() > 0 || this.#waiting() > 0) return;
     for (const resolve of this.#idlers) resolve();
     this.#idlers = [];
@@ -246,7 +246,7 @@ export class AdmissionQueue {
       };
       const refuse = (reason: unknown) => {
         signal.removeEventListener('abort', giveUp);
-        this.#leaveQueue(waiter);
+        this.#stopCountingWaiter(waiter);
         this.#queues[work].remove(accountId, waiter);
         reject(reason);
         this.#admitNext();
@@ -260,13 +260,13 @@ export class AdmissionQueue {
         this.#callsWaitSinceMs ??= this.#clock.elapsedMs();
       }
       signal.addEventListener('abort', giveUp, { once: true });
-      // A call may overtake a job that waits for memory.
+      // The new call may overtake a job that waits for memory, so the queue is checked at once.
       this.#admitNext();
     });
   }
 
   /** Called before a waiting request leaves its queue, served or not. */
-  #leaveQueue({ request }: Waiter): void {
+  #stopCountingWaiter({ request }: Waiter): void {
     if (request.work === 'job') return;
     this.#heldBytes -= request.heldBytes ?? 0;
     if (this.#queues.call.size === 1) this.#callsWaitSinceMs = null;
@@ -308,7 +308,7 @@ export class AdmissionQueue {
         const passedMs = this.#clock.elapsedMs() - waiter.calledMs;
         const waitMs = this.#overloadWaitMs(turns + 1, waitingLines.length);
         const totalMs = passedMs + waitMs + this.#meanServiceMs;
-        if (turns > 0 && totalMs > longestWaitMs * MAX_TIME) late.push(waiter);
+        if (turns > 0 && totalMs > longestWaitMs * MAX_TOTAL_TIME_FACTOR) late.push(waiter);
         else turns += 1;
       }
     }
@@ -316,20 +316,20 @@ export class AdmissionQueue {
     for (const waiter of late) {
       const { accountId } = waiter.request;
       const returnMs = this.#returnTimes.next(accountId, { waitMs: longestWaitMs, spaceMs });
-      waiter.refuse(poolFullError(secondsOf(returnMs)));
+      waiter.refuse(poolFullError(retrySecondsOf(returnMs)));
     }
   }
 
   #stopCountingSlowBodies(): void {
     for (const call of this.#incomingCalls) {
-      if (this.#clock.elapsedMs() - call.sinceMs < RECEIVING_MS) return;
+      if (this.#clock.elapsedMs() - call.sinceMs < MAX_RECEIVING_MS) return;
       this.#incomingCalls.delete(call);
     }
   }
 
   #isOverloaded(): boolean {
     const sinceMs = this.#callsWaitSinceMs;
-    return sinceMs !== null && this.#clock.elapsedMs() - sinceMs > OVERLOAD_AFTER_MS;
+    return sinceMs !== null && this.#clock.elapsedMs() - sinceMs > MAX_BURST_MS;
   }
 
   /** @throws provider_unavailable (capacity) for a call when the queue is full. */
@@ -349,11 +349,11 @@ export class AdmissionQueue {
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw poolFullError(secondsOf(this.#returnTimes.next(accountId, wait)));
+    throw poolFullError(retrySecondsOf(this.#returnTimes.next(accountId, wait)));
   }
 }
 
-function secondsOf(ms: number): number {
+function retrySecondsOf(ms: number): number {
   return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
 }
 
@@ -383,7 +383,7 @@ class TakenSlots {
     return this.#ofClasses[work];
   }
 
-  /** Memory of the running work, as estimated. */
+  /** The estimated memory of the running work. */
   reservedBytes(): number {
     return this.#reservedBytes;
   }

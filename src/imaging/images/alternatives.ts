@@ -5,7 +5,7 @@ import { frameCountOf } from './estimates/following.ts';
 import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 
-/** What is known of the call. */
+/** The forms in which the call can be sent. */
 interface CallForms {
   /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
@@ -17,12 +17,12 @@ interface CallForms {
 
 /** The share of the frames that is proposed if the worker has measured nothing. */
 const UNMEASURED_SHARE = 1 / 4;
-/** How many times as long an item of a job may take. */
+/** The time that an item of a job may take, as a multiple of the time of a call. */
 const JOB_TIME_RATIO = 6;
 
 /**
- * Alternatives to passes over such a file that take less time, or that may take longer. Each is complete, and the first
- * keeps most.
+ * Alternatives to slow passes over a file: parameters that take less time, or a job, which may take longer. Each
+ * alternative is complete, and the first keeps the most frames.
  */
 export function alternativesToSlowPasses(
   header: ImageHeader,
@@ -32,7 +32,7 @@ export function alternativesToSlowPasses(
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
   const suggest = (parameters: Record<string, unknown>) => {
-    words.push(wordsOf(parameters));
+    words.push(parametersText(parameters));
     if (Object.keys(parameters).every((name) => paramOf(name) === name)) calls.push({ parameters });
   };
   const lower = passes.some((pass) => canLowerEffort(header, pass)) ? { effort: 0 } : undefined;
@@ -56,14 +56,14 @@ export function alternativesToSlowPasses(
 }
 
 /** Parameters that replace or complete those of a call. */
-interface FewerFrames {
+interface FrameReduction {
   parameters: Pick<DecodeOptions, 'maxFps' | 'everyNth' | 'frame'>;
 }
 
 const MAX_FPS = 60;
-const MAX_NTH = 100;
-/** A pass is expected to be in time if its estimate, which is near the worst case, is at most this. */
-const SURE_MS = 10_000;
+const MAX_EVERY_NTH = 100;
+/** The longest estimate of a pass that is expected to be in time. Estimates are near the worst case. */
+const MAX_SURE_ESTIMATE_MS = 10_000;
 
 /**
  * Parameters with which a pass keeps few enough frames for a number of pixels, and is expected to be in time: the
@@ -74,19 +74,19 @@ export function fewerFramesParameters(
   header: ImageHeader,
   pass: ImagePass,
   most = MAX_PIXELS,
-): FewerFrames[] {
+): FrameReduction[] {
   const { decode } = pass;
   if (frameCountOf(header, pass) === 1) return [];
   const fits = (asked: DecodeOptions) =>
     selectFrames({ ...decode, ...asked }, header).kept.length * header.width * header.height <= most;
   const isQuick = (asked: DecodeOptions) =>
-    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= SURE_MS;
+    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= MAX_SURE_ESTIMATE_MS;
   const first = <T extends DecodeOptions>(asked: T[]) => {
     const fitting = asked.filter(fits);
     return fitting.find(isQuick) ?? fitting.at(-1);
   };
-  const rates = header.delays === undefined ? [] : upTo(decode.maxFps ?? MAX_FPS).reverse();
-  const steps = upTo(MAX_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
+  const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
+  const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
   const isFree = Object.keys(decode).every((name) => name === 'frame' || name === 'density');
   return [
     first(rates.map((maxFps) => ({ maxFps }))),
@@ -95,13 +95,13 @@ export function fewerFramesParameters(
   ].flatMap((parameters) => (parameters === undefined ? [] : { parameters }));
 }
 
-function wordsOf(parameters: Record<string, unknown>): string {
+function parametersText(parameters: Record<string, unknown>): string {
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
     .join(' with ');
 }
 
-/** 1, 2, …, and the whole part of the last. */
-function upTo(last: number): number[] {
+/** The whole numbers from 1 to the last. */
+function numbersUpTo(last: number): number[] {
   return Array.from({ length: Math.floor(last) }, (_, index) => index + 1);
 }

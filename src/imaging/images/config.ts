@@ -79,14 +79,14 @@ export const imagesSettings = {
 };
 
 /**
- * The image pools of all API processes together may take this part of memory: a half. The rest is for browsers, stores
- * and code.
+ * The divisor of the memory that the image pools of all API processes together may take. They take a half; the rest is
+ * for browsers, stores and code.
  */
-const PART_OF_MEMORY = 2;
+const MEMORY_DIVISOR = 2;
 /** The budgets of slow passes, of heavy passes and of items of large jobs are each the quick budget divided by this. */
-const PART_OF_QUICK = 2;
-/** All pools together, as a multiple of quick. */
-const ALL_POOLS = 1 + 3 / PART_OF_QUICK;
+const QUICK_BUDGET_DIVISOR = 2;
+/** The budget of all pools together, as a multiple of the quick budget. */
+const ALL_POOLS_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;
 
 /** The memory in bytes that the image work of one API process may take at once by estimate, per pool. */
 interface ImageBudgets {
@@ -105,8 +105,8 @@ export function imageMemoryBudgets(
   processes: number,
   memoryBytes = hostMemoryBytes(),
 ): ImageBudgets {
-  const shareBytes = memoryBytes / PART_OF_MEMORY / ALL_POOLS / processes;
+  const shareBytes = memoryBytes / MEMORY_DIVISOR / ALL_POOLS_FACTOR / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE_BYTES : shareBytes;
-  const partBytes = quickBytes / PART_OF_QUICK;
+  const partBytes = quickBytes / QUICK_BUDGET_DIVISOR;
   return { quickBytes, slowBytes: partBytes, heavyBytes: partBytes, batchBytes: partBytes };
 }

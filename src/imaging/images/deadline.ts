@@ -6,7 +6,8 @@ interface DeadlineOptions {
   /** Epoch milliseconds. */
   deadlineMs: number;
   /**
-   * Whether the work is a call, whose deadline includes its waits, or a job, whose deadline does not. Absent: a call.
+   * Whether the work is a call, whose deadline includes its waits, or a job, whose deadline does not. By default, it is
+   * a call.
    */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
@@ -27,7 +28,7 @@ export class CallDeadline {
   readonly #calledMs: number;
   #deadlineMs: number;
   #cancelTimer: () => void;
-  /** When the work began, and the error to use if it takes too long; null while the call waits. */
+  /** The time at which the work began, and the error if it takes too long; null while the call waits. */
   #begun: { sinceMs: number; tookTooLong: (doableShare?: number) => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
@@ -36,8 +37,8 @@ export class CallDeadline {
     this.#calledMs = clock.elapsedMs();
     this.#deadlineMs = deadlineMs;
     this.#cancelTimer = this.#startTimer();
-    if (client?.aborted) this.#leave();
-    client?.addEventListener('abort', this.#leave, { once: true });
+    if (client?.aborted) this.#abortForClient();
+    client?.addEventListener('abort', this.#abortForClient, { once: true });
   }
 
   /** Aborts with the error that the caller gets. */
@@ -45,13 +46,13 @@ export class CallDeadline {
     return this.#controller.signal;
   }
 
-  /** Epoch milliseconds of the present deadline. */
+  /** The present deadline in epoch milliseconds. */
   deadlineMs(): number {
     return this.#deadlineMs;
   }
 
   /** Waits for a slot. The wait postpones the deadline of a job, but not the deadline of a call. */
-  waiting<T>(slot: Promise<T>): Promise<T> {
+  waitForSlot<T>(slot: Promise<T>): Promise<T> {
     return this.#options.work === 'job' ? this.#withoutTimer(slot) : slot;
   }
 
@@ -63,7 +64,7 @@ export class CallDeadline {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
-  /** Marks that the worker begins the work only now: its start was a part of the wait. */
+  /** Marks that the worker begins the work only now, because its own start was a part of the wait. */
   workerStarted(): void {
     if (this.#begun !== null) this.#begun.sinceMs = this.#options.clock.elapsedMs();
   }
@@ -97,13 +98,13 @@ export class CallDeadline {
   /** Stops the timer. Call it when the work has its result. */
   end(): void {
     this.#cancelTimer();
-    this.#options.client?.removeEventListener('abort', this.#leave);
-    this.#options.waitSignal?.removeEventListener('abort', this.#giveUp);
+    this.#options.client?.removeEventListener('abort', this.#abortForClient);
+    this.#options.waitSignal?.removeEventListener('abort', this.#abortWait);
   }
 
-  readonly #leave = (): void => this.#controller.abort(this.#options.client?.reason);
+  readonly #abortForClient = (): void => this.#controller.abort(this.#options.client?.reason);
 
-  readonly #giveUp = (): void => this.#controller.abort(this.#options.waitSignal?.reason);
+  readonly #abortWait = (): void => this.#controller.abort(this.#options.waitSignal?.reason);
 
   #startTimer(): () => void {
     const { clock } = this.#options;
@@ -114,12 +115,12 @@ export class CallDeadline {
     const { clock, waitSignal } = this.#options;
     const sinceMs = clock.elapsedMs();
     this.#cancelTimer();
-    if (waitSignal?.aborted) this.#giveUp();
-    waitSignal?.addEventListener('abort', this.#giveUp, { once: true });
+    if (waitSignal?.aborted) this.#abortWait();
+    waitSignal?.addEventListener('abort', this.#abortWait, { once: true });
     try {
       return await slot;
     } finally {
-      waitSignal?.removeEventListener('abort', this.#giveUp);
+      waitSignal?.removeEventListener('abort', this.#abortWait);
       this.#deadlineMs += clock.elapsedMs() - sinceMs;
       this.#cancelTimer = this.#startTimer();
     }

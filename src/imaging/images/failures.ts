@@ -10,9 +10,9 @@ type Alternative = { parameters: Record<string, unknown> } | { job: Record<strin
 
 /** Alternatives to a call that takes too long. */
 export interface CallAlternatives {
-  /** For a program. */
+  /** The alternatives for a program. */
   calls: Alternative[];
-  /** For a person: words that follow on "try". */
+  /** The alternatives for a person, as words after "try". */
   words: string;
 }
 
@@ -45,11 +45,11 @@ export function deadlineExceededError(retryAfterSeconds: number): ApiError {
 
 /**
  * The error for a call whose work alone exceeds its deadline, and would again.
- * @param retryAfterSeconds until when equally long work is refused.
+ * @param retryAfterSeconds the seconds for which equally long work is refused.
  */
 export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
-  return deadlineRefusal(message, alternatives, { retryAfterSeconds });
+  return deadlineError(message, alternatives, { retryAfterSeconds });
 }
 
 /** The error for a call that resembles one which has just exceeded its deadline. Its work is not begun. */
@@ -58,10 +58,10 @@ export function likelyTooLongError(
   alternatives: CallAlternatives,
 ): ApiError {
   const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet: try ${alternatives.words}.`;
-  return deadlineRefusal(message, alternatives, times);
+  return deadlineError(message, alternatives, times);
 }
 
-function deadlineRefusal(
+function deadlineError(
   message: string,
   { calls }: CallAlternatives,
   times: Pick<ApiErrorContext, 'retryAfterSeconds' | 'holdMs'>,
@@ -70,7 +70,7 @@ function deadlineRefusal(
   return new ApiError('provider_unavailable', message, { details, ...times });
 }
 
-/** What the error of a failed task depends on besides its failure. */
+/** The facts of a call, besides the failure of its task, on which its error depends. */
 interface FailedCall {
   deadline: { refusal(doableShare?: number): ApiError };
   /** Maps a parameter of the pass to the field of the call. */
@@ -83,9 +83,12 @@ interface FailedCall {
  * The error of a call whose task failed in a worker. A worker may notice the deadline before this process does, and the
  * error is the same.
  */
-export function errorOfTask(failure: TaskFailure, { deadline, paramOf, alternatives }: FailedCall): ApiError {
+export function apiErrorOfTask(
+  failure: TaskFailure,
+  { deadline, paramOf, alternatives }: FailedCall,
+): ApiError {
   const { doableShare } = failure;
-  if (isLateFailure(failure)) return lateWith(deadline.refusal(doableShare), failure);
+  if (isLateFailure(failure)) return withSearchDetails(deadline.refusal(doableShare), failure);
   const error = apiErrorOfFailure(failure, paramOf);
   const { calls = [] } = (doableShare !== undefined && alternatives?.(doableShare)) || {};
   const instead = calls.filter((call) => 'parameters' in call);
@@ -93,8 +96,8 @@ export function errorOfTask(failure: TaskFailure, { deadline, paramOf, alternati
   return new ApiError(error.code, error.message, { ...error, details: { ...error.details, instead } });
 }
 
-/** The refusal at the deadline with what the worker tells of it: a search tells the nearest file that it had. */
-function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
+/** The refusal at the deadline with the details of the worker. A search reports the nearest file that it had. */
+function withSearchDetails(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
   const { achieved } = details as Partial<SearchDetails>;
   if (achieved === undefined) return refusal;
   const { bytes, quality } = achieved;
@@ -124,7 +127,7 @@ export function unsupportedFormatError(
 
 /**
  * The API error for a failure of a pass, found in a worker or before it.
- * @param paramOf maps a parameter of the pass to the field of the call. Absent: they have the same name.
+ * @param paramOf maps a parameter of the pass to the field of the call. By default, they have the same name.
  */
 export function apiErrorOfFailure(
   failure: TaskFailure,

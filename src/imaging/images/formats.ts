@@ -13,19 +13,20 @@ export function encodeOptionsPerFormat({ formats, ...encode }: EncodeOptions): E
 }
 
 /**
- * A pass, once for each format that its result may have. Formats that would lose something are left out, because the
- * smallest file must not be the one that shows least: only formats that hold the most frames are kept, and of these
- * only formats that carry the kept metadata. The quickest encoder comes first, so that there is a result early.
- * Transparency is known from pixels only: a worker refuses a format that cannot keep it.
+ * A pass, once for each format that its result may have. Formats that would lose frames or metadata are left out,
+ * because the smallest file must not be the one that shows least. Only the formats that hold the most frames are kept,
+ * and among these only the formats that can hold the metadata of the pass. The quickest encoder comes first, so that
+ * there is a result early. Only the pixels show whether there is transparency, so a worker refuses a format that cannot
+ * keep it.
  * @param header of the file; null if it is not an image.
  */
 export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): ImagePass[] {
   const passes = encodeOptionsPerFormat(pass.encode)
-    .toSorted((one, other) => timeRankOf(one) - timeRankOf(other))
+    .toSorted((one, other) => encodingTimeRankOf(one) - encodingTimeRankOf(other))
     .map((encode) => ({ ...pass, encode }));
   if (header === null || passes.length === 1) return passes;
-  const moving = withMost(passes, (one) => frameCountOf(header, one));
-  const complete = withMost(moving, (one) => (carriesMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
+  const moving = passesWithMost(passes, (one) => frameCountOf(header, one));
+  const complete = passesWithMost(moving, (one) => (holdsMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
   const levels = (one: ImagePass) => alphaLevelsOfOutput(resolvedEncodeOf(header, one));
   const most = Math.max(...complete.map(levels));
   return complete.map((one) =>
@@ -34,20 +35,27 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
 }
 
 /** The formats, the quickest encoder first. */
-const QUICKEST_FIRST: readonly (OutputFormat | undefined)[] = ['jpeg', 'tiff', 'webp', 'png', 'gif', 'avif'];
+const FORMATS_BY_ENCODING_TIME: readonly (OutputFormat | undefined)[] = [
+  'jpeg',
+  'tiff',
+  'webp',
+  'png',
+  'gif',
+  'avif',
+];
 
-function timeRankOf({ format }: EncodeOptions): number {
-  return QUICKEST_FIRST.indexOf(format);
+function encodingTimeRankOf({ format }: EncodeOptions): number {
+  return FORMATS_BY_ENCODING_TIME.indexOf(format);
 }
 
 /** The passes for which a measure is largest. */
-function withMost(passes: readonly ImagePass[], measure: (pass: ImagePass) => number): ImagePass[] {
+function passesWithMost(passes: readonly ImagePass[], measure: (pass: ImagePass) => number): ImagePass[] {
   const most = Math.max(...passes.map(measure));
   return passes.filter((one) => measure(one) === most);
 }
 
-/** GIF cannot contain EXIF, XMP or rights. */
-function carriesMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
+/** Whether the format can hold the metadata that the pass keeps. GIF cannot contain EXIF, XMP or rights. */
+function holdsMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
   return metadata === 'strip' || format !== 'gif';
 }
 

@@ -12,7 +12,7 @@ import type { IncomingCall, WorkClass } from './slots.ts';
 
 /** A file that is still in a store. It is read when its call has a slot, so that a waiting call holds no bytes. */
 export interface StoredFile {
-  /** In bytes. */
+  /** The size of the file in bytes. */
   length: number;
   /** The facts as measured when the file was stored. */
   facts: ImageObject;
@@ -34,7 +34,10 @@ export interface ImageCall {
   header?: ImageHeader | null;
   /** The account of the call. Accounts are served in turn. */
   accountId: string;
-  /** Jobs yield to calls, wait without a limit, and are never refused for lack of capacity. Absent: a call. */
+  /**
+   * The class of the work; a call by default. Jobs yield to calls, wait without a limit, and are never refused for lack
+   * of capacity.
+   */
   work?: WorkClass;
   /** The admission that `expect` granted before the body was received. */
   incoming?: IncomingCall;
@@ -63,7 +66,7 @@ export interface ImageCall {
 
 /** A second picture that steps read. */
 export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
-  /** The field of the call that an error about this picture names. Absent: the error's own field. */
+  /** The field of the call that an error about this picture names. By default, it is the error's own field. */
   param?: string | undefined;
 }
 
@@ -89,7 +92,7 @@ export interface BranchPass {
 }
 
 export interface DescribeCall extends ImageCall {
-  /** The largest number of palette colours. Absent or undefined: no palette is measured. */
+  /** The largest number of palette colours. Without it, no palette is measured. */
   palette?: number | undefined;
 }
 
@@ -112,14 +115,14 @@ export interface RunningCall<T> {
    * rejects.
    */
   ended: Promise<unknown>;
-  /** Milliseconds that it has waited for its workers so far, also if it fails. */
+  /** The milliseconds for which the call has waited for its workers so far, also if it fails. */
   waitedMs: () => number;
 }
 
 /** A running call without the times of its waits. */
 export type StartedCall<T> = Pick<RunningCall<T>, 'result' | 'ended'>;
 
-/** Milliseconds from the call to the start of its worker, including the wait for a rasterizer. */
+/** The milliseconds from the call to the start of its worker, including the wait for a rasterizer. */
 export interface WithQueueTime {
   queueMs: number;
 }
@@ -139,7 +142,7 @@ export interface CompareResult extends CompareTaskResult, WithQueueTime {
 }
 
 /** The result of the only pass, with the summed times of all its formats. */
-export function takeOnlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {
+export function requireOnlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {
   if (output === undefined) throw new Error('A pass has no result.');
   if (output instanceof ApiError) throw output;
   return { ...output, queueMs, timings };

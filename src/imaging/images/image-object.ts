@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** How many colours a palette may have; callers send it in a query. */
+/** The schema of the query field for the number of palette colours. */
 export const PALETTE_SIZE = Type.Integer({
   minimum: 2,
   maximum: 12,

@@ -6,8 +6,8 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
-import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
-import { deadlineExceededError, errorOfTask, errorThrownBy } from './failures.ts';
+import { checkSameSize, checkScorable, predictSuccess } from './estimates/following.ts';
+import { apiErrorOfTask, deadlineExceededError, errorThrownBy } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
@@ -21,10 +21,10 @@ import {
   type ImageCall,
   isStoredFile,
   type RunningCall,
+  requireOnlyOutput,
   type StartedCall,
   type TransformCall,
   type TransformResult,
-  takeOnlyOutput,
   type WithQueueTime,
 } from './image-call.ts';
 import { type ImagePoolName, ImagePools, type ImagePoolsOptions } from './pools/pools.ts';
@@ -44,7 +44,7 @@ import {
   NATURAL_SIZE,
   Rasterizer,
   runPassesOverDrawing,
-  withAllTimes,
+  withCompleteTimings,
 } from './vector.ts';
 
 export interface ImageWorkersOptions
@@ -67,27 +67,27 @@ interface BegunCall {
 }
 
 /** The pictures of a task, and the work on them. */
-interface TaskWork {
+interface PicturesAndPasses {
   source: ImageSourceFile;
   /** The second pictures, by the id in the steps. */
   layers?: Readonly<Record<string, ImageSourceFile>>;
-  /** None for a description and a comparison. */
+  /** The passes; none for a description and a comparison. */
   passes: readonly ImagePass[];
-  /** CPU time that is not told by the passes. */
+  /** CPU time besides that of the passes. */
   measuringMs?: number;
 }
 
 /** The kind of answer to each kind of task. */
-const ANSWERS = {
+const ANSWER_KINDS = {
   transform: 'transformed',
   branch: 'branched',
   describe: 'described',
   compare: 'compared',
 } as const;
 type TaskKind = ImageTask['kind'];
-type AnswerTo<K extends TaskKind> = Extract<ImageTaskResult, { kind: (typeof ANSWERS)[K] }>;
+type AnswerTo<K extends TaskKind> = Extract<ImageTaskResult, { kind: (typeof ANSWER_KINDS)[K] }>;
 
-/** The only access to the image threads. */
+/** The workers for image work. Nothing else reaches the image threads and processes. */
 export class ImageWorkers {
   readonly #clock: Clock;
   readonly #meter: ImageWorkersOptions['meter'];
@@ -122,7 +122,7 @@ export class ImageWorkers {
     const { pass, paramOf = (passParam) => passParam } = call;
     if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
     const running = this.branch({ ...call, branches: [{ pass, paramOf }] });
-    return { ...running, result: running.result.then(takeOnlyOutput) };
+    return { ...running, result: running.result.then(requireOnlyOutput) };
   }
 
   /**
@@ -254,7 +254,7 @@ export class ImageWorkers {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        return errorOfTask(output, { deadline: begun.deadline, paramOf });
+        return apiErrorOfTask(output, { deadline: begun.deadline, paramOf });
       });
       return { outputs, timings, queueMs };
     });
@@ -285,9 +285,9 @@ export class ImageWorkers {
     const one = await begun.pictures.read(call, NATURAL_SIZE, []);
     const second = { bytes: call.other, param: paramOf?.('otherAssetId') };
     const other = await begun.pictures.read(second, NATURAL_SIZE, []);
-    assertSameSize(one.header, other.header, paramOf);
-    if (isScored) assertScorable(one.header);
-    // Both are decoded in memory at once.
+    checkSameSize(one.header, other.header, paramOf);
+    if (isScored) checkScorable(one.header);
+    // Both pictures are in memory at the same time.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const measuringMs = isScored ? estimatedScoringMs(one.header) : 0;
     const work = { source: { ...one, header }, passes: [], measuringMs };
@@ -300,8 +300,10 @@ export class ImageWorkers {
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
 
-  /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
-  async #taskFor({ file, header }: OpenedSource, { passes, layers = {} }: TaskWork) {
+  /**
+   * The fields of a task of passes: its file, hints about it, the second pictures, and the number of libvips threads.
+   */
+  async #taskFor({ file, header }: OpenedSource, { passes, layers = {} }: PicturesAndPasses) {
     const rasters: Record<string, RasterInput> = {};
     for (const [id, layer] of Object.entries(layers)) rasters[id] = (await layer.open()).file;
     return {
@@ -320,7 +322,7 @@ export class ImageWorkers {
   async #start<K extends TaskKind>(
     kind: K,
     { call, deadline, pictures }: BegunCall,
-    { source, ...work }: TaskWork,
+    { source, ...work }: PicturesAndPasses,
     makeTask: (opened: OpenedSource, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<StartedCall<AnswerTo<K> & WithQueueTime>> {
     const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJob } = call;
@@ -344,14 +346,14 @@ export class ImageWorkers {
       this.#selfTest.answered();
       const elapsedMs = this.#clock.elapsedMs() - sentMs;
       if (isAnswerTo(kind, result))
-        return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
+        return withCompleteTimings(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
-      throw errorOfTask(result, { deadline, paramOf, alternatives });
+      throw apiErrorOfTask(result, { deadline, paramOf, alternatives });
     });
     return { result, ended: run.ended };
   }
 }
 
 function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {
-  return result.kind === ANSWERS[kind];
+  return result.kind === ANSWER_KINDS[kind];
 }

@@ -11,41 +11,41 @@ import { checkPixelCount, headerOfFacts, requireReadableHeader } from './source.
 import { drawingSizeForPass } from './vector.ts';
 
 /** The predicted result of a pass, as far as it is known without decoding its file. */
-export interface Preview {
-  /** Null if only the pixels can tell which of several formats makes the smallest file. */
+export interface PassPreview {
+  /** The format of the result; null if only the pixels decide which of several formats makes the smallest file. */
   format: OutputFormat | null;
-  /** Of one frame; null if only the pixels tell. */
+  /** The width of one frame; null if only the pixels show it. */
   width: number | null;
   height: number | null;
   frames: number;
-  /** Whether the result can have transparent parts; null if only the pixels tell. */
+  /** Whether the result can have transparent parts; null if only the pixels show it. */
   transparency: boolean | null;
   warnings: PassWarning[];
 }
 
-type KnownFile = Pick<ImageCall, 'bytes' | 'header'>;
+type PreviewedFile = Pick<ImageCall, 'bytes' | 'header'>;
 
 /**
  * Predicts passes over one file from its header. Nothing is decoded, and no slot is taken.
  * @returns for each pass its result, or the error with which it would end.
  * @throws ApiError unsupported_format, or what the reading of a stored file throws.
  */
-export async function forecastPasses(
-  file: KnownFile,
+export async function previewPasses(
+  file: PreviewedFile,
   passes: readonly BranchPass[],
-): Promise<(Preview | ApiError)[]> {
+): Promise<(PassPreview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixelCount(header, pass);
-  const tryPreview = (pass: BranchPass): Preview | ApiError => {
+  const tryPreview = (pass: BranchPass): PassPreview | ApiError => {
     try {
-      return previewed(header, bytes, file.bytes.length, pass);
+      return previewPass(header, bytes, file.bytes.length, pass);
     } catch (error) {
       if (error instanceof ApiError) return error;
       throw error;
     }
   };
   return passes.map(({ pass, paramOf }) =>
-    joined(passesPerFormat(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
+    joinPreviews(passesPerFormat(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
   );
 }
 
@@ -53,8 +53,8 @@ export async function forecastPasses(
  * Joins the predictions for the formats that a pass may write. Refused formats are left out. If all are refused, the
  * first error is returned.
  */
-function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
-  const [first, ...others] = previews.filter((one): one is Preview => !(one instanceof ApiError));
+function joinPreviews(previews: readonly (PassPreview | ApiError)[]): PassPreview | ApiError {
+  const [first, ...others] = previews.filter((one): one is PassPreview => !(one instanceof ApiError));
   const [refusal] = previews;
   if (refusal === undefined) throw new Error('Every pass has a format.');
   if (first === undefined || others.length === 0) return first ?? refusal;
@@ -67,7 +67,7 @@ function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
  * suffice.
  */
 async function openHeader(
-  { bytes: file, header: known }: KnownFile,
+  { bytes: file, header: known }: PreviewedFile,
   passes: readonly BranchPass[],
 ): Promise<{ header: ImageHeader; bytes: Uint8Array | null }> {
   if (!isStoredFile(file))
@@ -79,13 +79,13 @@ async function openHeader(
   return { header: requireReadableHeader(bytes, null, passes[0]?.pass), bytes };
 }
 
-/** @throws ApiError with which a worker would refuse the pass. */
-function previewed(
+/** @throws the ApiError with which a worker would refuse the pass. */
+function previewPass(
   header: ImageHeader,
   bytes: Uint8Array | null,
   fileBytes: number,
   { pass, paramOf }: BranchPass,
-): Preview {
+): PassPreview {
   const { format } = resolvedEncodeOf(header, pass);
   const drawn = header.format === 'svg' && bytes !== null ? withDrawnSize(header, bytes, pass) : header;
   const foreseen = predictSuccess({ header: drawn, fileBytes }, pass, paramOf);

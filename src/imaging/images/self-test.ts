@@ -1,7 +1,7 @@
 import type { ImagePass } from '../../../workers/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** A call that asks for next to nothing. */
+/** A call with very little work. */
 interface TinyCall {
   bytes: Uint8Array<ArrayBuffer>;
   accountId: string;
@@ -10,9 +10,9 @@ interface TinyCall {
 }
 
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
-const TINY_DEADLINE_MS = 10_000;
-/** How long a response proves that the threads work. */
-const PROOF_TTL_MS = 5_000;
+const TINY_CALL_TIMEOUT_MS = 10_000;
+/** The time for which a response proves that the threads work. */
+const PROOF_LIFE_MS = 5_000;
 
 /** Finds out whether the threads work. */
 export class SelfTest {
@@ -36,25 +36,25 @@ export class SelfTest {
    * transform.
    */
   async run(): Promise<void> {
-    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_TTL_MS) return;
+    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_LIFE_MS) return;
     this.#testing ??= this.#test();
     return this.#testing;
   }
 
   async #test(): Promise<void> {
     try {
-      await this.#transform(tinyCall(this.#clock.nowMs()));
+      await this.#transform(createTinyCall(this.#clock.nowMs()));
     } finally {
       this.#testing = null;
     }
   }
 }
 
-function tinyCall(nowMs: number): TinyCall {
+function createTinyCall(nowMs: number): TinyCall {
   return {
     bytes: Uint8Array.from(Buffer.from(TINY_GIF, 'base64')),
     accountId: 'self-test',
-    deadlineMs: nowMs + TINY_DEADLINE_MS,
+    deadlineMs: nowMs + TINY_CALL_TIMEOUT_MS,
     pass: { decode: {}, steps: [], encode: { format: 'png' } },
   };
 }

@@ -14,9 +14,12 @@ export interface PoolSlot {
 export interface PoolSlotRequest {
   /** The account for which the work is done. Accounts are served in turn. */
   accountId: string;
-  /** The class of the work. Calls are served first, but every fourth slot goes to a waiting job. Absent: a call. */
+  /**
+   * The class of the work. Calls are served first, but every fourth slot goes to a waiting job. It is a call by
+   * default.
+   */
   work?: WorkClass | undefined;
-  /** Estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
+  /** The estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
   bytes: number;
   /** Bytes that the request holds while it waits: the body of a call. */
   heldBytes?: number;
@@ -30,7 +33,7 @@ export interface PoolSlotRequest {
 
 /** A call that was let in and whose body is still being received. */
 export interface IncomingCall {
-  /** When the call was let in, by the clock of the pools. Its caller waits from then on. */
+  /** The time at which the call was let in, by the clock of the pools. Its caller waits from then on. */
   readonly sinceMs: number;
   /** Stops counting the call as waiting. A second call does nothing. */
   end(): void;
@@ -38,7 +41,7 @@ export interface IncomingCall {
 
 /** The limits of the queue of calls. Jobs wait without a limit. */
 export interface WaitingLimits {
-  /** Number of calls that may wait. */
+  /** The number of calls that may wait. */
   calls: number;
   /** The most bytes of the bodies of waiting calls. Absent: no limit. */
   heldBytes?: number;
@@ -48,7 +51,7 @@ export interface WaitingLimits {
 
 export interface AdmissionStats {
   slots: number;
-  /** Slots that are taken. There can be more than `slots`: while calls run beside jobs, and after a resize. */
+  /** The number of taken slots. It can exceed `slots` while calls run beside jobs, and after a resize. */
   busy: number;
   /** Number of calls that wait. */
   waiting: number;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '../../../workers/protocol.ts';
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
+import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { fewerFramesParameters } from './alternatives.ts';
 import type { CallDeadline } from './deadline.ts';
@@ -42,7 +43,7 @@ export interface OpenedSource {
 export interface ImageSourceFile {
   /** The header from which the work is estimated. For a stored file it is derived from its facts. */
   header: ImageHeader;
-  /** Returns the input. A file that is still in a store is read first. */
+  /** Returns the input of the thread. A file that is still in a store is read first. */
   open(): OpenedSource | Promise<OpenedSource>;
   /** Begins to read the file before the call has its slot. */
   prepare?: () => void;
@@ -50,17 +51,20 @@ export interface ImageSourceFile {
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
-/** Only the first frame of a second picture is read. */
+/** The pass that decides the frames of a second picture: only the first is read. */
 const FIRST_FRAME: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
-/** Reads the pictures of one call, and counts what they take until the call has its slot. */
+/** Reads the pictures of one call, and counts the bytes that they hold until the call has its slot. */
 export class CallPictures {
   readonly #call: ImageCall;
   readonly #deadline: CallDeadline;
   readonly #rasterizer: Rasterizer;
   /** Bytes that the pictures hold while the call waits. Files that are still in a store hold none. */
   heldBytes = 0;
-  /** How long the vector drawings among the pictures waited for the rasterizer, and how long it drew them. */
+  /**
+   * The time for which the vector drawings among the pictures waited for the rasterizer, and the time for which it drew
+   * them.
+   */
   readonly drawing = { queueMs: 0, drawnMs: 0 };
 
   constructor(call: ImageCall, deadline: CallDeadline, rasterizer: Rasterizer) {
@@ -81,7 +85,7 @@ export class CallPictures {
     size: RequestedDrawingSize,
     passes: readonly ImagePass[],
   ): Promise<ImageSourceFile> {
-    if (isStoredFile(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
+    if (isStoredFile(file) && file.facts.format !== 'svg') return toStoredSource(file, passes, param);
     const bytes = isStoredFile(file) ? await file.read() : file;
     const opened = openSource(bytes, known, passes, param);
     if (opened.header.format === 'svg') return this.#draw(bytes, opened.header, size, param);
@@ -117,7 +121,7 @@ export class CallPictures {
 }
 
 /** A file in a store, which is read when the call has its slot, or is next in the queue. */
-function storedSource(file: StoredFile, passes: readonly ImagePass[], param?: string): ImageSourceFile {
+function toStoredSource(file: StoredFile, passes: readonly ImagePass[], param?: string): ImageSourceFile {
   let reading: Promise<OpenedSource> | undefined;
   const open = () => {
     reading ??= file.read().then((bytes) => openSource(bytes, null, passes, param));
@@ -163,23 +167,12 @@ export function drawingFacts({
   return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
 }
 
-const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
-/** Media types of the formats that are read. */
-export const READABLE_MEDIA_TYPES = [
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/tiff',
-  'image/svg+xml',
-];
-
+const READABLE_FORMATS_TEXT = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
 /**
  * Reads the header of an image before any cost of decoding.
  * @param known the header, if it was already read from these bytes.
  * @param pass decides how many frames are kept; only their pixels count. Null: all frames.
- * @param param the field of the call that brought a second picture. Absent: it is the call's own picture.
+ * @param param the field of the call that brought a second picture. Without it, the picture is the call's own.
  * @throws unsupported_format when the service cannot read the image, or these frames have more than 50 megapixels.
  */
 export function requireReadableHeader(
@@ -189,7 +182,7 @@ export function requireReadableHeader(
   param?: string,
 ): ImageHeader {
   const header = known ?? readImageHeader(bytes);
-  if (!isSupported(header)) throw unsupported(bytes, param ?? 'file');
+  if (!isSupported(header)) throw unsupportedFileError(bytes, param ?? 'file');
   checkPixelCount(header, pass, param);
   if (header.unread !== undefined)
     throw unsupportedFormatError(header.unread, { received: header.mimeType }, param);
@@ -202,22 +195,22 @@ export function requireReadableHeader(
  * @throws unsupported_format on `param`.
  */
 export function checkIsImage(bytes: Uint8Array, param: string): void {
-  if (!isSupported(readImageHeader(bytes))) throw unsupported(bytes, param);
+  if (!isSupported(readImageHeader(bytes))) throw unsupportedFileError(bytes, param);
 }
 
 function isSupported(header: ImageHeader | null): header is ImageHeader {
   return header !== null && header.format !== 'heif';
 }
 
-function unsupported(bytes: Uint8Array, param: string): ApiError {
+function unsupportedFileError(bytes: Uint8Array, param: string): ApiError {
   if (bytes.length === 0)
     return unsupportedFormatError('The image is empty: send its bytes.', undefined, param);
   const file = detectUnsupportedFormat(bytes);
   if (file === undefined) {
-    const message = `The bytes are not an image of a supported format: send ${READABLE}.`;
+    const message = `The bytes are not an image of a supported format: send ${READABLE_FORMATS_TEXT}.`;
     return unsupportedFormatError(message, { supported: READABLE_MEDIA_TYPES }, param);
   }
-  const message = `This is ${file.name}, which is not supported: ${file.instead}. Supported: ${READABLE}.`;
+  const message = `This is ${file.name}, which is not supported: ${file.instead}. Supported: ${READABLE_FORMATS_TEXT}.`;
   return unsupportedFormatError(message, { found: file.mediaType, supported: READABLE_MEDIA_TYPES }, param);
 }
 

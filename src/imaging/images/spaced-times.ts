@@ -2,22 +2,22 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The times that a call gets, in milliseconds. */
-interface Spacing {
-  /** The least time from now. */
+interface CallSpacing {
+  /** The shortest time from now. */
   waitMs: number;
   /** The time between two calls of one account. */
   spaceMs: number;
 }
 
 /** Number of accounts that are remembered. The cost of a call does not depend on it. */
-const MAX_ACCOUNTS = 2_000;
+const MAX_REMEMBERED_ACCOUNTS = 2_000;
 
 /** Gives the calls of an account spaced times, so that they do not all come back at once. */
 export class SpacedCallTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
   /** The time that the last call of an account got. The account with the oldest call is forgotten first. */
-  readonly #lastMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
+  readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   /** @param longestMs the longest time, in milliseconds from now, that a call may get. */
   constructor(clock: Clock, longestMs: number) {
@@ -26,7 +26,7 @@ export class SpacedCallTimes {
   }
 
   /** The time of a call of the account, in milliseconds from now. */
-  next(accountId: string, { waitMs, spaceMs }: Spacing): number {
+  next(accountId: string, { waitMs, spaceMs }: CallSpacing): number {
     const nowMs = this.#clock.elapsedMs();
     const afterLastMs = (this.#lastMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;
     const givenMs = Math.min(Math.max(nowMs + waitMs, afterLastMs), nowMs + this.#longestMs);

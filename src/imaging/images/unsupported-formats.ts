@@ -11,10 +11,10 @@ export interface UnsupportedFormat {
   instead: string;
 }
 
-const TEXT_BYTES = 512;
+const EXAMINED_BYTES = 512;
 
 const EXPORT_AS_JPEG = 'export it as JPEG';
-const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat]> = [
+const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat]> = [
   ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
   ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
   ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: EXPORT_AS_JPEG }],
@@ -36,29 +36,29 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat
   ],
 ];
 
-const HEIC: UnsupportedFormat = {
+const HEIC_FORMAT: UnsupportedFormat = {
   name: 'a HEIC file (iPhone photo)',
   mediaType: 'image/heic',
   instead: EXPORT_AS_JPEG,
 };
-const VIDEO: UnsupportedFormat = {
+const VIDEO_FORMAT: UnsupportedFormat = {
   name: 'a video',
   mediaType: 'video/mp4',
   instead: 'send one of its frames as JPEG',
 };
 
-/** The kind of a file that is not a readable image; undefined when its first bytes do not show it. */
+/** The format of a file that is not a readable image; undefined when its first bytes do not show it. */
 export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | undefined {
-  const head = bytes.subarray(0, TEXT_BYTES);
+  const head = bytes.subarray(0, EXAMINED_BYTES);
   const [brand] = isoBrands(new ByteReader(head));
-  if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
+  if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC_FORMAT : VIDEO_FORMAT;
   const start = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
-  const known = SIGNATURES.find(([signature]) => start.startsWith(signature));
-  return known?.[1] ?? textFile(start);
+  const known = FORMAT_SIGNATURES.find(([signature]) => start.startsWith(signature));
+  return known?.[1] ?? textFormatOf(start);
 }
 
-/** The kind of a text file in place of an image: an error page, or an encoded image. */
-function textFile(start: string): UnsupportedFormat | undefined {
+/** The format of a text file in place of an image, such as an error page or an encoded image. */
+function textFormatOf(start: string): UnsupportedFormat | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {
     return { name: 'Base64 text', mediaType: 'text/plain', instead: 'decode it and send the bytes' };

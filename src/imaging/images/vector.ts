@@ -24,7 +24,7 @@ import { WorkerPool } from './pools/pool.ts';
 import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
-/** How long a drawing waited for the rasterizer, and how long it then took, in milliseconds. */
+/** The time for which a drawing waited for the rasterizer, and the time that it then took, in milliseconds. */
 interface DrawingTimes {
   queueMs: number;
   drawnMs: number;
@@ -43,11 +43,11 @@ interface DrawingRequest {
 interface DrawingCaller {
   accountId: string;
   work?: WorkClass | undefined;
-  deadline: Pick<CallDeadline, 'signal' | 'waiting'>;
+  deadline: Pick<CallDeadline, 'signal' | 'waitForSlot'>;
 }
 
 interface RasterizerOptions {
-  /** Time that one drawing may take. */
+  /** The time that one drawing may take. */
   timeoutMs: number;
   memoryMegabytes: number;
   limits: () => WaitingLimits;
@@ -114,7 +114,7 @@ export class Rasterizer {
       signal: time.signal,
       deadlineMs: () => time.deadlineMs(),
       workerStarted: () => time.workerStarted(),
-      waiting: <T>(slot: Promise<T>) => caller.deadline.waiting(time.waiting(slot)),
+      waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(time.waitForSlot(slot)),
     };
     // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
     const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: MAX_PIXELS });
@@ -154,10 +154,12 @@ export function drawingSizeForPass({ decode, steps }: ImagePass): RequestedDrawi
   if (first?.operation === 'placeholder') return MEASURED_SIZE;
   if (first?.operation !== 'resize') return NATURAL_SIZE;
   const { width, height } = first.params;
-  return { atLeast: withoutAbsentFields({ width: pixels(width), height: pixels(height) }) };
+  return {
+    atLeast: withoutAbsentFields({ width: numberOrUndefined(width), height: numberOrUndefined(height) }),
+  };
 }
 
-function pixels(value: unknown): number | undefined {
+function numberOrUndefined(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
@@ -172,9 +174,9 @@ export function runPassesOverDrawing(
     for (const branch of branches) {
       const work = transform({ ...call, ...branch, ...copiedFiles(call) });
       works.push(work);
-      outputs.push(await work.result.catch(asOutput));
+      outputs.push(await work.result.catch(toOutput));
     }
-    return joined(outputs);
+    return joinOutputs(outputs);
   };
   const result = drawAll();
   const ended = Promise.allSettled([result]).then(() => Promise.all(works.map((work) => work.ended)));
@@ -192,13 +194,13 @@ function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
 }
 
 /** Returns the error of one output, also if it was late. An error that concerns the whole call is thrown. */
-function asOutput(error: unknown): ApiError {
+function toOutput(error: unknown): ApiError {
   if (error instanceof ApiError && (error.status < 500 || isLateError(error))) return error;
   throw error;
 }
 
-/** The results of several passes as one. */
-function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
+/** Joins the results of several passes to one result. */
+function joinOutputs(outputs: (TransformResult | ApiError)[]): BranchResult {
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   let queueMs = 0;
   for (const output of outputs) {
@@ -210,11 +212,11 @@ function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
 }
 
 /**
- * A result with all its times: decoding includes the drawing of the vector drawings that were used, and the queue the
- * wait for a worker, because a child process may have to be started first.
+ * A result with all its times. Its decoding includes the time to draw the vector drawings that were used. Its queue
+ * includes the start of a worker, because a child process may have to be started first.
  * @param elapsedMs from the sending of the task to its result.
  */
-export function withAllTimes<T extends { timings: PassTimings }>(
+export function withCompleteTimings<T extends { timings: PassTimings }>(
   result: T,
   { queueMs, elapsedMs }: { queueMs: number; elapsedMs: number },
   drawing: DrawingTimes,

@@ -14,15 +14,15 @@ import type { PoolSlot } from '../images/slots.ts';
 import {
   areReadersInstalled,
   type CodesReading,
+  MIN_SURE_CONFIDENCE,
   type PreparedPicture,
   type ReadingTask,
-  SURE,
   type TextReading,
 } from './reading.ts';
 import { TextReader } from './text.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
-const HEAP_MEGABYTES = 512;
+const CODES_HEAP_MEGABYTES = 512;
 /** The longest edge of a picture as it is read, in pixels. It limits the memory and the time of a reader. */
 const MAX_READ_EDGE = 2_400;
 /** The number of calls that may wait for a reader. Jobs wait without a limit. */
@@ -35,7 +35,10 @@ interface ReadCall extends ImageCall {
 
 export interface ReadingResult extends WithQueueTime {
   output: TextReading | CodesReading;
-  /** `processMs` is the sum of the time in the image worker and in the reader, without waiting. */
+  /**
+   * The times of the reading. `processMs` is the sum of the time in the image worker and in the reader, without
+   * waiting.
+   */
   timings: { processMs: number };
 }
 
@@ -46,8 +49,8 @@ export interface ReadingResult extends WithQueueTime {
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
-  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD, HEAP_MEGABYTES);
-  readonly #queues = { text: newQueue(), codes: newQueue() };
+  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD, CODES_HEAP_MEGABYTES);
+  readonly #queues = { text: createReaderQueue(), codes: createReaderQueue() };
 
   constructor(imageWorkers: ImageWorkers) {
     this.#imageWorkers = imageWorkers;
@@ -68,7 +71,7 @@ export class Readers {
     await Promise.all([this.#text.close(), this.#codes.close()]);
   }
 
-  /** @param parts collects the parts of the work, for their waits and their ends. */
+  /** @param parts collects receives the parts of the work, whose waits and ends are reported. */
   async #read(call: ReadCall, parts: ReadingPart[]): Promise<ReadingResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())
@@ -77,19 +80,19 @@ export class Readers {
     if (work !== 'job' && queue.stats().waiting >= MAX_WAITING_CALLS) throw poolFullError(RETRY_SECONDS);
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
-    const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
+    const preparation = this.#imageWorkers.transform({ ...call, pass: preparationPass(0) });
     parts.push(preparation);
     const { data: png, width, height, queueMs, timings } = await preparation.result;
     // The deadline of a job does not count its waits, so its reading gets the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
-    const late = () => readingTookTooLong(reading);
+    const late = () => readingTooSlowError(reading);
     const { signal: client, waitSignal } = call;
     const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
     const { signal } = deadline;
     let slot: PoolSlot | undefined;
     try {
       parts.push({ ended: Promise.resolve(), waitedMs: () => deadline.waitedMs() });
-      slot = await deadline.waiting(queue.acquire({ accountId, work, bytes: 0, signal }));
+      slot = await deadline.waitForSlot(queue.acquire({ accountId, work, bytes: 0, signal }));
       deadline.begin(late);
       const beganMs = systemClock.elapsedMs();
       const picture = { png, width, height };
@@ -112,7 +115,7 @@ export class Readers {
     signal: AbortSignal,
   ): Promise<CodesReading> {
     const { codes } = await this.#codes.run({ picture: png }, signal);
-    const placed = codes.map((code) => ({ ...code, ...originalBox(code, 0, read, original) }));
+    const placed = codes.map((code) => ({ ...code, ...toOriginalBox(code, 0, read, original) }));
     return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };
   }
 
@@ -129,13 +132,13 @@ export class Readers {
   ): Promise<TextReading> {
     const { signal } = deadline;
     let best: TextReading | undefined;
-    for (const angle of ANGLES) {
+    for (const angle of READING_ANGLES) {
       const turned = angle === 0 ? { png, ...size } : await this.#turned(call, png, angle, deadline);
       const found = await this.#text.read(turned, language, signal);
-      const lines = found.lines.map((line) => ({ ...line, ...originalBox(line, angle, turned, original) }));
+      const lines = found.lines.map((line) => ({ ...line, ...toOriginalBox(line, angle, turned, original) }));
       const read = { ...sizeOf(original), text: found.text, confidence: found.confidence, lines };
-      if (best === undefined || sureCharacters(read) > sureCharacters(best)) best = read;
-      if (sureCharacters(read) > 0 && read.confidence >= SURE) break;
+      if (best === undefined || confidentCharacterCount(read) > confidentCharacterCount(best)) best = read;
+      if (confidentCharacterCount(read) > 0 && read.confidence >= MIN_SURE_CONFIDENCE) break;
     }
     return best as TextReading;
   }
@@ -143,12 +146,12 @@ export class Readers {
   async #turned(
     { accountId, work, inBatch }: ReadCall,
     png: Uint8Array,
-    angle: Angle,
+    angle: ReadingAngle,
     deadline: CallDeadline,
   ): Promise<PreparedPicture> {
     const terms = { accountId, deadlineMs: deadline.deadlineMs(), signal: deadline.signal };
     const kind = { ...(work && { work }), ...(inBatch && { inBatch }) };
-    const pass = preparing(angle);
+    const pass = preparationPass(angle);
     const { result } = this.#imageWorkers.transform({ bytes: png.slice(), pass, ...terms, ...kind });
     const { data, width, height } = await result;
     return { png: data, width, height };
@@ -158,13 +161,13 @@ export class Readers {
 type ReadingPart = Pick<RunningCall<unknown>, 'ended' | 'waitedMs'>;
 
 /** The queue of a thread that reads one picture at a time. */
-function newQueue(): AdmissionQueue {
+function createReaderQueue(): AdmissionQueue {
   const limits = () => ({ calls: Number.POSITIVE_INFINITY });
   return new AdmissionQueue({ slots: 1, budgetBytes: 0, limits, clock: systemClock });
 }
 
 /** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */
-function preparing(angle: Angle) {
+function preparationPass(angle: ReadingAngle) {
   const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
   return {
     decode: { frame: 'first' as const },
@@ -185,9 +188,9 @@ function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
 }
 
 /** The number of characters that a reader is probably right about. */
-function sureCharacters({ lines }: TextReading): number {
+function confidentCharacterCount({ lines }: TextReading): number {
   return lines
-    .filter(({ confidence }) => confidence >= SURE)
+    .filter(({ confidence }) => confidence >= MIN_SURE_CONFIDENCE)
     .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
 }
 
@@ -195,22 +198,22 @@ function sizeOf({ width, height }: Size): Size {
   return { width, height };
 }
 
-function readingTookTooLong({ kind }: ReadingTask): ApiError {
+function readingTooSlowError({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
   return temporarilyUnavailableError('deadline_exceeded', message, RETRY_SECONDS);
 }
 
 /** The angles by which a picture is turned before it is read, clockwise, in degrees. */
-const ANGLES = [0, 90, 270, 180] as const;
-type Angle = (typeof ANGLES)[number];
+const READING_ANGLES = [0, 90, 270, 180] as const;
+type ReadingAngle = (typeof READING_ANGLES)[number];
 
 /**
- * The box in the picture as it was before it was turned and scaled.
+ * Converts a box of a turned and scaled picture to the original picture.
  * @param read the size of the picture that was read.
- * @param original the size of the picture before.
+ * @param original the size of the picture before it was turned and scaled.
  */
-function originalBox(box: BoundingBox, angle: Angle, read: Size, original: Size): BoundingBox {
-  const turned = turnedBack(box, angle, read);
+function toOriginalBox(box: BoundingBox, angle: ReadingAngle, read: Size, original: Size): BoundingBox {
+  const turned = turnBoxBack(box, angle, read);
   const upright = angle === 90 || angle === 270 ? { width: read.height, height: read.width } : read;
   const [byX, byY] = [original.width / upright.width, original.height / upright.height];
   const [left, top] = [Math.floor(turned.x * byX), Math.floor(turned.y * byY)];
@@ -222,7 +225,7 @@ function originalBox(box: BoundingBox, angle: Angle, read: Size, original: Size)
   };
 }
 
-function turnedBack({ x, y, width, height }: BoundingBox, angle: Angle, read: Size): BoundingBox {
+function turnBoxBack({ x, y, width, height }: BoundingBox, angle: ReadingAngle, read: Size): BoundingBox {
   switch (angle) {
     case 0:
       return { x, y, width, height };

@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox } from '../../../workers/models/protocol.ts';
 
-/** What is read from a picture: text of one language, or bar and QR codes. */
+/** The task of a reader: to read text of one language, or bar and QR codes. */
 export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
 /** The size in pixels of the picture to which the boxes refer. */
-interface ReadPicture {
+interface ReadPictureSize {
   width: number;
   height: number;
 }
 
 /** The text of a picture. Confidences are 0 to 1, as reported by the reader. */
-export interface TextReading extends ReadPicture {
+export interface TextReading extends ReadPictureSize {
   /** The lines in reading order. */
   text: string;
   confidence: number;
@@ -26,8 +26,8 @@ export interface TextLine extends BoundingBox {
   confidence: number;
 }
 
-/** From this confidence on, text counts as read rightly. */
-export const SURE = 0.6;
+/** The lowest confidence from which text counts as read rightly. */
+export const MIN_SURE_CONFIDENCE = 0.6;
 
 /** A picture as a reader gets it. */
 export interface PreparedPicture extends Size {
@@ -35,19 +35,19 @@ export interface PreparedPicture extends Size {
 }
 
 /** The codes of a picture, from top to bottom. */
-export interface CodesReading extends ReadPicture {
+export interface CodesReading extends ReadPictureSize {
   codes: (BoundingBox & { format: string; text: string })[];
 }
 
 export const DEFAULT_LANGUAGE = 'eng';
 
 /** The packages of the readers, which an installation may omit. */
-const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
+const READER_PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
 
 /** Whether the packages of the readers are installed. */
 export function areReadersInstalled(): boolean {
   try {
-    for (const name of PACKAGES) import.meta.resolve(name);
+    for (const name of READER_PACKAGES) import.meta.resolve(name);
     return true;
   } catch {
     return false;

@@ -2,25 +2,38 @@ import { join } from 'node:path';
 import type { PSM, Worker } from 'tesseract.js';
 import type { BoundingBox, UnreadTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
-import { languageFolder, type PreparedPicture, SURE, type TextLine, type TextReading } from './reading.ts';
+import {
+  languageFolder,
+  MIN_SURE_CONFIDENCE,
+  type PreparedPicture,
+  type TextLine,
+  type TextReading,
+} from './reading.ts';
 
 const UNREAD_THREAD = new URL('../../../workers/models/unread.ts', import.meta.url);
 const UNREAD_HEAP_MEGABYTES = 128;
 
-/** The LSTM engine. The packages have language data for no other engine. */
-const NEURAL = 1;
-const IDLE_MS = 60_000;
-/** Assumed density. Few pictures state theirs, and the reader would print a warning for all others. */
+/** The number of the LSTM engine. The packages have language data for no other engine. */
+const LSTM_ENGINE = 1;
+const IDLE_TIMEOUT_MS = 60_000;
+/**
+ * The density that is assumed for every picture. Few pictures state theirs, and the reader would print a warning for
+ * all others.
+ */
 const ASSUMED_DPI = '150';
-/** A page as one column of text of any sizes: a heading and the text below it, a row of a table as one line. */
-const COLUMN = '4' as PSM;
-/** A page as one block of text of one size. */
-const BLOCK = '6' as PSM;
-/** Text found as one block is at least so sure. What is found in photographs is below. */
+/**
+ * The layout of one column of text of any sizes: a heading and the text below it, with each row of a table as one line.
+ */
+const COLUMN_LAYOUT = '4' as PSM;
+/** The layout of one block of text of one size. */
+const BLOCK_LAYOUT = '6' as PSM;
+/** The lowest confidence of text that is found as one block. False text in photographs has a lower one. */
 const MIN_BLOCK_CONFIDENCE = 0.4;
-/** Text of an area that the first reading left out is at least so sure, and has two letters or digits. */
+/**
+ * The lowest confidence of text in an area that the first reading left out. Such text also has two letters or digits.
+ */
 const MIN_AREA_CONFIDENCE = 0.8;
-const TWO_CHARACTERS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
+const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 
 type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 
@@ -42,13 +55,13 @@ export class TextReader {
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([this.#recognise(picture, language, signal), aborted]);
+      return await Promise.race([this.#readPicture(picture, language, signal), aborted]);
     } catch (error) {
       await this.#stop();
       throw error;
     } finally {
       signal.removeEventListener('abort', abort);
-      this.#idle = setTimeout(() => void this.#stop(), IDLE_MS);
+      this.#idle = setTimeout(() => void this.#stop(), IDLE_TIMEOUT_MS);
       this.#idle.unref();
     }
   }
@@ -68,38 +81,38 @@ export class TextReader {
   }
 
   /**
-   * Reads a picture as a column, and then its areas with ink where no line was found. A column has no single letter,
-   * and no text on a photograph: a picture without lines is therefore read again as a block.
+   * Reads a picture as a column, and then its areas with ink where no line was found. As a column, a single letter and
+   * text on a photograph are not found, so a picture without lines is read again as a block.
    */
-  async #recognise(
+  async #readPicture(
     { png, ...size }: PreparedPicture,
     language: string,
     signal: AbortSignal,
   ): Promise<FoundText> {
     if (this.#thread?.language !== language) await this.#stop();
-    this.#thread ??= { language, worker: start(language) };
+    this.#thread ??= { language, worker: startTesseract(language) };
     const worker = await this.#thread.worker;
-    const column = await readAs(COLUMN, worker, png);
+    const column = await readWithLayout(COLUMN_LAYOUT, worker, png);
     if (column.lines.length === 0) {
-      const block = await readAs(BLOCK, worker, png);
+      const block = await readWithLayout(BLOCK_LAYOUT, worker, png);
       return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
     }
-    if (column.confidence < SURE) return column;
+    if (column.confidence < MIN_SURE_CONFIDENCE) return column;
     const boxes = column.lines.filter(isSure).map(({ x, y, width, height }) => ({ x, y, width, height }));
     const areas = await this.#unread.run({ picture: png, size, lines: boxes }, signal);
     const added: TextLine[] = [];
     for (const area of areas) {
-      const { lines } = await readAs(BLOCK, worker, png, area);
-      added.push(...lines.filter(isText));
+      const { lines } = await readWithLayout(BLOCK_LAYOUT, worker, png, area);
+      added.push(...lines.filter(isCertainText));
     }
-    return added.length === 0 ? column : withLines(column.lines, added);
+    return added.length === 0 ? column : addLines(column.lines, added);
   }
 }
 
 /** Starts a reader. The language data is read from its package: nothing is downloaded or cached. */
-async function start(language: string): Promise<Worker> {
+async function startTesseract(language: string): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
-  const worker = await createWorker(language, NEURAL, {
+  const worker = await createWorker(language, LSTM_ENGINE, {
     langPath: join(languageFolder(language), '4.0.0_best_int'),
     gzip: true,
     cacheMethod: 'none',
@@ -109,8 +122,13 @@ async function start(language: string): Promise<Worker> {
   return worker;
 }
 
-/** @param area the part that is read; the whole picture if undefined. Boxes are in pixels of the picture. */
-async function readAs(layout: PSM, worker: Worker, png: Uint8Array, area?: BoundingBox): Promise<FoundText> {
+/** @param area the area that is read; the whole picture if undefined. Boxes are in pixels of the picture. */
+async function readWithLayout(
+  layout: PSM,
+  worker: Worker,
+  png: Uint8Array,
+  area?: BoundingBox,
+): Promise<FoundText> {
   await worker.setParameters({ tessedit_pageseg_mode: layout });
   const part = area && { rectangle: { left: area.x, top: area.y, width: area.width, height: area.height } };
   const { data } = await worker.recognize(Buffer.from(png), { ...part }, { text: true, blocks: true });
@@ -126,11 +144,11 @@ async function readAs(layout: PSM, worker: Worker, png: Uint8Array, area?: Bound
   };
 }
 
-/** Lines with others among them, in reading order. The others take the place of unsure lines that they overlap. */
-function withLines(lines: readonly TextLine[], added: readonly TextLine[]): FoundText {
-  const all = lines.filter((line) => isSure(line) || !added.some((other) => overlap(line, other)));
+/** Adds lines to others, in reading order. The added lines replace unsure lines that they overlap. */
+function addLines(lines: readonly TextLine[], added: readonly TextLine[]): FoundText {
+  const all = lines.filter((line) => isSure(line) || !added.some((other) => boxesOverlap(line, other)));
   for (const line of added) {
-    const next = all.findIndex((other) => isBefore(line, other));
+    const next = all.findIndex((other) => precedes(line, other));
     all.splice(next < 0 ? all.length : next, 0, line);
   }
   const characters = all.reduce((sum, { text }) => sum + text.length, 0);
@@ -139,21 +157,21 @@ function withLines(lines: readonly TextLine[], added: readonly TextLine[]): Foun
 }
 
 function isSure({ confidence }: TextLine): boolean {
-  return confidence >= SURE;
+  return confidence >= MIN_SURE_CONFIDENCE;
 }
 
-function isText({ text, confidence }: TextLine): boolean {
-  return confidence >= MIN_AREA_CONFIDENCE && TWO_CHARACTERS.test(text);
+function isCertainText({ text, confidence }: TextLine): boolean {
+  return confidence >= MIN_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(text);
 }
 
-/** Whether a line is above another, or to the left of it in the same row. */
-function isBefore(line: BoundingBox, other: BoundingBox): boolean {
+/** Whether a line precedes another one: it is above it, or to the left of it in the same row. */
+function precedes(line: BoundingBox, other: BoundingBox): boolean {
   const [middle, otherMiddle] = [line.y + line.height / 2, other.y + other.height / 2];
   const isSameRow = Math.abs(middle - otherMiddle) < Math.max(line.height, other.height) / 2;
   return isSameRow ? line.x < other.x : middle < otherMiddle;
 }
 
-function overlap(one: BoundingBox, other: BoundingBox): boolean {
+function boxesOverlap(one: BoundingBox, other: BoundingBox): boolean {
   return (
     one.x < other.x + other.width &&
     other.x < one.x + one.width &&

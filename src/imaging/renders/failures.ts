@@ -59,7 +59,7 @@ export function rethrowAsApiError(error: unknown): never {
 export function requireRenderedPage(
   answer: RenderAnswer,
   elapsedMs: number,
-  refusal: RefusalWords,
+  refusal: RenderRefusal,
 ): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings, text } = answer;
@@ -67,16 +67,19 @@ export function requireRenderedPage(
     const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
     return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
   }
-  if (answer.kind === 'render_failure') throw refusalOf(answer, refusal);
+  if (answer.kind === 'render_failure') throw renderFailureError(answer, refusal);
   throw new Error('A render thread gave an unexpected answer.');
 }
 
-interface RefusalWords {
+interface RenderRefusal {
   param: string;
   late: () => Error;
 }
 
-function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: RefusalWords): Error {
+function renderFailureError(
+  { reason, message, limitBytes = 0 }: RenderFailure,
+  { param, late }: RenderRefusal,
+): Error {
   switch (reason) {
     case 'load':
       return invalidParamError(param, `The renderer could not load this template: ${message}`);

@@ -9,21 +9,21 @@ import type { RenderThread } from './thread.ts';
 
 interface RenderPoolOptions {
   threads: readonly RenderThread[];
-  /** Pages in a thread at the same time: one is drawn while the previous one is encoded. */
+  /** The number of pages in a thread at the same time: one is drawn while the previous one is encoded. */
   slotsPerThread: number;
   queueLimit: number;
-  /** How long a page may be drawn while pages of other accounts wait, in milliseconds. */
+  /** The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds. */
   fairDrawingMs: number;
   /**
-   * How long a page of an account that has drawn no page yet may be drawn while pages of other accounts wait. It is
-   * then withdrawn. Without it, the usual time of a page.
+   * The longest time for which a page of an account that has drawn no page yet may be drawn while pages of other
+   * accounts wait. The page is then withdrawn. By default, it is `fairDrawingMs`.
    */
   newcomerDrawingMs?: number;
   /** Called when a page of this account was stopped or moved for others, or exceeded its time or memory. */
   onStopped: (accountId: string) => void;
   /**
    * Returns a thread that replaces the one with a slow page while others wait. Null while there is none; `review` is
-   * called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
+   * called once there is. Without it, other pages wait for a slow page until `fairDrawingMs`.
    */
   relieve?: (blocked: RenderThread) => RenderThread | null;
   /**
@@ -39,28 +39,28 @@ export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
   deadline: CallDeadline;
 }
 
-/** Drawing time from which a killed page counts as slowing others down. */
-const BURDEN_FROM_MS = 1_000;
+/** The drawing time from which a killed page counts as having delayed others. */
+const MIN_DELAYING_MS = 1_000;
 
 /**
- * Lower limit of the time from which a page is slow, however quick the others are. Restarting a page elsewhere costs
- * about as much.
+ * The lower limit of the time from which a page is slow, however quick the others are. Restarting a page elsewhere
+ * takes about as long.
  */
-const SLOW_FROM_MS = 300;
-/** Upper limit of the time from which a page is slow, however slow the others are. */
-const MAX_SLOW_FROM_MS = 2_000;
-const SLOW_FROM_USUAL_TIMES = 4;
+const MIN_SLOW_MS = 300;
+/** The upper limit of the time from which a page is slow, however slow the others are. */
+const MAX_SLOW_MS = 2_000;
+const SLOW_TIME_FACTOR = 4;
 
 /** A page in the pool. */
 interface PooledPage {
   accountId: string;
   /** The thread that draws the page, or will draw it after another page; null while the page has no slot. */
   thread: RenderThread | null;
-  /** When the drawing of the page began; null while it waits. */
+  /** The time at which the drawing of the page began; null while the page waits. */
   drawnSinceMs: number | null;
-  /** Ends it from within the pool. */
+  /** Ends the page from within the pool. */
   ending: AbortController;
-  /** Moves it out of its thread. */
+  /** Moves the page out of its thread. */
   moving: AbortController;
   endedAs: 'stopped' | 'withdrawn' | null;
 }
@@ -70,7 +70,7 @@ export class RenderPool {
   readonly #options: RenderPoolOptions;
   readonly #clock: Clock;
   readonly #admission: AdmissionQueue;
-  readonly #usual = new UsualDrawingTime();
+  readonly #usualTime = new UsualDrawingTime();
   readonly #pages = new Set<PooledPage>();
   #threads: readonly RenderThread[];
   /** Removed threads that still have pages. */
@@ -93,8 +93,9 @@ export class RenderPool {
   }
 
   /**
-   * Draws a page when it has its slot. Answers `withdrawn` where the page has to be drawn again in another pool: it was
-   * slow while others waited, or another page of its account was. Settles when no thread works for the page any more.
+   * Draws a page when it has its slot. Resolves with `withdrawn` if the page has to be drawn again in another pool,
+   * because it was slow while others waited, or another page of its account was. Settles when no thread works for the
+   * page any more.
    * @throws ApiError capacity when the queue is full, or when the page was stopped for others because it took long; the
    *   reason of the deadline's signal; Error when the thread was lost.
    */
@@ -125,7 +126,7 @@ export class RenderPool {
   /** Withdraws the pages of an account whose drawing has not begun. */
   withdraw(accountId: string): void {
     for (const page of this.#pages)
-      if (page.accountId === accountId && page.drawnSinceMs === null) end(page, 'withdrawn');
+      if (page.accountId === accountId && page.drawnSinceMs === null) endPage(page, 'withdrawn');
   }
 
   /**
@@ -141,7 +142,7 @@ export class RenderPool {
       if (drawnSinceMs === null || endedAs !== null || !this.#keepsOthersWaiting(page)) continue;
       const waitMs = this.#untilCheckMs(page, drawnSinceMs);
       if (waitMs === null) continue;
-      if (waitMs <= 0) this.#endForOthers(page, 'stopped');
+      if (waitMs <= 0) this.#endPageForOthers(page, 'stopped');
       else nextMs = Math.min(nextMs, waitMs);
     }
     if (nextMs !== Number.POSITIVE_INFINITY)
@@ -160,7 +161,7 @@ export class RenderPool {
     this.#admission.resize({ slots: threads.length * this.#options.slotsPerThread });
     for (const thread of removed) {
       this.#retiring.add(thread);
-      this.#endWhenFree(thread);
+      this.#stopThreadWhenFree(thread);
     }
   }
 
@@ -184,13 +185,13 @@ export class RenderPool {
   async #drawInTurn(call: PageCall, page: PooledPage): Promise<RenderAnswer> {
     const { accountId, work, deadline } = call;
     const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
-    const slot = await deadline.waiting(this.#admission.acquire({ accountId, work, bytes: 0, signal }));
+    const slot = await deadline.waitForSlot(this.#admission.acquire({ accountId, work, bytes: 0, signal }));
     try {
       for (;;) {
         signal.throwIfAborted();
         const answer = await this.#drawOnce(call, page, signal);
         if (answer === 'moved') continue;
-        this.#learnFrom(page, answer);
+        this.#recordResult(page, answer);
         return answer;
       }
     } finally {
@@ -213,7 +214,7 @@ export class RenderPool {
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
     const clientGone = AbortSignal.any([ending, moving.signal]);
     const answer = thread.call(task, task.deadlineMs, { clientGone, onDrawing }).finally(() => {
-      if (this.#retiring.has(thread)) this.#endWhenFree(thread);
+      if (this.#retiring.has(thread)) this.#stopThreadWhenFree(thread);
     });
     try {
       return await unlessAborted(answer, moving.signal);
@@ -235,15 +236,15 @@ export class RenderPool {
   }
 
   /**
-   * Records how a page went. If its browser was killed because of it, its account is marked as slow, because that cost
-   * all others time. The time of a drawn page becomes part of the usual time.
+   * Records the result of a page. If its browser was killed because of the page, its account is marked as slow, because
+   * that delayed all others. The time of a drawn page becomes part of the usual time.
    */
-  #learnFrom({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
+  #recordResult({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
     if (drawnSinceMs === null) return;
     const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
-    if (answer.kind === 'rendered') this.#usual.record(accountId, drawnMs);
+    if (answer.kind === 'rendered') this.#usualTime.record(accountId, drawnMs);
     if (answer.kind !== 'render_failure') return;
-    const isLate = answer.reason === 'deadline' && drawnMs >= BURDEN_FROM_MS;
+    const isLate = answer.reason === 'deadline' && drawnMs >= MIN_DELAYING_MS;
     if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }
 
@@ -252,13 +253,13 @@ export class RenderPool {
     const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY } = this.#options;
     const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
     const untilStoppedMs = fairDrawingMs - drawnMs;
-    const untilSlowMs = this.#slowFromMs() - drawnMs;
+    const untilSlowMs = this.#slowThresholdMs() - drawnMs;
     if (untilSlowMs > 0) return Math.min(untilSlowMs, untilStoppedMs);
-    if (this.#takeOut(page)) return null;
-    if (this.#usual.knows(page.accountId)) return untilStoppedMs;
+    if (this.#replaceThread(page)) return null;
+    if (this.#usualTime.hasDrawn(page.accountId)) return untilStoppedMs;
     const untilWithdrawnMs = newcomerDrawingMs - drawnMs;
     if (untilWithdrawnMs > 0) return Math.min(untilWithdrawnMs, untilStoppedMs);
-    this.#endForOthers(page, 'withdrawn');
+    this.#endPageForOthers(page, 'withdrawn');
     return null;
   }
 
@@ -277,18 +278,18 @@ export class RenderPool {
       );
   }
 
-  #slowFromMs(): number {
-    const usualMs = SLOW_FROM_USUAL_TIMES * this.#usual.medianMs();
-    return Math.min(MAX_SLOW_FROM_MS, Math.max(SLOW_FROM_MS, usualMs));
+  #slowThresholdMs(): number {
+    const usualMs = SLOW_TIME_FACTOR * this.#usualTime.medianMs();
+    return Math.min(MAX_SLOW_MS, Math.max(MIN_SLOW_MS, usualMs));
   }
 
   /** Replaces the thread with a slow page by a fresh thread, so that no other page waits for it. */
-  #takeOut(slow: PooledPage): boolean {
+  #replaceThread(slow: PooledPage): boolean {
     const { thread: blocked } = slow;
     const relief = blocked === null ? null : (this.#options.relieve?.(blocked) ?? null);
     if (relief === null) return false;
     this.#threads = this.#threads.map((thread) => (thread === blocked ? relief : thread));
-    this.#endForOthers(slow, 'withdrawn');
+    this.#endPageForOthers(slow, 'withdrawn');
     for (const page of this.#pages) if (page.thread === blocked) page.moving.abort();
     return true;
   }
@@ -297,26 +298,26 @@ export class RenderPool {
    * Ends a page for others. Its account is reported at once: the thread may begin another page of the same account
    * before it answers this one.
    */
-  #endForOthers(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
-    end(page, how);
+  #endPageForOthers(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
+    endPage(page, how);
     this.#options.onStopped(page.accountId);
   }
 
-  #endWhenFree(thread: RenderThread): void {
+  #stopThreadWhenFree(thread: RenderThread): void {
     if (thread.busy > 0) return;
     this.#retiring.delete(thread);
     void thread.stop();
   }
 }
 
-function end(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
+function endPage(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
   if (page.endedAs !== null) return;
   page.endedAs = how;
   page.ending.abort();
 }
 
 /** Number of accounts that are remembered, most recent first. */
-const MAX_ACCOUNTS = 64;
+const MAX_REMEMBERED_ACCOUNTS = 64;
 
 /**
  * The usual time for drawing a page on this host. Each account counts once, so that no account raises it by its own
@@ -333,11 +334,11 @@ export class UsualDrawingTime {
     this.#lastMs.delete(accountId);
     this.#lastMs.set(accountId, drawnMs);
     const [oldest] = this.#lastMs.keys();
-    if (this.#lastMs.size > MAX_ACCOUNTS && oldest !== undefined) this.#lastMs.delete(oldest);
+    if (this.#lastMs.size > MAX_REMEMBERED_ACCOUNTS && oldest !== undefined) this.#lastMs.delete(oldest);
   }
 
   /** Whether the account is remembered to have drawn a page. */
-  knows(accountId: string): boolean {
+  hasDrawn(accountId: string): boolean {
     return this.#lastMs.has(accountId);
   }
 

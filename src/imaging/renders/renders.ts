@@ -16,13 +16,15 @@ import { findSandboxObstacle } from './sandbox.ts';
 import { BrowserThread, type RenderLog, StandbyRenderThread } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
-  /** RENDER_THREADS. */
+  /** The value of RENDER_THREADS. */
   threads: number;
-  /** RENDER_QUEUE. */
+  /** The value of RENDER_QUEUE. */
   queueLimit: number;
   /** Whether the host lets the browser have its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
-  /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
+  /**
+   * The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds; 5 s by default.
+   */
   fairDrawingMs?: number;
   /** The worker time of each account, shared with its image passes. */
   workerTime: AccountWorkerTime;
@@ -32,32 +34,32 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
 
 /** A page to draw. The deadline of a job is extended by its wait. */
 export interface RenderRequest extends Omit<RenderTask, 'kind'> {
-  /** Jobs yield to calls and wait without a limit. Absent: a call. */
+  /** The class of the work; a call by default. Jobs yield to calls and wait without a limit. */
   work?: WorkClass;
   /** Ends the wait and the drawing when the client has gone. */
   signal?: AbortSignal;
   /** Ends the wait of a job for a browser, but not the drawing. */
   waitSignal?: AbortSignal;
-  /** The field of the call that an error about the page names. Absent: `templateId`. */
+  /** The field of the call that an error about the page names; `templateId` by default. */
   param?: string;
 }
 
 /** Browsers that run besides those of the render threads: one on standby, and one for slow pages. */
 export const MAX_ADDITIONAL_BROWSERS = 2;
-/** A thread draws one page while it encodes the previous one. */
+/** The number of pages in a thread: it draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
-/** How long a page may be drawn while pages of other accounts wait. */
+/** The longest time for which a page may be drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
 /**
- * How long the first page of an account, whose speed is unknown, may be drawn while others wait. It is then moved to
- * the browser for slow pages. Otherwise, others would wait for a new browser to start.
+ * The longest time for which the first page of an account, whose speed is unknown, may be drawn while others wait. The
+ * page is then moved to the browser for slow pages. Otherwise, others would wait for a new browser to start.
  */
 const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
 /** Drawing time from which a page of a slow account keeps the account marked as slow. */
-const LONG_MS = 1_000;
-/** Niceness of the slow pool. Other processes get the CPU first. */
+const MIN_LONG_DRAWING_MS = 1_000;
+/** The niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
 
 interface OpenRendersOptions extends Pick<RendersOptions, 'workerTime' | 'log'> {
@@ -115,16 +117,16 @@ export class Renders {
     this.#clock = clock;
     this.#isSandboxed = options.sandboxed;
     this.#slowAccounts = new SlowAccounts(clock);
-    this.#slowThread = this.#newThread(SLOW_NICENESS);
+    this.#slowThread = this.#createThread(SLOW_NICENESS);
     this.#standby = new StandbyRenderThread({
-      newThread: () => this.#newThread(),
+      newThread: () => this.#createThread(),
       clock,
       onReady: () => this.#commonPool.review(),
     });
     const shared = { queueLimit, fairDrawingMs, onStopped: this.#onStopped, workerTime, clock };
     this.#commonPool = new RenderPool({
       ...shared,
-      threads: Array.from({ length: threads }, () => this.#newThread()),
+      threads: Array.from({ length: threads }, () => this.#createThread()),
       slotsPerThread: SLOTS_PER_THREAD,
       newcomerDrawingMs: NEWCOMER_DRAWING_MS,
       relieve: this.#standby.relieve,
@@ -188,7 +190,7 @@ export class Renders {
   /** Changes the number of render threads of this process. No render fails. */
   resize(count: number): void {
     const threads = this.#commonPool.threads();
-    const more = Array.from({ length: Math.max(0, count - threads.length) }, () => this.#newThread());
+    const more = Array.from({ length: Math.max(0, count - threads.length) }, () => this.#createThread());
     this.#commonPool.resize([...threads.slice(0, count), ...more]);
   }
 
@@ -231,7 +233,7 @@ export class Renders {
     this.#commonPool.withdraw(accountId);
   };
 
-  #newThread(niceness?: number): BrowserThread {
+  #createThread(niceness?: number): BrowserThread {
     const { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes, log } = this.#options;
     const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes };
     const onUnsandboxed = () => {
@@ -241,20 +243,22 @@ export class Renders {
   }
 }
 
-/** Whether the next page of the account must be isolated too. */
+/** Whether a page took so long that the next page of its account must be isolated too. */
 function tookLong(answer: RenderAnswer): boolean {
   if (answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = answer.timings;
-  return decodeMs + processMs >= LONG_MS;
+  return decodeMs + processMs >= MIN_LONG_DRAWING_MS;
 }
 
-/** How long an account stays marked as slow after one of its pages was stopped. */
+/** The time for which an account stays marked as slow after one of its pages was stopped. */
 export const SLOW_ACCOUNT_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */
 export class SlowAccounts {
   readonly #clock: Clock;
-  /** When the mark of an account ends, in milliseconds of the monotonic clock. The oldest marks come first. */
+  /**
+   * The time at which the mark of an account ends, in milliseconds of the monotonic clock. The oldest marks come first.
+   */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -264,14 +268,14 @@ export class SlowAccounts {
   mark(accountId: string): void {
     this.#until.delete(accountId);
     this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_MS);
-    this.#forgetPast();
+    this.#forgetEndedMarks();
   }
 
   has(accountId: string): boolean {
     return (this.#until.get(accountId) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsedMs();
   }
 
-  #forgetPast(): void {
+  #forgetEndedMarks(): void {
     const nowMs = this.#clock.elapsedMs();
     for (const [accountId, endsMs] of this.#until) {
       if (endsMs > nowMs) return;

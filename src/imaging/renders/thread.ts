@@ -16,16 +16,16 @@ export interface RenderLog {
   error(message: string): void;
 }
 
-/** How long after its deadline a thread may still answer before it counts as hung. */
-const GRACE_MS = 3_000;
+/** The time after the deadline for which a thread may still answer before it counts as hung. */
+const ANSWER_GRACE_MS = 3_000;
 
 /**
- * How long a thread may take to end its browser, which is slow on a busy host. If the thread is ended first, the
- * browser stays behind.
+ * The time for which a thread may take to end its browser, which is slow on a busy host. If the thread is ended first,
+ * the browser goes on running.
  */
-const STOP_MS = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
 
-const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
+const THREAD_FILE = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
  * A call as sent to the thread. A message on `client` means that its client has gone. The thread sends one back when
@@ -33,7 +33,7 @@ const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.
  */
 type ThreadCall = RenderCall & { client?: MessagePort };
 
-/** The thread ended with the call in it. */
+/** The error for a call whose thread ended before its answer. */
 export class LostThreadError extends Error {
   override readonly name = 'LostThreadError';
 }
@@ -81,7 +81,7 @@ export class BrowserThread implements RenderThread {
   constructor(options: RenderThreadOptions, { log, onUnsandboxed }: BrowserThreadHooks) {
     this.#log = log;
     this.#pool = new Piscina({
-      filename: ENTRY,
+      filename: THREAD_FILE,
       workerData: options,
       minThreads: 0,
       maxThreads: 1,
@@ -98,7 +98,7 @@ export class BrowserThread implements RenderThread {
     });
     this.#pool.on('error', (error: Error) => {
       log.error(`A render thread failed: ${error.message}`);
-      // Otherwise, calls would wait for ever for a thread that does not start.
+      // The pool is destroyed, because calls would wait for ever for a thread that does not start.
       void this.#pool.destroy();
     });
   }
@@ -108,7 +108,10 @@ export class BrowserThread implements RenderThread {
   }
 
   async call(task: RenderCall, deadlineMs: number, hooks: RenderCallHooks = {}): Promise<RenderAnswer> {
-    const hung = setTimeout(() => this.#pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
+    const hung = setTimeout(
+      () => this.#pool.destroy(),
+      Math.max(0, deadlineMs - Date.now()) + ANSWER_GRACE_MS,
+    );
     this.#busy += 1;
     try {
       return await this.#send(task, hooks);
@@ -127,7 +130,7 @@ export class BrowserThread implements RenderThread {
 
   async stop(): Promise<void> {
     if (this.#pool.threads.length > 0)
-      await this.call({ kind: 'stop' }, Date.now() + STOP_MS).catch(() => {});
+      await this.call({ kind: 'stop' }, Date.now() + STOP_TIMEOUT_MS).catch(() => {});
     await this.#pool.destroy();
   }
 
@@ -151,16 +154,16 @@ export class BrowserThread implements RenderThread {
   }
 }
 
-interface StandbyOptions {
+interface StandbyRenderThreadOptions {
   newThread: () => RenderThread;
   clock: Clock;
   onReady: () => void;
 }
 
-/** Time without a slow page after which the standby browser ends, because it holds 150 MB. */
-const IDLE_MS = 300_000;
-/** The longest start of a browser. */
-const WARM_TIMEOUT_MS = 90_000;
+/** The time without a slow page after which the standby browser ends, because it holds 150 MB. */
+const STANDBY_IDLE_MS = 300_000;
+/** The timeout of the start of a browser. */
+const WARM_UP_TIMEOUT_MS = 90_000;
 
 /**
  * A render thread on standby, whose browser is ready to replace one that a slow page blocks. With it, pages of others
@@ -175,7 +178,7 @@ export class StandbyRenderThread {
   #cancelIdleStop: (() => void) | undefined;
   #stopped: Promise<void> = Promise.resolve();
 
-  constructor({ newThread, clock, onReady }: StandbyOptions) {
+  constructor({ newThread, clock, onReady }: StandbyRenderThreadOptions) {
     this.#clock = clock;
     this.#onReady = onReady;
     this.#thread = newThread();
@@ -187,13 +190,13 @@ export class StandbyRenderThread {
    */
   readonly relieve = (slow: RenderThread): RenderThread | null => {
     this.#cancelIdleStop?.();
-    this.#cancelIdleStop = this.#clock.after(IDLE_MS, this.#stopIdle);
+    this.#cancelIdleStop = this.#clock.after(STANDBY_IDLE_MS, this.#stopIdle);
     const relief = this.#state === 'ready' ? this.#thread : null;
     if (relief !== null) {
       this.#thread = slow;
       this.#state = 'cold';
     }
-    void this.#warm();
+    void this.#warmUp();
     return relief;
   };
 
@@ -208,12 +211,12 @@ export class StandbyRenderThread {
    * Starts the browser. A thread that still draws answers only when its page has ended and a new browser has started,
    * if one was needed.
    */
-  async #warm(): Promise<void> {
+  async #warmUp(): Promise<void> {
     if (this.#state !== 'cold') return;
     this.#state = 'warming';
     await this.#stopped;
     const answer = await this.#thread
-      .call({ kind: 'warm' }, this.#clock.nowMs() + WARM_TIMEOUT_MS)
+      .call({ kind: 'warm' }, this.#clock.nowMs() + WARM_UP_TIMEOUT_MS)
       .catch(() => ({ kind: 'lost' }));
     this.#state = answer.kind === 'done' ? 'ready' : 'cold';
     if (this.#state === 'ready') this.#onReady();

@@ -85,7 +85,13 @@ function readProcessStat(proc: string, pid: string): ProcessStat | null {
   return { pid: Number(pid), parent, niceness, startedTicks, cpuTicks: user + system };
 }
 
-/** Null when the process has ended. */
+/** The CPU milliseconds of a process since its start; null without /proc, or when the process has ended. */
+export function readProcessCpuMs(pid: number): number | null {
+  const stat = readProcessStat('/proc', String(pid));
+  return stat && (stat.cpuTicks / TICKS_PER_SECOND) * 1_000;
+}
+
+/** The row of a process; null when the process has ended. */
 function readTableRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc, usualNiceness }: { root: number; proc: string; usualNiceness: number },

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
-import { READABLE_MEDIA_TYPES } from '../../imaging/images/source.ts';
+import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import { componentSchema, HTTP_ADDRESS_PATTERN } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';

@@ -1,7 +1,7 @@
 import type { Size } from '../../../workers/formats/size.ts';
 import type { ImagePass } from '../../../workers/protocol.ts';
 import type { StoredFile } from '../../imaging/images/image-call.ts';
-import { forecastPasses } from '../../imaging/images/preview.ts';
+import { previewPasses } from '../../imaging/images/preview.ts';
 import {
   ApiError,
   exclusiveFieldError,
@@ -258,7 +258,7 @@ function familyOf(rungs: readonly Rung[], addressOf: (width: number) => string):
 
 /** The size of the picture, predicted from the header of its source; null if only the pixels tell. */
 async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
-  const [made] = await forecastPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
+  const [made] = await previewPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
   const { width, height } = made;
   return width === null || height === null ? null : { width, height };

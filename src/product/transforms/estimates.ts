@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { forecastPasses, type Preview } from '../../imaging/images/preview.ts';
+import { type PassPreview, previewPasses } from '../../imaging/images/preview.ts';
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
@@ -18,7 +18,7 @@ const unlessUnknown = (description: string) =>
 
 /** What a call would make and cost. */
 export const ImageEstimate = componentSchema('ImageEstimate', {
-  format: Type.Unsafe<Preview['format']>({
+  format: Type.Unsafe<PassPreview['format']>({
     type: ['string', 'null'],
     enum: [...OUTPUT_FORMATS, null],
     description: 'Null if only the pixels tell which of several is the smallest.',
@@ -65,7 +65,7 @@ export async function estimatePasses(
   { image, branches, caller }: DryRunWork,
   { allowance, fonts }: { allowance: RunAllowance } & FontRoutesOptions,
 ): Promise<(ImageEstimate | ApiError)[]> {
-  const previews = await forecastPasses(image, branches);
+  const previews = await previewPasses(image, branches);
   const prices = (await allowance.estimate(caller, branches.length)).values();
   const estimates: (ImageEstimate | ApiError)[] = [];
   for (const [index, { pass, warnings }] of branches.entries()) {

@@ -83,22 +83,22 @@ t.test('a picture that shrinks costs what its result does, and its reading', asy
 t.test('an estimate follows what its kind takes on this host, quickly when it was too short', async (t) => {
   const pace = new EstimateCorrection();
   pace.record('gif', 100, 300);
-  t.equal(pace.corrected('gif', 100), 200);
-  t.equal(pace.corrected('jpeg', 100), 100, 'each kind by itself');
+  t.equal(pace.correctEstimate('gif', 100), 200);
+  t.equal(pace.correctEstimate('jpeg', 100), 100, 'each kind by itself');
   for (let call = 0; call < 50; call += 1) pace.record('gif', 100, 100);
-  t.ok(pace.corrected('gif', 100) < 101);
+  t.ok(pace.correctEstimate('gif', 100) < 101);
   for (let call = 0; call < 200; call += 1) pace.record('gif', 100, 1_000_000);
-  t.ok(pace.corrected('gif', 100) <= 400, 'within bounds');
+  t.ok(pace.correctEstimate('gif', 100) <= 400, 'within bounds');
   pace.record('tiny', 0.1, 20);
-  t.equal(pace.corrected('tiny', 1), 1, 'short passes say nothing');
+  t.equal(pace.correctEstimate('tiny', 1), 1, 'short passes say nothing');
 });
 
 t.test('one slow outlier is made up for by a few quick passes', async (t) => {
   const pace = new EstimateCorrection();
   pace.record('webp', 1_000, 60_000);
-  t.ok(pace.corrected('webp', 1_000) > LONG_MS);
+  t.ok(pace.correctEstimate('webp', 1_000) > LONG_MS);
   for (let call = 0; call < 3; call += 1) pace.record('webp', 1_000, 500);
-  t.ok(pace.corrected('webp', 1_000) < LONG_MS);
+  t.ok(pace.correctEstimate('webp', 1_000) < LONG_MS);
 });
 
 t.test('kinds that callers make up do not fill the memory, and leave those in use', async (t) => {
@@ -107,8 +107,8 @@ t.test('kinds that callers make up do not fill the memory, and leave those in us
   for (let kind = 0; kind < 999; kind += 1) pace.record(`kind ${kind}`, 100, 400);
   pace.record('first', 100, 400);
   pace.record('another', 100, 400);
-  t.ok(pace.corrected('first', 100) > 100, 'it was recorded again');
-  t.equal(pace.corrected('kind 0', 100), 100, 'the oldest is forgotten');
+  t.ok(pace.correctEstimate('first', 100) > 100, 'it was recorded again');
+  t.equal(pace.correctEstimate('kind 0', 100), 100, 'the oldest is forgotten');
 });
 
 t.test('the CPU time of a process is shared by the passes that run at the time', async (t) => {

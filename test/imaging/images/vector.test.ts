@@ -37,7 +37,7 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
     size: RequestedDrawingSize = { density: 96 },
     signal = forever,
   ): Promise<RasterizedDrawing> =>
-    rasterizer.draw({ bytes, size }, { accountId: 'acc', deadline: { signal, waiting: (slot) => slot } });
+    rasterizer.draw({ bytes, size }, { accountId: 'acc', deadline: { signal, waitForSlot: (slot) => slot } });
   return { rasterizer, draw };
 }
 

@@ -28,8 +28,8 @@ import {
  */
 
 /** CPU milliseconds for opening a picture and sending the task to its worker. */
-const BASE_MS = 5;
-/** The cost of a frame, without its pixels. */
+const PASS_BASE_MS = 5;
+/** CPU milliseconds per frame, without its pixels. */
 const FRAME_MS = 5;
 const DECODE_MS: Readonly<Record<string, number>> = {
   jpeg: 12,
@@ -39,30 +39,30 @@ const DECODE_MS: Readonly<Record<string, number>> = {
   gif: 20,
   tiff: 20,
 };
-/** A page whose samples are converted first. */
+/** CPU milliseconds per megapixel to decode a page whose samples are converted first. */
 const REWRITE_MS = 80;
-/** CPU milliseconds per megapixel that a step reads but does not keep, as when it resizes to a smaller size. */
+/** CPU milliseconds per megapixel that a step reads but drops, as when it resizes to a smaller size. */
 const READ_MS = 5;
-/** How many times longer a progressive, interlaced or 16-bit file takes to decode. */
+/** The factor by which decoding a progressive, interlaced or 16-bit file takes longer. */
 const COSTLY_DECODE_FACTOR = 2;
 /** CPU milliseconds per megapixel of a description. It reads all pixels once or twice, and examines a small copy. */
 const DESCRIBE_MS = 30;
 /** CPU milliseconds per megapixel to decode and compare the result of a trial. SSIMULACRA 2 compares six sizes. */
 const COMPARE_MS = 60;
-const SCORE_MS = 450;
+const SSIMULACRA2_MS = 450;
 /**
  * The trials of a search, as counted with photographs: a quality is found in 3 trials on average and in at most 5, a
  * palette in 4.
  */
 const QUALITY_TRIALS = 4;
-/** The same of an animation: one trial of the whole or two, and those of a sample. */
+/** The trials of a search over an animation: one or two of the whole animation, and those of a sample. */
 const MOVING_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
 type ResolvedEncode = EncodeOptions & { format: OutputFormat };
 type EffortTime = readonly [effort: number, ms: number];
-const NOTHING: EffortTime = [0, 0];
+const NO_EFFORT_TIME: EffortTime = [0, 0];
 
 const PALETTE_MS = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
 const ENCODE_MS: Readonly<Record<OutputFormat, readonly EffortTime[]>> = {
@@ -77,10 +77,12 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
-/** The assumed effort of palettes and lossless files if the caller chose none, about the encoder's own default. */
+/**
+ * The assumed effort of palettes and lossless files if the caller chose none. It is about the encoder's own default.
+ */
 const FALLBACK_EFFORT = 5;
 const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...DEFAULT_EFFORT, png: 3 };
-/** Size from which the effort of the AVIF encoder is limited; see workers/image/encode/effort.ts. */
+/** The size from which the effort of the AVIF encoder is limited; see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
@@ -100,23 +102,23 @@ export function estimatedMs(
   layers: LayerHeaders = {},
 ): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
-  // One pass shares its decoding with none.
+  // A single pass shares its decoding with no other pass.
   const readings =
-    passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => readingOf(header, pass)).values();
+    passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => decodingKeyOf(header, pass)).values();
   const decodings = Array.from(readings, (same) =>
-    Math.max(...same.map((pass) => decodingMs(header, readFrames(header, pass)))),
+    Math.max(...same.map((pass) => decodingMs(header, decodedFrameCount(header, pass)))),
   );
   const layerMs = passes.flatMap((pass) => layerHeadersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
-  return sumOf(decodings) + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
+  return sum(decodings) + sum(layerMs) + sum(passes.map((pass) => stepsAndEncodingMs(header, pass)));
 }
 
 /** Estimated CPU milliseconds of a SSIMULACRA 2 score. */
 export function estimatedScoringMs({ width, height }: Pick<ImageHeader, 'width' | 'height'>): number {
-  return ((width * height) / 1e6) * SCORE_MS;
+  return ((width * height) / 1e6) * SSIMULACRA2_MS;
 }
 
 /** A value that is equal for passes that read the same pixels; see workers/image/branches.ts. */
-function readingOf(header: ImageHeader, pass: ImagePass): unknown {
+function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
   const { metadata, format } = resolvedEncodeOf(header, pass);
   const keepsFile =
     (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
@@ -124,17 +126,17 @@ function readingOf(header: ImageHeader, pass: ImagePass): unknown {
   const [first] = pass.steps;
   const scaled = first && stepNamed(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
   const file = { ...header, ...displayedSizeOf(header) };
-  return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : readFrames(header, pass);
+  return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : decodedFrameCount(header, pass);
 }
 
 /** CPU time of a pass after its decoding. */
-function changingMs(header: ImageHeader, pass: ImagePass): number {
+function stepsAndEncodingMs(header: ImageHeader, pass: ImagePass): number {
   const megapixels = megapixelsOf(header, pass);
   const written = { frames: frameCountOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
-  return stepsMs(pass, megapixels, ofResult) + encodingMs(resolvedEncodeOf(header, pass), written);
+  return stepsMs(pass, megapixels, costOfResult) + encodingMs(resolvedEncodeOf(header, pass), written);
 }
 
-function sumOf(values: readonly number[]): number {
+function sum(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
@@ -142,7 +144,7 @@ function sumOf(values: readonly number[]): number {
  * The number of frames that are decoded. A frame of a GIF or WebP is drawn over all frames before it, so decoding
  * always starts at the first frame.
  */
-function readFrames(header: ImageHeader, pass: ImagePass): number {
+function decodedFrameCount(header: ImageHeader, pass: ImagePass): number {
   const { frame, frames } = pass.decode;
   if (isAnimationFormat(header.format) && typeof frame === 'number')
     return Math.min(frame + 1, header.frames);
@@ -159,7 +161,7 @@ function decodingMs(
 ): number {
   const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
-  return BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
+  return PASS_BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
 }
 
 /**
@@ -181,7 +183,7 @@ function megapixelsOf(header: ImageHeader, pass: ImagePass): number[] {
 type StepCost = (perMegapixel: number, before: number, after: number) => number;
 
 /** The usual cost: a step computes the pixels of its result, and reads the pixels that it drops. */
-const ofResult: StepCost = (perMegapixel, before, after) =>
+const costOfResult: StepCost = (perMegapixel, before, after) =>
   perMegapixel * after + READ_MS * Math.max(0, before - after);
 
 function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: StepCost): number {
@@ -193,7 +195,7 @@ function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: Step
   }, 0);
 }
 
-/** All frames of a result together. */
+/** The pixels of all frames of a result. */
 interface WrittenPixels {
   frames: number;
   megapixels: number;
@@ -203,35 +205,35 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const { megapixels } = written;
   if (encode.target === undefined) {
     const moving = animationEffort(encode, written);
-    return megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, written));
+    return megapixels * (moving?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
   }
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
-  const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, atEffort(encode, written));
-  return trialsOf(encode, written) * (once + megapixels * judgingMs(encode.target));
+  const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
+  return trialCountOf(encode, written) * (once + megapixels * measuringMs(encode.target));
 }
 
-/** CPU milliseconds per megapixel to judge the file of a trial. */
-function judgingMs(target: NonNullable<EncodeOptions['target']>): number {
+/** CPU milliseconds per megapixel to measure the file of a trial. */
+function measuringMs(target: NonNullable<EncodeOptions['target']>): number {
   if ('maxBytes' in target) return 0;
-  return 'ssimulacra2' in target ? SCORE_MS : COMPARE_MS;
+  return 'ssimulacra2' in target ? SSIMULACRA2_MS : COMPARE_MS;
 }
 
 /** The number of trials of a search in workers/image/search/target.ts. */
-function trialsOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
+function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
   if (lossless) return LOSSLESS_TRIALS;
   if (format === 'webp' && frames > 1) return MOVING_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 
-function atEffort(encode: ResolvedEncode, written: WrittenPixels): number {
-  const points = scaleOf(encode);
-  const { format, lossless, effort = usualEffort(encode, written) } = encode;
+function encodingMsPerMegapixel(encode: ResolvedEncode, written: WrittenPixels): number {
+  const points = effortTimesOf(encode);
+  const { format, lossless, effort = defaultEffortOf(encode, written) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
   const kept = format === 'avif' && written.megapixels > largeAvif ? 0 : effort;
   const below = points.findLast(([known]) => known <= kept);
   const above = points.find(([known]) => known >= kept);
-  const [low, lowMs] = below ?? above ?? NOTHING;
-  const [high, highMs] = above ?? below ?? NOTHING;
+  const [low, lowMs] = below ?? above ?? NO_EFFORT_TIME;
+  const [high, highMs] = above ?? below ?? NO_EFFORT_TIME;
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
@@ -241,11 +243,11 @@ export function canLowerEffort(header: ImageHeader, pass: ImagePass): boolean {
   if (encode.format === 'tiff' || (encode.target !== undefined && encode.effort === undefined)) return false;
   const written = { frames: frameCountOf(header, pass), megapixels: megapixelsOf(header, pass).at(-1) ?? 0 };
   const moving = animationEffort(encode, written);
-  return (encode.effort ?? moving?.effort ?? usualEffort(encode, written)) > 0;
+  return (encode.effort ?? moving?.effort ?? defaultEffortOf(encode, written)) > 0;
 }
 
 /** The effort if the caller chose none. */
-function usualEffort(
+function defaultEffortOf(
   { format, lossless, palette, colors, target }: ResolvedEncode,
   written: WrittenPixels,
 ): number {
@@ -254,7 +256,7 @@ function usualEffort(
   return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }
 
-function scaleOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
+function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS;
   return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];
@@ -268,7 +270,7 @@ function scaleOf({ format, lossless, palette, colors, target }: ResolvedEncode):
 const BASE_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
-/** Size of a finished file. Most encoders stay below it. */
+/** The assumed size of a finished file. Most encoders stay below it. */
 const FILE_BYTES_PER_PIXEL = 1;
 const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   jpeg: 7,
@@ -283,8 +285,8 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
 const LAYER_BYTES_PER_PIXEL = 4;
 
 /**
- * The estimated peak of memory of passes over one file, one after another, in bytes. Without passes, that of a
- * description.
+ * The estimated peak of memory of passes over one file, one after another, in bytes. Without passes, it is the peak of
+ * a description.
  * @param layers the second pictures that they read.
  */
 export function estimatedBytes(
@@ -294,11 +296,11 @@ export function estimatedBytes(
 ): number {
   if (passes.length === 0) return BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + layerBytes(pass, layers)));
-  return passes.length === 1 ? peak : peak + sharedBytes(header, passes);
+  return passes.length === 1 ? peak : peak + sharedPictureBytes(header, passes);
 }
 
 /** The bytes that several passes hold besides the running one: the shared picture, and the finished files. */
-function sharedBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
+function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesAfterSteps(header, pass).at(-1) ?? header;
     return width * height * frameCountOf(header, pass) * FILE_BYTES_PER_PIXEL;
@@ -310,11 +312,11 @@ function sharedBytes(header: ImageHeader, passes: readonly ImagePass[]): number 
 
 function peakBytes(header: ImageHeader, pass: ImagePass): number {
   const decode = BASE_BYTES + decodeBytes(header);
-  const skipping = skippingBytes(header, pass);
+  const skipping = skippedFramesBytes(header, pass);
   const sizes = sizesAfterSteps(header, pass);
   const last = sizes.at(-1) ?? header;
   const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[resolvedEncodeOf(header, pass).format];
-  return decode + skipping + largestCopies(header, pass, sizes) + encode;
+  return decode + skipping + largestCopyBytes(header, pass, sizes) + encode;
 }
 
 /** The bytes of the largest second picture while it is decoded. Second pictures are processed one at a time. */
@@ -336,7 +338,7 @@ function decodeBytes(header: ImageHeader): number {
  * The bytes of the kept frames, twice while they are joined, and of the batch that is decoded if frames in between are
  * dropped.
  */
-function skippingBytes(header: ImageHeader, pass: ImagePass): number {
+function skippedFramesBytes(header: ImageHeader, pass: ImagePass): number {
   const batches = batchesWithSkippedFrames(header, pass);
   if (batches === undefined) return 0;
   const largest = Math.max(...batches.map(({ count }) => count));
@@ -348,7 +350,7 @@ function bytesPerPixel({ channels, bitDepth }: ImageHeader): number {
 }
 
 /** The most bytes of pixel copies that exist at the same time between decoding and encoding. */
-function largestCopies(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
+function largestCopyBytes(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
   const { steps } = pass;
   // A page of a document is rewritten while the others are in memory.
   const frames = header.animated ? frameCountOf(header, pass) : header.frames;
@@ -357,14 +359,14 @@ function largestCopies(header: ImageHeader, pass: ImagePass, sizes: readonly Siz
   const ofSteps = steps.map(({ operation: name, params }, index) => {
     return bytesOf(sizes[index] ?? header, stepNamed(name)?.copies(params) ?? 0);
   });
-  return Math.max(bytesOf(header, turnedCopies(header, pass)), ...ofSteps);
+  return Math.max(bytesOf(header, copiesForTurning(header, pass)), ...ofSteps);
 }
 
 /**
  * The number of copies needed to turn the picture upright. A still picture can be shrunk before it is turned. An
  * animation is taken apart, turned frame by frame, and joined again.
  */
-function turnedCopies(header: ImageHeader, pass: ImagePass): number {
+function copiesForTurning(header: ImageHeader, pass: ImagePass): number {
   if (header.orientation === 1) return 0;
   if (frameCountOf(header, pass) > 1) return 3;
   return pass.steps[0]?.operation === 'resize' ? 0 : 1;

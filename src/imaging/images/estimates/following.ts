@@ -19,8 +19,8 @@ import { apiErrorOfFailure } from '../failures.ts';
 import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
 
 /*
- * Predicts a pass from the header of its file, before a pixel is read: what its worker would refuse, and what the
- * estimates of time and memory start from.
+ * Predicts a pass from the header of its file, before a pixel is read: the error with which its worker would refuse it,
+ * and the sizes and frames that the estimates of time and memory start from.
  */
 
 /** The second pictures, by the id in the steps. */
@@ -46,7 +46,7 @@ export function resolvedEncodeOf(
   header: ImageHeader,
   { encode }: ImagePass,
 ): EncodeOptions & { format: OutputFormat } {
-  return { ...encode, format: encode.format ?? ownFormat(header) };
+  return { ...encode, format: encode.format ?? writableFormatOf(header) };
 }
 
 /**
@@ -74,20 +74,20 @@ export function displayedSizeOf({ width, height, orientation }: ImageHeader): Si
 }
 
 /** The input's own format, if it can be written. */
-function ownFormat({ format }: ImageHeader): OutputFormat {
+function writableFormatOf({ format }: ImageHeader): OutputFormat {
   return format === 'svg' || format === 'heif' ? 'png' : format;
 }
 
 /** Maps a parameter of a pass to the field of the call. */
-type ParamOf = (passParam: string) => string;
+type ParamMapper = (passParam: string) => string;
 
-/** What is known of the file of a pass before it is decoded. */
-interface File {
+/** The facts of the file of a pass that are known before it is decoded. */
+interface PassFile {
   header: ImageHeader;
   fileBytes: number;
 }
 
-/** The predicted result of a pass, as far as the header of its file tells. */
+/** The predicted result of a pass, as far as the header of its file shows. */
 export type SuccessfulPrediction = Exclude<PassPrediction, { failure: object }>;
 
 /**
@@ -98,9 +98,9 @@ export type SuccessfulPrediction = Exclude<PassPrediction, { failure: object }>;
  * @throws ApiError invalid_param.
  */
 export function predictSuccess(
-  { header, fileBytes }: File,
+  { header, fileBytes }: PassFile,
   pass: ImagePass,
-  paramOf?: ParamOf,
+  paramOf?: ParamMapper,
 ): SuccessfulPrediction | null {
   const { format, frames, delays } = header;
   if (pass.decode.maxFps !== undefined && frames > 1 && delays === undefined) return null;
@@ -109,7 +109,8 @@ export function predictSuccess(
     format,
     frames: decodeHintsOf(header).pictures ?? frames,
     delays,
-    // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
+    // Without this hint, the alpha channel is unknown, because the decoder may add one that the header does not
+    // declare.
     hasAlpha: format === 'svg' || inputHeaderHintOf(header).header?.hasAlpha,
     fileBytes,
   };
@@ -122,7 +123,7 @@ export function predictSuccess(
  * Refuses a score for pictures that are too small or too large.
  * @throws ApiError invalid_param.
  */
-export function assertScorable(header: ImageHeader): void {
+export function checkScorable(header: ImageHeader): void {
   const failure = findScoringSizeFailure(displayedSizeOf(header));
   if (failure !== undefined) throw apiErrorOfFailure(failure);
 }
@@ -131,7 +132,7 @@ export function assertScorable(header: ImageHeader): void {
  * Refuses a comparison of two pictures of different sizes, as the worker would.
  * @throws ApiError invalid_param.
  */
-export function assertSameSize(one: ImageHeader, other: ImageHeader, paramOf?: ParamOf): void {
+export function checkSameSize(one: ImageHeader, other: ImageHeader, paramOf?: ParamMapper): void {
   const failure = sizeMismatchFailure(displayedSizeOf(one), displayedSizeOf(other));
   if (failure !== undefined) throw apiErrorOfFailure(failure, paramOf);
 }

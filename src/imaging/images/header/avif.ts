@@ -17,28 +17,28 @@ import {
 import { type ImageHeader, imageHeaderOf } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
-/** The brands of pictures that are not coded as AV1. */
+/** The brands of HEIF pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 /** The message for an animation without a still picture. No decoder of the service reads such a file. */
-const STILL_MISSING =
+const STILL_PICTURE_MISSING =
   'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
-const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
-const IMAGE_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
+const ALPHA_AUXILIARY_TYPE = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
+const IMAGE_ITEM_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
 
 /**
  * Reads the header of an AVIF. A still picture is the primary item and its properties. A sequence is a track whose
  * samples are the frames.
  */
 export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
-  const format = readBrand(bytes);
+  const format = readFormat(bytes);
   if (format === null) return null;
   const meta = findHeifMetaBox(bytes);
   const items = meta === undefined ? null : readItemProperties(bytes, meta);
-  const still = items === null ? null : readPrimary(bytes, items.primaryProperties);
+  const still = items === null ? null : readPrimaryItem(bytes, items.primaryProperties);
   const sequence = readSequence(bytes);
   const size = still ?? sequence;
   if (size === null) return null;
-  const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
+  const hasAlpha = items?.properties.some((property) => isAlphaProperty(bytes, property)) ?? false;
   return imageHeaderOf({
     format,
     width: size.width,
@@ -48,11 +48,11 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still === null && { unread: STILL_MISSING }),
+    ...(still === null && { unread: STILL_PICTURE_MISSING }),
   });
 }
 
-function readBrand(bytes: ByteReader): 'avif' | 'heif' | null {
+function readFormat(bytes: ByteReader): 'avif' | 'heif' | null {
   const brands = isoBrands(bytes);
   if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
@@ -75,7 +75,7 @@ function readItemProperties(bytes: ByteReader, meta: ByteRangeInFile) {
 function countPages(bytes: ByteReader, meta: ByteRangeInFile): number {
   const parts = new Set([...heifReferences(bytes, meta)].flatMap(dependentItemIds));
   const pages = heifItems(bytes, meta).filter(
-    ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),
+    ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_ITEM_TYPES.includes(type),
   );
   return Math.max(1, [...pages].length);
 }
@@ -86,8 +86,8 @@ function dependentItemIds({ type, from, to }: HeifReference): readonly number[] 
   return type === 'dimg' ? to : [];
 }
 
-/** Reads the primary item. Decoders turn and mirror it by its own properties, so its size is the one after that. */
-function readPrimary(bytes: ByteReader, properties: readonly IsoBox[]) {
+/** Reads the primary item. Decoders turn and mirror it by its own properties, so its size is the size after turning. */
+function readPrimaryItem(bytes: ByteReader, properties: readonly IsoBox[]) {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;
   for (const { type, start } of properties) {
@@ -100,8 +100,8 @@ function readPrimary(bytes: ByteReader, properties: readonly IsoBox[]) {
   return size && { ...size, bitDepth };
 }
 
-function isAlpha(bytes: ByteReader, { type, start, end }: IsoBox): boolean {
-  return type === 'auxC' && ALPHA.test(bytes.text(start + 4, Math.min(end - start, 64)));
+function isAlphaProperty(bytes: ByteReader, { type, start, end }: IsoBox): boolean {
+  return type === 'auxC' && ALPHA_AUXILIARY_TYPE.test(bytes.text(start + 4, Math.min(end - start, 64)));
 }
 
 /** Size and number of samples of the first track with a picture. */

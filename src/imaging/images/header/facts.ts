@@ -13,14 +13,14 @@ const ORIENTATION_TAG = 0x0112;
 export interface ImageHeader {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
-  /** Width as stored, of the canvas or of the first page; 0 when a drawing has no size. */
+  /** The width as stored, of the canvas or of the first page; 0 when a drawing has no size. */
   width: number;
   height: number;
-  /** Frames of an animation or pages of a document. */
+  /** The number of frames of an animation or of pages of a document. */
   frames: number;
   /** Pixels of all frames together. */
   pixels: number;
-  /** EXIF value, 1 to 8; 1 when absent. */
+  /** The EXIF orientation, 1 to 8; 1 when absent. */
   orientation: number;
   bitDepth: number;
   channels: number;
@@ -40,10 +40,10 @@ export interface ImageHeader {
   rewritten?: true;
 }
 
-type KnownFacts = Pick<ImageHeader, 'format' | 'width' | 'height' | 'channels'> & Partial<ImageHeader>;
+type KnownHeaderFacts = Pick<ImageHeader, 'format' | 'width' | 'height' | 'channels'> & Partial<ImageHeader>;
 
 /** A header with these facts. All other facts are those of one upright, opaque picture with 8 bits per channel. */
-export function imageHeaderOf(facts: KnownFacts): ImageHeader {
+export function imageHeaderOf(facts: KnownHeaderFacts): ImageHeader {
   const { format, width, height, frames = 1 } = facts;
   return {
     mimeType: `image/${format}`,
@@ -75,7 +75,7 @@ export function orientationOrDefault(value: number): number {
   return value >= 1 && value <= 8 ? value : 1;
 }
 
-/** Facts that the codec reports wrongly. */
+/** The facts that the codec would report wrongly, as hints for the decoder. */
 export function decodeHintsOf({ format, frames, animated }: ImageHeader): HeaderDecodeHints {
   // An AVIF animation is read as its still picture.
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};

@@ -16,7 +16,7 @@ import { readTiffHeader } from './tiff.ts';
 
 /**
  * The readers of each format. A reader returns null for a file of another format. It may read past the end of the file,
- * which ends the reading.
+ * which ends the reading with a RangeError.
  */
 const READERS: readonly ((bytes: ByteReader) => ImageHeader | null)[] = [
   readJpegHeader,
@@ -51,11 +51,12 @@ function isPlausible(header: ImageHeader): boolean {
 }
 
 /** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
-const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+const isFrameMarker = (marker: number) =>
+  marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 /** Whether a frame is progressive: the third of each group of four markers. */
-const isProgressive = (marker: number) => marker % 4 === 2;
+const isProgressiveMarker = (marker: number) => marker % 4 === 2;
 
-/** Walks the segments up to the first scan. */
+/** Reads the header of a JPEG from its segments up to the first scan. */
 function readJpegHeader(bytes: ByteReader): ImageHeader | null {
   let header: ImageHeader | null = null;
   let orientation: number | undefined;
@@ -69,8 +70,8 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
     if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
       // The decoder reads the first block of several.
       orientation ??= readExifOrientation(bytes.slice(start, end));
-    } else if (isFrame(marker) && header === null) {
-      header = readFrame(bytes, segment);
+    } else if (isFrameMarker(marker) && header === null) {
+      header = readJpegFrame(bytes, segment);
     }
   }
   if (header === null) return null;
@@ -78,21 +79,21 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
   return { ...header, orientation: orientation ?? 1, progressive: header.progressive || isMultiScan };
 }
 
-/** Reads bits per sample, height, width and the number of components. */
-function readFrame(bytes: ByteReader, { marker, start }: JpegSegment): ImageHeader {
+/** Reads a frame header: bits per sample, height, width and the number of components. */
+function readJpegFrame(bytes: ByteReader, { marker, start }: JpegSegment): ImageHeader {
   return imageHeaderOf({
     format: 'jpeg',
     width: bytes.u16(start + 3),
     height: bytes.u16(start + 1),
     bitDepth: bytes.u8(start),
     channels: bytes.u8(start + 5),
-    progressive: isProgressive(marker),
+    progressive: isProgressiveMarker(marker),
   });
 }
 
-/** Channels by colour type; a palette decodes to three. */
-const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
-const PALETTE = 3;
+/** The number of channels by colour type. A palette decodes to three. */
+const CHANNELS_BY_COLOUR_TYPE: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
+const PALETTE_COLOUR_TYPE = 3;
 
 /**
  * Reads the header of a PNG: IHDR comes first, transparency and EXIF are later chunks. An animated PNG is read as its
@@ -103,9 +104,9 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
   if (head?.type !== 'IHDR') return null;
   const { start } = head;
   const [bitDepth, colourType] = [bytes.u8(start + 8), bytes.u8(start + 9)];
-  const channels = CHANNELS[colourType];
+  const channels = CHANNELS_BY_COLOUR_TYPE[colourType];
   if (channels === undefined) return null;
-  const isPalette = colourType === PALETTE;
+  const isPalette = colourType === PALETTE_COLOUR_TYPE;
   const { orientation, isKeyed } = readAncillaryChunks(bytes, others);
   return imageHeaderOf({
     format: 'png',
@@ -125,7 +126,7 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    // The first block of several counts, as in workers/image/metadata/png.ts.
+    // The first block of several is used, as in workers/image/metadata/png.ts.
     if (type === 'eXIf') orientation ??= readExifOrientation(bytes.slice(start, end));
   }
   return { orientation: orientation ?? 1, isKeyed };
@@ -135,9 +136,9 @@ const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
 const EXIF_FLAG = 0x08;
 /** Offset of the display time, which is in milliseconds, in the chunk of a frame. */
-const DURATION_AT = 12;
+const DURATION_OFFSET = 12;
 
-interface Canvas {
+interface WebpCanvas {
   width: number;
   height: number;
   hasAlpha: boolean;
@@ -150,7 +151,7 @@ interface Canvas {
  */
 function readWebpHeader(bytes: ByteReader): ImageHeader | null {
   const chunks = [...webpChunks(bytes)];
-  const canvas = readCanvas(bytes, chunks[0]);
+  const canvas = readWebpCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
   const pictures = canvas.animated ? chunks.filter(({ type }) => type === 'ANMF') : [];
   const { hasExif, ...facts } = canvas;
@@ -160,19 +161,19 @@ function readWebpHeader(bytes: ByteReader): ImageHeader | null {
     format: 'webp',
     ...facts,
     frames: canvas.animated ? pictures.length : 1,
-    ...(pictures.length > 1 && { delays: pictures.map((picture) => durationMs(bytes, picture)) }),
+    ...(pictures.length > 1 && { delays: pictures.map((picture) => readDurationMs(bytes, picture)) }),
     orientation: exif === undefined ? 1 : readExifOrientation(bytes.slice(exif.start, exif.end)),
     channels: canvas.hasAlpha ? 4 : 3,
   });
 }
 
-/** Display time of a frame; 0 when its chunk ends before it. */
-function durationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
-  const at = start + DURATION_AT;
+/** The display time of a frame; 0 when its chunk ends before it. */
+function readDurationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
+  const at = start + DURATION_OFFSET;
   return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
 }
 
-function readCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): Canvas | null {
+function readWebpCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): WebpCanvas | null {
   if (chunk === undefined) return null;
   const { type, start: data } = chunk;
   switch (type) {
@@ -203,20 +204,20 @@ function readCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): Canvas | n
   }
 }
 
-const GRAPHIC_CONTROL = 0xf9;
+const GRAPHIC_CONTROL_LABEL = 0xf9;
 /** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
-const TRANSPARENT = 0x01;
+const TRANSPARENCY_FLAG = 0x01;
 /** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
-const DELAY_AT = 2;
-/** In the flags of an image. */
-const INTERLACED = 0x40;
-const SCREEN_AT = 6;
+const DELAY_OFFSET = 2;
+/** The interlace bit in the flags of an image. */
+const INTERLACED_FLAG = 0x40;
+const SCREEN_SIZE_OFFSET = 6;
 
 /**
  * Screen sizes that broken encoders wrote instead of the picture's size. The decoder then takes the size of the first
  * frame.
  */
-const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
+const UNTRUSTED_SCREEN_SIZES = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
 const MAX_TRUSTED_SIDE = 2048;
 
 /** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
@@ -239,13 +240,16 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     frames += 1;
     delays.push(delayMs);
     delayMs = 0;
-    progressive ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
+    progressive ||= (bytes.u8(at + 9) & INTERLACED_FLAG) !== 0;
     if (frames > 1) continue;
     right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
     bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
   }
   if (frames === 0) return null;
-  const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
+  const screen = trustedScreenSize(
+    bytes.u16(SCREEN_SIZE_OFFSET, true),
+    bytes.u16(SCREEN_SIZE_OFFSET + 2, true),
+  );
   return imageHeaderOf({
     format: 'gif',
     width: Math.max(screen.width, right),
@@ -261,27 +265,29 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
   });
 }
 
-function trustedScreen(width: number, height: number): { width: number; height: number } {
+function trustedScreenSize(width: number, height: number): { width: number; height: number } {
   const isBroken =
     width === 0 ||
     height === 0 ||
     Math.max(width, height) > MAX_TRUSTED_SIDE ||
-    BROKEN_SCREENS.includes(`${width}x${height}`);
+    UNTRUSTED_SCREEN_SIZES.includes(`${width}x${height}`);
   return isBroken ? { width: 1, height: 1 } : { width, height };
 }
 
 function isGraphicControl(block: GifBlock): boolean {
-  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL;
+  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL;
 }
 
 /** The delay in a graphic control; 0 when the block ends before it. */
 function readDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
-  const at = start + DELAY_AT;
+  const at = start + DELAY_OFFSET;
   return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
 }
 
 function isTransparent(bytes: ByteReader, block: GifBlock): boolean {
   return (
-    isGraphicControl(block) && block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0
+    isGraphicControl(block) &&
+    block.start + 2 <= block.end &&
+    (bytes.u8(block.start + 1) & TRANSPARENCY_FLAG) !== 0
   );
 }

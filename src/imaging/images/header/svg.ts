@@ -9,16 +9,16 @@ const MAX_PROLOGUE_BYTES = 65_536;
  * time.
  */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
-const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
+const ROOT_TAG = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 
 /**
  * Reads the header of an SVG. Its natural size is in its root element; 0 if it depends on the content. Text is UTF-8 or
  * UTF-16.
  */
 export function readSvgHeader(bytes: ByteReader): ImageHeader | null {
-  const root = rootOf(bytes);
+  const root = rootTagOf(bytes);
   if (root === undefined) return null;
-  const size = sizeIn(root);
+  const size = naturalSizeOf(root);
   return imageHeaderOf({
     format: 'svg',
     mimeType: 'image/svg+xml',
@@ -30,22 +30,22 @@ export function readSvgHeader(bytes: ByteReader): ImageHeader | null {
 
 /** The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content. */
 export function readNaturalSvgSize(file: Uint8Array): { width: number; height: number } | null {
-  const root = rootOf(new ByteReader(file));
-  return root === undefined ? null : sizeIn(root);
+  const root = rootTagOf(new ByteReader(file));
+  return root === undefined ? null : naturalSizeOf(root);
 }
 
 /** The start tag of the root element. */
-function rootOf(bytes: ByteReader): string | undefined {
-  const text = decode(bytes.slice(0, MAX_PROLOGUE_BYTES));
+function rootTagOf(bytes: ByteReader): string | undefined {
+  const text = decodeText(bytes.slice(0, MAX_PROLOGUE_BYTES));
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';
-  return ROOT.exec(text.slice(prologue.length))?.[0];
+  return ROOT_TAG.exec(text.slice(prologue.length))?.[0];
 }
 
-function sizeIn(root: string) {
+function naturalSizeOf(root: string) {
   return naturalSvgSizeOf((name) => attributeOf(root, name));
 }
 
-function decode(start: Uint8Array): string {
+function decodeText(start: Uint8Array): string {
   const encoding = start[0] === 0xff ? 'utf-16le' : start[0] === 0xfe ? 'utf-16be' : 'utf-8';
   return new TextDecoder(encoding).decode(start);
 }

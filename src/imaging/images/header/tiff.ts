@@ -36,13 +36,13 @@ function headerOfPage(page: TiffPage): ImageHeader {
     bitDepth: page.bits,
     channels: page.samples,
     hasAlpha: page.entries.has(TIFF_PAGE_TAGS.extraSamples),
-    ...withoutAbsentFields({ unread: unreadTiff(page) }),
+    ...withoutAbsentFields({ unread: unsupportedTiffSentence(page) }),
     ...(needsSampleConversion(page) && { rewritten: true }),
   });
 }
 
 /** Compression schemes that are not supported, with their names. */
-const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
+const UNSUPPORTED_COMPRESSIONS: Readonly<Record<number, string>> = {
   22610: 'JPEG XR',
   33003: 'JPEG 2000',
   33004: 'JPEG 2000',
@@ -63,40 +63,41 @@ const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
  * Supported compression schemes: none, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and
  * WebP.
  */
-const READ_COMPRESSIONS: readonly number[] = [
+const SUPPORTED_COMPRESSIONS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
 ];
 /** Photometric interpretations that are not supported, with their names. */
-const UNREAD_COLOURS: Readonly<Record<number, string>> = {
+const UNSUPPORTED_COLOURS: Readonly<Record<number, string>> = {
   10: 'ITU L*a*b* colours',
   32803: 'the raw samples of a camera (CFA)',
   34892: 'the raw samples of a camera (LinearRaw)',
 };
-const SAVE_LOSSLESSLY = 'save it with LZW or Deflate compression, or as PNG';
-const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits per sample';
+const SAVE_LOSSLESSLY_ADVICE = 'save it with LZW or Deflate compression, or as PNG';
+const SAVE_8_OR_16_BITS_ADVICE = 'save it with 8 or 16 bits per sample';
 
 /** A sentence that says why a page cannot be read, and what to send instead; undefined for a readable page. */
-function unreadTiff(page: TiffPage): string | undefined {
-  const reason = reasonOf(page);
+function unsupportedTiffSentence(page: TiffPage): string | undefined {
+  const reason = unsupportedReasonOf(page);
   return reason && `This TIFF ${reason[0]}, which is not supported: ${reason[1]}.`;
 }
 
-function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
+function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | undefined {
   const { compression, photometric, bits, samples, sampleFormat, isPlanar, tile } = page;
-  if (!READ_COMPRESSIONS.includes(compression))
+  if (!SUPPORTED_COMPRESSIONS.includes(compression))
     return [
-      `is compressed with ${UNREAD_COMPRESSIONS[compression] ?? `scheme ${compression}`}`,
-      SAVE_LOSSLESSLY,
+      `is compressed with ${UNSUPPORTED_COMPRESSIONS[compression] ?? `scheme ${compression}`}`,
+      SAVE_LOSSLESSLY_ADVICE,
     ];
   if (isPlanar && samples > 1 && tile !== undefined)
     return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
-  const colours = UNREAD_COLOURS[photometric];
+  const colours = UNSUPPORTED_COLOURS[photometric];
   if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
   if (sampleFormat > SAMPLE_FORMATS.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
   const isPacked = samples > 1 && bits < 8;
   if (isPacked || ![1, 2, 4, 8, 16, 32].includes(bits))
-    return [`has ${bits} bits per sample`, EIGHT_OR_SIXTEEN];
-  if (needsSampleConversion(page)) return areSamplesConvertible(page) ? undefined : foreignReasonOf(page);
+    return [`has ${bits} bits per sample`, SAVE_8_OR_16_BITS_ADVICE];
+  if (needsSampleConversion(page))
+    return areSamplesConvertible(page) ? undefined : unconvertibleReasonOf(page);
   const most = (colourSampleCountOf(page) ?? samples) + 1;
   return samples > most
     ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
@@ -104,7 +105,7 @@ function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
 }
 
 /** The reason why samples that libvips misreads cannot be converted. */
-function foreignReasonOf({
+function unconvertibleReasonOf({
   bits,
   isPlanar,
   photometric,
@@ -112,5 +113,5 @@ function foreignReasonOf({
 }: TiffPage): [is: string, instead: string] {
   if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
   if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
-  return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY];
+  return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY_ADVICE];
 }

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../../../workers/transport/bytes.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
+import { readProcessCpuMs } from '../../../platform/metrics/proc.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import { workerUnreachableError } from '../failures.ts';
 import type { FinishedTask, PoolWorkers } from './pool.ts';
@@ -24,19 +24,19 @@ interface ChildProcessesOptions<Result> extends TaskProcessOptions {
   onLost: (error: Error) => void;
   /** The result of a task that ended its own process, because the same task would do so again. */
   deathResult: Result;
-  /** Whether a process still works after its answer, so that it must be killed. Absent: none does. */
-  stillWorks?: (result: Result) => boolean;
+  /** Whether a process still works after its answer, so that it must be killed. By default, none does. */
+  isStillWorking?: (result: Result) => boolean;
 }
 
 /**
- * A process is replaced after a task that took more memory, because memory that it has not freed would count against
- * the next task.
+ * The most memory of a task after which its process is used again. Memory that a process has not freed would count
+ * against the next task.
  */
-const LARGE_BYTES = 256 * MEGABYTE_BYTES;
-/** A process is also replaced after a larger result. */
-const LARGE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
-/** How long a process may be idle before it is ended. */
-const IDLE_MS = 60_000;
+const MAX_REUSE_TASK_BYTES = 256 * MEGABYTE_BYTES;
+/** The largest result after which a process is used again. */
+const MAX_REUSE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
+/** The time after which an idle process is ended. */
+const IDLE_TIMEOUT_MS = 60_000;
 
 /**
  * Child processes with a clean environment and bounded memory, for work that only a kill can stop. They are killed at
@@ -57,14 +57,14 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     bytes: number,
     onBegun: () => void,
   ): Promise<FinishedTask<Result>> {
-    const { clock, stillWorks } = this.#options;
+    const { clock, isStillWorking: stillWorks } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
       const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task, onBegun);
-      const isLarge = bytes > LARGE_BYTES || sizeBytes > LARGE_RESULT_BYTES;
+      const isLarge = bytes > MAX_REUSE_TASK_BYTES || sizeBytes > MAX_REUSE_RESULT_BYTES;
       if (isLarge || signal.aborted || stillWorks?.(result)) await process.kill();
       else this.#putBack(process);
       return { busyMs: cpuMs, result };
@@ -114,11 +114,11 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
       this.#idle.delete(process);
       void process.kill();
     };
-    this.#idle.set(process, this.#options.clock.after(IDLE_MS, end));
+    this.#idle.set(process, this.#options.clock.after(IDLE_TIMEOUT_MS, end));
   }
 }
 
-/** A process ended before its answer. */
+/** The error for a process that ended before its answer. */
 class ProcessDeathError extends Error {
   override readonly name = 'ProcessDeathError';
   /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
@@ -127,20 +127,20 @@ class ProcessDeathError extends Error {
   readonly cpuMs: number | null;
   constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
-    this.byTask = ending.code === UNCAUGHT_EXCEPTION || OWN_DEATHS.includes(ending.killedBy);
+    this.byTask = ending.code === UNCAUGHT_EXCEPTION_CODE || SIGNALS_OF_OWN_DEATH.includes(ending.killedBy);
     this.cpuMs = cpuMs;
   }
 }
 
 export interface TaskProcessOptions {
   file: URL;
-  /** Memory that it may write to. */
+  /** The memory that the process may write to. */
   memoryMegabytes: number;
-  /** 0 is the usual priority, 19 the lowest. */
+  /** The niceness of the process: 0 is the usual priority, 19 the lowest. */
   niceness: number;
   /**
-   * Returns the CPU milliseconds of a process by its id, or null if they are unknown. Absent: as the system reports
-   * them.
+   * Returns the CPU milliseconds of a process by its id, or null if they are unknown. By default, they are read from
+   * /proc.
    */
   processCpuMs?: ((pid: number) => number | null) | undefined;
 }
@@ -150,10 +150,16 @@ interface ProcessEnd {
   killedBy: NodeJS.Signals | null;
 }
 
-const UNCAUGHT_EXCEPTION = 1;
-const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
+const UNCAUGHT_EXCEPTION_CODE = 1;
+const SIGNALS_OF_OWN_DEATH: readonly (NodeJS.Signals | null)[] = [
+  'SIGABRT',
+  'SIGTRAP',
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGILL',
+];
 /** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
-const ENVIRONMENT = [
+const PASSED_VARIABLES = [
   'PATH',
   'HOME',
   'LANG',
@@ -177,20 +183,20 @@ class TaskProcess {
   readonly #child: ChildProcess;
   readonly #pipe: Duplex;
   readonly #died = new AbortController();
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   readonly gone: Promise<void>;
   /** CPU milliseconds of the process at the start of its task. */
   #begunAtMs: number | null = null;
   #killedAfterMs: number | null = null;
 
   constructor(options: TaskProcessOptions) {
-    this.#processCpuMs = options.processCpuMs ?? cpuMsOf;
-    this.#child = forkLimited(options);
+    this.#processCpuMs = options.processCpuMs ?? readProcessCpuMs;
+    this.#child = forkWithLimits(options);
     if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
     this.#pipe = this.#child.stdio[DATA_PIPE_INDEX] as Duplex;
     // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});
-    this.gone = waitForEnding(this.#child).then((ending) =>
+    this.gone = waitForEnd(this.#child).then((ending) =>
       this.#died.abort(new ProcessDeathError(ending, this.#killedAfterMs)),
     );
   }
@@ -205,12 +211,12 @@ class TaskProcess {
     onBegun: () => void,
   ): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
     const { signal } = this.#died;
-    this.#begunAtMs = this.#usedMs();
+    this.#begunAtMs = this.#readCpuMs();
     try {
       const { sent, files } = splitMessage(task);
       this.#child.send(sent, (error) => error !== null && this.#child.kill('SIGKILL'));
       for (const file of files) this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
-      const answer = await this.#answer<Result>(onBegun);
+      const answer = await this.#nextAnswer<Result>(onBegun);
       const result = await joinMessage(answer, this.#pipe, signal);
       return { result, sizeBytes: totalOf(answer.sizes), cpuMs: answer.cpuMs };
     } catch (error) {
@@ -218,8 +224,8 @@ class TaskProcess {
     }
   }
 
-  /** The next answer. All messages are kept until they are read: two of them may arrive at once. */
-  async #answer<Result>(onBegun: () => void): Promise<ChildProcessAnswer<Result>> {
+  /** Waits for the next answer. All messages are kept until they are read, because two of them may arrive at once. */
+  async #nextAnswer<Result>(onBegun: () => void): Promise<ChildProcessAnswer<Result>> {
     for await (const [message] of on(this.#child, 'message', { signal: this.#died.signal })) {
       if (message !== TASK_BEGUN) return message;
       onBegun();
@@ -227,15 +233,15 @@ class TaskProcess {
     throw new Error('The messages of a process end only with the process.');
   }
 
-  /** Ends it at once; resolves when it is gone. */
+  /** Kills the process, and resolves when it has ended. */
   async kill(): Promise<void> {
-    const nowMs = this.#usedMs();
+    const nowMs = this.#readCpuMs();
     if (this.#begunAtMs !== null && nowMs !== null) this.#killedAfterMs = nowMs - this.#begunAtMs;
     this.#child.kill('SIGKILL');
     await this.gone;
   }
 
-  #usedMs(): number | null {
+  #readCpuMs(): number | null {
     return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);
   }
 }
@@ -244,13 +250,13 @@ class TaskProcess {
  * Starts a process through a shell, which sets the limits before Node starts, so that they hold for every thread.
  * RLIMIT_DATA counts memory that is written to. A limit on the address space would also count what V8 only reserves.
  */
-function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
+function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
   return fork(fileURLToPath(file), {
     execPath: '/bin/sh',
     execArgv: ['-c', limited, process.execPath],
     env: Object.fromEntries(
-      ENVIRONMENT.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
+      PASSED_VARIABLES.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
     ),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
@@ -258,25 +264,9 @@ function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): C
 }
 
 /** Resolves when a process has ended. A process that cannot start counts as ended too. */
-function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
+function waitForEnd(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
     child.once('error', () => resolve({ code: null, killedBy: null }));
   });
-}
-
-const TICK_MS = 10;
-
-/**
- * CPU milliseconds of a process since its start; null without /proc, or when it has ended. Fields are counted after the
- * last bracket, because the name of the program is in brackets.
- */
-function cpuMsOf(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return null;
-  }
 }

@@ -4,7 +4,7 @@ import type { AdmissionOptions, AdmissionStats, IncomingCall, PoolSlotRequest } 
 
 /** A call to a pool: the facts that its queue needs, and its deadline. */
 export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
-  deadline: Pick<CallDeadline, 'signal' | 'waiting' | 'workerStarted' | 'deadlineMs'>;
+  deadline: Pick<CallDeadline, 'signal' | 'waitForSlot' | 'workerStarted' | 'deadlineMs'>;
 }
 
 /**
@@ -41,12 +41,12 @@ export interface PoolWorkers<Task, Result> {
    * @param onBegun called when a worker begins the task, if it had to start first.
    */
   run(task: Task, signal: AbortSignal, bytes: number, onBegun: () => void): Promise<FinishedTask<Result>>;
-  /** Changes how many tasks run at once. No task fails. */
+  /** Changes the number of tasks that run at once. No task fails because of it. */
   resize(count: number): void;
   close(): Promise<void>;
 }
 
-/** What workers answer with: a result, or a failure with its reason. */
+/** The answer of a worker: a result, or a failure with its reason. */
 interface WorkerAnswer {
   kind: string;
   details?: Record<string, unknown>;
@@ -63,9 +63,9 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
   }
 
   /**
-   * Resolves when the call has its slot, and its work has begun.
-   * @param makeTask makes the task for the deadline as it is then, and reads its input first where that is in a store:
-   *   a waiting call holds no bytes.
+   * Starts the work of a call. Resolves when the call has its slot.
+   * @param makeTask makes the task with the deadline at that time. An input in a store is read only then, so that a
+   *   waiting call holds no bytes.
    * @throws provider_unavailable (capacity) where the queue takes no such call; the reason of the deadline's signal.
    */
   async start(
@@ -73,21 +73,23 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
     makeTask: (deadlineMs: number) => Task | Promise<Task>,
   ): Promise<StartedWork<Result>> {
     const { signal } = call.deadline;
-    const { queueMs, release } = await call.deadline.waiting(this.#admission.acquire({ ...call, signal }));
+    const { queueMs, release } = await call.deadline.waitForSlot(
+      this.#admission.acquire({ ...call, signal }),
+    );
     if (signal.aborted) {
       release();
       throw signal.reason;
     }
-    const finished = this.#work(call, makeTask).finally(release);
+    const finished = this.#runTask(call, makeTask).finally(release);
     return {
       queueMs,
-      result: finished.then(takeResult),
-      ended: finished.then((work) => endingOf(work, signal)),
+      result: finished.then(requireResult),
+      ended: finished.then((work) => outcomeOf(work, signal)),
       busyMs: finished.then(({ busyMs }) => busyMs),
     };
   }
 
-  /** Lets in a call whose body is still to be received: see Admission. */
+  /** Lets in a call whose body is still to be received: see `AdmissionQueue.expect`. */
   expect(accountId: string, heldBytes: number): IncomingCall {
     return this.#admission.expect({ accountId, heldBytes });
   }
@@ -112,7 +114,7 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
     await this.#workers.close();
   }
 
-  async #work(
+  async #runTask(
     { deadline, bytes }: PoolCall,
     makeTask: (deadlineMs: number) => Task | Promise<Task>,
   ): Promise<FinishedTask<Result>> {
@@ -126,12 +128,12 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
   }
 }
 
-function takeResult<Result>(work: FinishedTask<Result>): Result {
+function requireResult<Result>(work: FinishedTask<Result>): Result {
   if ('error' in work) throw work.error;
   return work.result;
 }
 
-function endingOf(work: FinishedTask<WorkerAnswer>, { aborted }: AbortSignal): WorkOutcome {
+function outcomeOf(work: FinishedTask<WorkerAnswer>, { aborted }: AbortSignal): WorkOutcome {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
   // A worker may notice the deadline before this process does.

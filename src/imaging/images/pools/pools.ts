@@ -36,18 +36,18 @@ import {
 export type ImagePoolName = 'quick' | 'slow' | 'heavy' | 'batch';
 
 /**
- * Why work gets the lowest priority: its estimate is long, its account has used up its budget of worker time, or the
- * same work of the account has just exceeded its deadline.
+ * The reason why work gets the lowest priority: its estimate is long, its account has used up its budget of worker
+ * time, or the same work of the account has just exceeded its deadline.
  */
-type LowReason = 'estimate' | 'budget' | 'deadline';
+type LowPriorityReason = 'estimate' | 'budget' | 'deadline';
 
 /** A call to the pools, as one object. */
 export interface PassCall extends Omit<PoolCall, 'bytes'> {
   kind: ImageTask['kind'];
   header: ImageHeader;
-  /** None for a description and a comparison. */
+  /** The passes; none for a description and a comparison. */
   passes: readonly ImagePass[];
-  /** CPU time that is not told by the passes. */
+  /** CPU time besides that of the passes. */
   measuringMs?: number;
   /** The second pictures that the passes read. */
   layers?: LayerHeaders;
@@ -55,17 +55,17 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   inBatch: boolean;
   deadline: CallDeadline;
   /**
-   * What to send instead if the work takes too long.
+   * Returns the calls to send instead if the work takes too long.
    * @param doableShare the share of the work that could be done in time, if it was measured.
    */
   alternatives(doableShare?: number): CallAlternatives;
 }
 
-/** The pool of a call, and the reasons for this choice. */
-interface Choice {
+/** The pool that was chosen for a call, and the reasons. */
+interface PoolChoice {
   name: ImagePoolName;
   /** Present in the pool `heavy`. */
-  reason: LowReason | undefined;
+  reason: LowPriorityReason | undefined;
   /** A text that names work with about the same ratio of real time to estimate. */
   paceKind: string;
   estimateMs: number;
@@ -90,11 +90,12 @@ export interface ImagePoolsOptions {
 type ImagePool = WorkerPool<ImageTask, ImageTaskResult>;
 
 /**
- * From this estimate a pass is slow. A quick pass of another account waits at most about this long for a free thread.
+ * From this estimate on, a pass is slow. A quick pass of another account waits at most about this long for a free
+ * thread.
  */
-const SLOW_FROM_MS = 300;
-/** From this estimate a pass is heavy. A slow pass of another account waits at most about this long. */
-const HEAVY_FROM_MS = 2_000;
+const MIN_SLOW_MS = 300;
+/** From this estimate on, a pass is heavy. A slow pass of another account waits at most about this long. */
+const MIN_HEAVY_MS = 2_000;
 /** Grants a third of a core that quick passes compete for, and all idle time. */
 const SLOW_NICENESS = 3;
 /** Grants a tenth of a core that others compete for, and all idle time. Less would starve the pass on a busy host. */
@@ -109,9 +110,9 @@ const BATCH_NICENESS = 5;
  * CPU milliseconds of its steps from which a second thread shortens a pass. At 2 megapixels, rotate and modulate take
  * 0.7 of the time, sharpen 0.6, median 0.5. Below it, starting the thread costs more than it saves.
  */
-const DIVIDED_FROM_MS = 20;
-/** The bodies of waiting calls may take this part of the quick budget: a quarter. */
-const HELD_DIVISOR = 4;
+const MIN_DIVIDED_MS = 20;
+/** The divisor of the quick budget for the bodies of waiting calls: they may take a quarter. */
+const WAITING_BODIES_DIVISOR = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
@@ -155,14 +156,14 @@ export class ImagePools {
   ): Promise<StartedWork<ImageTaskResult>> {
     const { header, passes, layers, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
-    const retryAfterSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
+    const retryAfterSeconds = lateWork.waitSeconds(accountId, () => lateWorkNameOf(call), header.pixels);
     const wasLate = retryAfterSeconds > 0;
     if (wasLate && work !== 'job') {
       call.incoming?.end();
       const holdMs = lateWork.holdMs(accountId);
       throw likelyTooLongError({ retryAfterSeconds, holdMs }, call.alternatives());
     }
-    const choice = this.#choose(call, wasLate);
+    const choice = this.#choosePool(call, wasLate);
     const askedMs = clock.nowMs();
     const run = await this.#startIn(
       choice.name,
@@ -174,7 +175,7 @@ export class ImagePools {
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
-    const ended = this.#recorded(call, choice, run, allowedMs);
+    const ended = this.#recordOutcome(call, choice, run, allowedMs);
     return { ...run, ended, result: run.result.finally(() => ended) };
   }
 
@@ -187,7 +188,7 @@ export class ImagePools {
     const granted = capacity.processes() * capacity.imageThreads();
     // The bytes that the AVIF encoder writes depend on its number of threads.
     const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
-    const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= DIVIDED_FROM_MS);
+    const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_DIVIDED_MS);
     return granted > 1 && gains && this.#isAlone() ? 2 : 1;
   }
 
@@ -229,26 +230,30 @@ export class ImagePools {
     }
   }
 
-  #choose(call: PassCall, wasLate: boolean): Choice {
+  #choosePool(call: PassCall, wasLate: boolean): PoolChoice {
     const estimateMs = estimatedMs(call.header, call.passes, call.layers) + (call.measuringMs ?? 0);
     const paceKind = paceKindOf(call);
-    const expectedMs = this.#pace.corrected(paceKind, estimateMs);
+    const expectedMs = this.#pace.correctEstimate(paceKind, estimateMs);
     const reason = this.#lowReasonOf(call, expectedMs, wasLate);
-    const byTime = expectedMs > SLOW_FROM_MS ? 'slow' : 'quick';
+    const byTime = expectedMs > MIN_SLOW_MS ? 'slow' : 'quick';
     const usual = call.inBatch ? 'batch' : byTime;
     return { name: reason === undefined ? usual : 'heavy', reason, paceKind, estimateMs };
   }
 
-  #lowReasonOf({ accountId, work }: PassCall, expectedMs: number, wasLate: boolean): LowReason | undefined {
-    if (expectedMs > HEAVY_FROM_MS) return 'estimate';
+  #lowReasonOf(
+    { accountId, work }: PassCall,
+    expectedMs: number,
+    wasLate: boolean,
+  ): LowPriorityReason | undefined {
+    if (expectedMs > MIN_HEAVY_MS) return 'estimate';
     if (wasLate) return 'deadline';
     return work !== 'job' && this.#options.workerTime.isSpent(accountId) ? 'budget' : undefined;
   }
 
   /** Records ended work of any pool: its pace, its account's time, and whether it was late. */
-  async #recorded(
+  async #recordOutcome(
     call: PassCall,
-    choice: Choice,
+    choice: PoolChoice,
     started: StartedWork<ImageTaskResult>,
     allowedMs: number,
   ): Promise<WorkOutcome> {
@@ -262,7 +267,7 @@ export class ImagePools {
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
     if (work !== 'job') workerTime.spent(accountId, cpuMs);
     if (outcome === 'abandoned')
-      lateWork.record(accountId, lateNameOf(call), header.pixels, { cpuMs, allowedMs });
+      lateWork.record(accountId, lateWorkNameOf(call), header.pixels, { cpuMs, allowedMs });
     meter?.ended({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
     log.debug?.(
       { pool, reason, outcome, cpuMs, queueMs: started.queueMs, inBatch },
@@ -292,7 +297,7 @@ export class ImagePools {
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
-      stillWorks: (result) => 'leavesWork' in result,
+      isStillWorking: (result) => 'leavesWork' in result,
     });
     // An item of a job may take a minute there, for which no call can wait.
     return new WorkerPool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
@@ -302,7 +307,7 @@ export class ImagePools {
     const { capacity, clock, workerTime } = this.#options;
     const limits = () => ({
       calls: capacity.imageQueue(),
-      heldBytes: this.#sizes.quick.budgetBytes / HELD_DIVISOR,
+      heldBytes: this.#sizes.quick.budgetBytes / WAITING_BODIES_DIVISOR,
       waitMs: capacity.imageWaitMs(),
     });
     return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };
@@ -329,7 +334,7 @@ export class ImagePools {
 const POOL_NAMES: readonly ImagePoolName[] = ['quick', 'slow', 'heavy', 'batch'];
 
 /** A text that is the same for the same work on other files. */
-function lateNameOf({ kind, header, passes }: PassCall): string {
+function lateWorkNameOf({ kind, header, passes }: PassCall): string {
   return `${kind} ${header.format} ${JSON.stringify(passes)}`;
 }
 

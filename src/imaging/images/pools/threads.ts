@@ -8,20 +8,20 @@ import { workerUnreachableError } from '../failures.ts';
 import type { FinishedTask, PoolWorkers } from './pool.ts';
 
 /**
- * A thread runs a call and an item of a job at the same time. sharp works on threads of libuv, so neither holds up the
- * other.
+ * The number of tasks that a thread runs at the same time: a call, and an item of a job. sharp works on threads of
+ * libuv, so neither delays the other.
  */
-const TASKS_A_THREAD = 2;
-/** Longer than any task. A task that runs longer hangs inside libvips. */
-const RETIRE_MS = 180_000;
+const TASKS_PER_THREAD = 2;
+/** The time after which a retired pool is closed although a task still runs. Any longer task hangs inside libvips. */
+const MAX_RETIREMENT_MS = 180_000;
 
-interface ThreadsOptions {
+interface ImageThreadsOptions {
   threads: number;
   threadFile: URL;
   clock: Clock;
   /** Called when a thread ends by itself. */
   onLost: (error: Error) => void;
-  /** CPU milliseconds of the threads; absent: as the system reports them. */
+  /** Returns the CPU milliseconds of the threads. By default, they are read from the system. */
   workersCpuMs?: (() => number) | undefined;
 }
 
@@ -33,7 +33,7 @@ type ThreadPool = Piscina<ImageTask, ImageTaskResult>;
  * admission, where accounts take turns and clients may leave. A dead thread is replaced.
  */
 export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
-  readonly #options: ThreadsOptions;
+  readonly #options: ImageThreadsOptions;
   readonly #cpuMeter: PassCpuMeter;
   readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
   /** The ends of pools of a former size, each until its last task has ended. */
@@ -42,7 +42,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   #pool: ThreadPool | undefined;
   #isClosed = false;
 
-  constructor(options: ThreadsOptions) {
+  constructor(options: ImageThreadsOptions) {
     this.#options = options;
     this.#cpuMeter = new PassCpuMeter(options.workersCpuMs);
     this.#count = options.threads;
@@ -79,7 +79,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     await Promise.all([...this.#retiring, this.#pool?.destroy()]);
   }
 
-  /** Rejects when its thread died. */
+  /** Runs a task in a thread. Rejects when the thread died. */
   #ask(task: ImageTask): Promise<ImageTaskResult> {
     this.#pool ??= this.#start();
     const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
@@ -98,7 +98,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
       filename: fileURLToPath(this.#options.threadFile),
       minThreads: this.#count,
       maxThreads: this.#count,
-      concurrentTasksPerWorker: TASKS_A_THREAD,
+      concurrentTasksPerWorker: TASKS_PER_THREAD,
       recordTiming: false,
     });
     started.on('error', this.#options.onLost);
@@ -119,12 +119,12 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   /** Closes a pool after its tasks. Piscina's own closing would reject tasks that have not begun. */
   async #retire(old: ThreadPool): Promise<void> {
     const tasks = Promise.allSettled(this.#running.get(old) ?? []);
-    await Promise.race([tasks, sleep(RETIRE_MS, undefined, { ref: false })]);
+    await Promise.race([tasks, sleep(MAX_RETIREMENT_MS, undefined, { ref: false })]);
     await old.destroy();
   }
 }
 
-/** Threads of libvips that work on a task. */
+/** The number of libvips threads that work on a task. */
 function vipsThreadsOf(task: ImageTask): number {
   return ('threads' in task && task.threads) || 1;
 }
@@ -149,17 +149,17 @@ export class PassCpuMeter {
 
   /** Starts to measure a pass. The returned function ends the measurement and returns the CPU milliseconds. */
   begin(): () => number {
-    this.#share();
+    this.#distribute();
     this.#running += 1;
     const begunMs = this.#sharedMs;
     return () => {
-      this.#share();
+      this.#distribute();
       this.#running -= 1;
       return this.#sharedMs - begunMs;
     };
   }
 
-  #share(): void {
+  #distribute(): void {
     const nowMs = this.#workersMs();
     if (this.#running > 0) this.#sharedMs += (nowMs - this.#seenMs) / this.#running;
     this.#seenMs = nowMs;

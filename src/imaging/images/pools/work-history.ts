@@ -1,12 +1,12 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { SpacedCallTimes } from '../spaced-times.ts';
 
-/** Shorter passes are not recorded, because most of their time is not spent on pixels. */
+/** The shortest pass that is recorded. Most of the time of a shorter pass is not spent on pixels. */
 const MIN_MEASURED_MS = 25;
 const MIN_FACTOR = 0.4;
 /** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
 const MAX_FACTOR = 4;
-/** Weight of the latest pass if it was slower than expected. A few quick passes make up for a slow one. */
+/** The weight of the latest pass if it was slower than expected. A few quick passes outweigh a slow one. */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.25;
 /** The number of kinds that are remembered. The least recently recorded kind is forgotten first. */
@@ -22,7 +22,7 @@ export class EstimateCorrection {
   readonly #factors = new Map<string, number>();
 
   /** The estimate, corrected by the recorded passes of this kind. */
-  corrected(kind: string, estimatedMs: number): number {
+  correctEstimate(kind: string, estimatedMs: number): number {
     return this.#factorOf(kind) * estimatedMs;
   }
 
@@ -42,10 +42,10 @@ export class EstimateCorrection {
   }
 }
 
-/** The minute slides in slices. */
+/** The length of a time slice. The budget of a minute is counted over six slices. */
 const SLICE_MS = 10_000;
-const SLICES = 6;
-/** How long an account counts as present after its latest work has arrived. */
+const SLICE_COUNT = 6;
+/** The time for which an account counts as present after its latest work has arrived. */
 const PRESENT_MS = 1_000;
 
 /**
@@ -96,7 +96,7 @@ export class AccountWorkerTime {
   }
 
   #usedMs(accountId: string): number {
-    const oldest = this.#sliceNow() - SLICES;
+    const oldest = this.#sliceNow() - SLICE_COUNT;
     let usedMs = 0;
     for (const [number, ofAccounts] of this.#slices) {
       if (number <= oldest) this.#slices.delete(number);
@@ -111,17 +111,17 @@ export class AccountWorkerTime {
   }
 }
 
-/** How long late work is not started again. */
+/** The seconds for which late work is not started again. */
 export const LATE_WORK_MEMORY_SECONDS = 60;
-const LATE_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
-/** Work that is estimated at less than this share of late work may be in time. */
-const AS_MUCH = 0.8;
+const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
+/** The share of the size of late work below which equal work may be in time. */
+const MIN_SIMILAR_SIZE_SHARE = 0.8;
 /**
  * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
  * busy host.
  */
-const OWN_SHARE = 0.5;
-/** Time between two refusals of an account, so that it sends few bodies in vain. */
+const MIN_CPU_SHARE = 0.5;
+/** The shortest time between two refusals of an account, so that it sends few bodies in vain. */
 const REFUSAL_SPACE_MS = 1_000;
 /** The longest time that a refusal is held back. */
 const MAX_HOLD_MS = 5_000;
@@ -150,8 +150,8 @@ export class LateWork {
    * @param time the CPU time that the work used, and the time that it had, in milliseconds.
    */
   record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
-    if (time.cpuMs < OWN_SHARE * time.allowedMs) return;
-    const key = keyOf(accountId, name);
+    if (time.cpuMs < MIN_CPU_SHARE * time.allowedMs) return;
+    const key = lateWorkKeyOf(accountId, name);
     this.#forgetOld();
     const least = Math.min(size, this.#late.get(key)?.size ?? size);
     this.#late.delete(key);
@@ -166,9 +166,9 @@ export class LateWork {
   waitSeconds(accountId: string, nameOf: () => string, size: number): number {
     this.#forgetOld();
     if (this.#late.size === 0) return 0;
-    const late = this.#late.get(keyOf(accountId, nameOf()));
-    if (late === undefined || size < AS_MUCH * late.size) return 0;
-    return Math.ceil((late.sinceMs + LATE_MS - this.#clock.elapsedMs()) / 1_000);
+    const late = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
+    if (late === undefined || size < MIN_SIMILAR_SIZE_SHARE * late.size) return 0;
+    return Math.ceil((late.sinceMs + LATE_WORK_MEMORY_MS - this.#clock.elapsedMs()) / 1_000);
   }
 
   /**
@@ -181,12 +181,12 @@ export class LateWork {
 
   #forgetOld(): void {
     for (const [key, { sinceMs }] of this.#late) {
-      if (this.#clock.elapsedMs() - sinceMs < LATE_MS) return;
+      if (this.#clock.elapsedMs() - sinceMs < LATE_WORK_MEMORY_MS) return;
       this.#late.delete(key);
     }
   }
 }
 
-function keyOf(accountId: string, name: string): string {
+function lateWorkKeyOf(accountId: string, name: string): string {
   return `${accountId} ${name}`;
 }

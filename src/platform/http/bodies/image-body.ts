@@ -10,8 +10,8 @@ const UNSPECIFIC_MEDIA_TYPES = [
   'application/x-www-form-urlencoded',
   'text/plain',
 ];
-/** The media types that a refusal suggests. The body probably has one of them. */
-const SUGGESTED_MEDIA_TYPES = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg+xml'].map(
+/** The media types of the formats that are read. */
+export const READABLE_MEDIA_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map(
   (format) => `image/${format}`,
 );
 
@@ -30,7 +30,7 @@ export function checkImageBody(request: FastifyRequest): void {
     throw new ApiError(
       'unsupported_format',
       'application/octet-stream names no image format: send the image\'s own type, such as "Content-Type: image/jpeg".',
-      { param: 'file', details: { suggest: SUGGESTED_MEDIA_TYPES } },
+      { param: 'file', details: { suggest: READABLE_MEDIA_TYPES } },
     );
   }
   if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
@@ -44,7 +44,7 @@ export function checkImageBody(request: FastifyRequest): void {
     details: {
       supported: SUPPORTED_MEDIA_TYPES,
       received: type,
-      ...(UNSPECIFIC_MEDIA_TYPES.includes(type) && { suggest: SUGGESTED_MEDIA_TYPES }),
+      ...(UNSPECIFIC_MEDIA_TYPES.includes(type) && { suggest: READABLE_MEDIA_TYPES }),
     },
   });
 }

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { READABLE_MEDIA_TYPES } from '../bodies/image-body.ts';
 import { sendStaticContent } from '../hooks/caching.ts';
 import {
   BYTES_SCHEMA,
@@ -153,14 +154,10 @@ function describeRoute(route: RouteOptions, url: string): DocumentNode {
   };
 }
 
-const IMAGE_MEDIA_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map(
-  (name) => `image/${name}`,
-);
-
 /** The forms of a body that a route accepts, if the route reads the body itself. */
 function requestBodyOf({ config = {} }: RouteOptions): DocumentNode {
   if (config.body !== 'stream') return {};
-  const bytes = Object.fromEntries(IMAGE_MEDIA_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
+  const bytes = Object.fromEntries(READABLE_MEDIA_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
   const { reference, formFields, secondFile, furtherFiles = [] } = config;
   if (reference === undefined && formFields === undefined) return { body: { content: bytes } };
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
@@ -184,7 +181,7 @@ function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unkn
   if (config.responseType === undefined) return responses;
   const types = [config.responseType]
     .flat()
-    .flatMap((type) => (type === 'image/*' ? IMAGE_MEDIA_TYPES : [type]));
+    .flatMap((type) => (type === 'image/*' ? READABLE_MEDIA_TYPES : [type]));
   const schemaOf = (type: string) => (type.startsWith('text/') ? { type: 'string' } : BYTES_SCHEMA);
   const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
   const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])), ...json };

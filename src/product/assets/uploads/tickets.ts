@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { READABLE_MEDIA_TYPES } from '../../../imaging/images/source.ts';
-import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
+import { mediaTypeOf, READABLE_MEDIA_TYPES } from '../../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes } from '../../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client.ts';

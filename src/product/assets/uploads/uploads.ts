@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { READABLE_MEDIA_TYPES } from '../../../imaging/images/source.ts';
+import { READABLE_MEDIA_TYPES } from '../../../platform/http/bodies/image-body.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
