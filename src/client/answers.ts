@@ -8,7 +8,7 @@ export interface Warning {
   name?: string;
 }
 
-/** A JSON answer with what is in its headers. */
+/** A JSON answer, with the facts of its headers. */
 export interface Answer<T> {
   data: T;
   /** Paging facts of a list. */
@@ -27,12 +27,12 @@ export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
   const text = await response.text().catch((error) => Promise.reject(asConnectionError(error)));
   const { data, meta } =
-    text === '' ? { data: undefined as T, meta: undefined } : envelopeIn<T>(text, status);
+    text === '' ? { data: undefined as T, meta: undefined } : parseEnvelope<T>(text, status);
   const requestId = headers.get('x-request-id') ?? '';
-  return { data, meta, status, requestId, warnings: warningsIn(headers), headers };
+  return { data, meta, status, requestId, warnings: warningsOfHeaders(headers), headers };
 }
 
-function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | 'meta'> {
+function parseEnvelope<T>(text: string, status: number): Pick<Answer<T>, 'data' | 'meta'> {
   try {
     const envelope = JSON.parse(text);
     if (envelope?.success === true) return envelope;
@@ -43,7 +43,7 @@ function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | '
 }
 
 /** The warnings in `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */
-export function warningsIn(headers: Headers): Warning[] {
+export function warningsOfHeaders(headers: Headers): Warning[] {
   const entries = (headers.get('x-service-warnings') ?? '').split(',').filter((entry) => entry !== '');
   return entries.map((entry) => {
     const [code = '', name] = entry.trim().split(':');
@@ -52,7 +52,7 @@ export function warningsIn(headers: Headers): Warning[] {
 }
 
 /** The milliseconds of `Server-Timing` by name: admit, fetch, queue, decode, process, encode, total. */
-export function timingIn(headers: Headers): Record<string, number> {
+export function timingOfHeaders(headers: Headers): Record<string, number> {
   const phases = (headers.get('server-timing') ?? '').matchAll(/([\w-]+);dur=([\d.]+)/g);
   return Object.fromEntries(Array.from(phases, ([, name, ms]) => [name, Number(ms)]));
 }
@@ -76,20 +76,20 @@ export class Pages<T> implements AsyncIterable<T> {
 
   /** The first page, whose meta has the total. */
   async first(): Promise<Page<T>> {
-    return pageOf(await this.#read({}));
+    return toPage(await this.#read({}));
   }
 
-  /** Page by page. */
+  /** Iterates over the pages. */
   async *pages(): AsyncGenerator<Page<T>> {
     let start: PageStart | null = {};
     while (start !== null) {
-      const page: Page<T> = pageOf(await this.#read(start));
+      const page: Page<T> = toPage(await this.#read(start));
       yield page;
-      start = nextStart(page.meta);
+      start = nextPageStart(page.meta);
     }
   }
 
-  /** Row by row. */
+  /** Iterates over the rows. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     for await (const { rows } of this.pages()) yield* rows;
   }
@@ -108,11 +108,11 @@ export class Pages<T> implements AsyncIterable<T> {
   }
 }
 
-function pageOf<T>({ data, meta }: Answer<T[]>): Page<T> {
+function toPage<T>({ data, meta }: Answer<T[]>): Page<T> {
   return { rows: data, meta: meta ?? { perPage: data.length, hasMore: false, nextCursor: null } };
 }
 
-function nextStart({ hasMore, nextCursor, page = 0 }: ListMeta): PageStart | null {
+function nextPageStart({ hasMore, nextCursor, page = 0 }: ListMeta): PageStart | null {
   if (!hasMore) return null;
   return nextCursor === null ? { page: page + 1 } : { cursor: nextCursor };
 }

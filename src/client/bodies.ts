@@ -21,7 +21,7 @@ export type ImageInput = ImageReference | ImageBytes;
 export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
 
 /**
- * Whether an image is named instead of sent. A Response, or a request of Node, has a `url` too, but is not a reference.
+ * Whether an image is named instead of sent. A Response, or a request of Node, has a `url` too, but is no reference.
  */
 export function isImageReference(input: ImageInput): input is ImageReference {
   const isSent = input instanceof Response || Symbol.asyncIterator in input;
@@ -51,16 +51,16 @@ export function imageRequestBody(
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
-  const sent = contentOf(input);
-  const second = layer === undefined ? undefined : asBlob(layer);
-  if (isStream(sent)) return streamedForm(sent, texts, second);
-  const blob = asBlob(sent);
+  const sent = sendableBytesOf(input);
+  const second = layer === undefined ? undefined : toBlob(layer);
+  if (isStream(sent)) return streamedFormBody(sent, texts, second);
+  const blob = toBlob(sent);
   const isAlone = texts.length === 0 && second === undefined;
   if (isAlone && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
   const form = new FormData();
   for (const [name, text] of texts) form.set(name, text);
-  form.set('file', blob, nameOf(blob));
-  if (second !== undefined) form.set('layer', second, nameOf(second));
+  form.set('file', blob, fileNameOf(blob));
+  if (second !== undefined) form.set('layer', second, fileNameOf(second));
   return { data: form };
 }
 
@@ -75,35 +75,35 @@ export async function imagePairRequestBody(one: ImageInput, other: ImageInput): 
     throw new TypeError('Send both images as bytes, or name both by assetId or url.');
   const form = new FormData();
   for (const [name, input] of Object.entries({ file: one, other })) {
-    const sent = contentOf(input);
-    const blob = isStream(sent) ? await new Response(webStream(sent)).blob() : asBlob(sent);
-    form.set(name, blob, nameOf(blob));
+    const sent = sendableBytesOf(input);
+    const blob = isStream(sent) ? await new Response(toWebStream(sent)).blob() : toBlob(sent);
+    form.set(name, blob, fileNameOf(blob));
   }
   return { data: form };
 }
 
-type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
-type Content = Exclude<ImageBytes, Response>;
+type SendableBytes = Exclude<ImageBytes, Response>;
 
-function contentOf(input: ImageBytes): Content {
+function sendableBytesOf(input: ImageBytes): SendableBytes {
   return input instanceof Response ? (input.body ?? new Uint8Array()) : input;
 }
 
-function isStream(input: Content): input is Stream {
+function isStream(input: SendableBytes): input is ByteStream {
   return input instanceof ReadableStream || Symbol.asyncIterator in input;
 }
 
-function asBlob(input: Exclude<Content, Stream>): Blob {
+function toBlob(input: Exclude<SendableBytes, ByteStream>): Blob {
   return input instanceof Blob ? input : new Blob([input as ArrayBuffer]);
 }
 
-function nameOf(blob: Blob): string {
+function fileNameOf(blob: Blob): string {
   return (blob as Partial<File>).name || 'image';
 }
 
 /** A form whose file is a stream (RFC 7578). FormData cannot hold streams. */
-function streamedForm(file: Stream, texts: readonly [string, string][], layer?: Blob): RequestBody {
+function streamedFormBody(file: ByteStream, texts: readonly [string, string][], layer?: Blob): RequestBody {
   const boundary = randomText();
   const partHead = (name: string, rest: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${rest}\r\n\r\n`;
@@ -120,11 +120,11 @@ function streamedForm(file: Stream, texts: readonly [string, string][], layer?: 
     }
     yield encoder.encode(`\r\n--${boundary}--\r\n`);
   }
-  return { type: `multipart/form-data; boundary=${boundary}`, data: webStream(parts()) };
+  return { type: `multipart/form-data; boundary=${boundary}`, data: toWebStream(parts()) };
 }
 
 /** The chunks of a stream. Browsers cannot iterate over a stream directly. */
-async function* chunksFrom(stream: Stream): AsyncGenerator<Uint8Array> {
+async function* chunksFrom(stream: ByteStream): AsyncGenerator<Uint8Array> {
   if (!(stream instanceof ReadableStream)) {
     yield* stream;
     return;
@@ -137,7 +137,7 @@ async function* chunksFrom(stream: Stream): AsyncGenerator<Uint8Array> {
   }
 }
 
-function webStream(stream: Stream): ReadableStream<Uint8Array> {
+function toWebStream(stream: ByteStream): ReadableStream<Uint8Array> {
   if (stream instanceof ReadableStream) return stream;
   const chunks = stream[Symbol.asyncIterator]();
   return new ReadableStream({

@@ -21,23 +21,23 @@ export type BodyOf<N extends CallName> = PartOf<N, 'body'>;
 export type DataOf<N extends CallName> = Calls[N]['data'];
 export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
 
-type Optional = Record<never, never>;
-/** A field that may be left out when nothing in it is required. */
-type CallField<K extends string, T> = [T] extends [never]
+type AllOptional = Record<never, never>;
+/** A part of a call, which may be left out when nothing in it is required. */
+type CallPart<K extends string, T> = [T] extends [never]
   ? { [key in K]?: undefined }
-  : Optional extends T
+  : AllOptional extends T
     ? { [key in K]?: T }
     : { [key in K]: T };
 
 /** The fields of a call: the parameters of its path, its query, its body. */
-export type CallFields<N extends CallName> = CallField<'path', PartOf<N, 'path'>> &
-  CallField<'query', QueryOf<N>> &
-  CallField<'body', BodyOf<N>>;
+export type CallFields<N extends CallName> = CallPart<'path', PartOf<N, 'path'>> &
+  CallPart<'query', QueryOf<N>> &
+  CallPart<'body', BodyOf<N>>;
 
 /** The arguments of a call. They may be left out when nothing in them is required. */
-export type CallArguments<T> = Optional extends T ? [fields?: T] : [fields: T];
+export type CallArguments<T> = AllOptional extends T ? [fields?: T] : [fields: T];
 
-interface AnyFields {
+interface UntypedCallFields {
   path?: Record<string, string> | undefined;
   query?: QueryFields | undefined;
   body?: unknown;
@@ -50,10 +50,10 @@ export function sendNamedCall<N extends CallName>(
   fields: CallFields<N>,
   options?: CallOptions,
 ): Promise<Answer<DataOf<N>>> {
-  const { path = {}, query, body } = fields as AnyFields;
+  const { path = {}, query, body } = fields as UntypedCallFields;
   const [method = '', template = ''] = name.split(' ');
   const filled = template.replace(/\{(\w+)\}/g, (_, parameter: string) =>
-    segment(path[parameter], parameter),
+    pathSegment(path[parameter], parameter),
   );
   return transport.json(
     { method, path: filled, query, ...(body !== undefined && { body: jsonRequestBody(body) }) },
@@ -78,7 +78,7 @@ export function listNamedCall<N extends CallName>(
   fields: CallFields<N>,
   options?: CallOptions,
 ): Pages<RowOf<N>> {
-  const { query } = fields as AnyFields;
+  const { query } = fields as UntypedCallFields;
   return new Pages((start) => {
     const from = { ...fields, query: { ...query, ...start } } as CallFields<N>;
     return sendNamedCall(transport, name, from, options) as Promise<Answer<RowOf<N>[]>>;
@@ -86,7 +86,7 @@ export function listNamedCall<N extends CallName>(
 }
 
 /** One segment of a path. An empty segment is refused, because it would call another endpoint. */
-function segment(value: string | undefined, parameter: string): string {
+function pathSegment(value: string | undefined, parameter: string): string {
   if (!value) throw new TypeError(`${parameter} is missing.`);
   return encodeURIComponent(value);
 }

@@ -17,7 +17,7 @@ import { Requests, UsageReports } from './nouns/usage.ts';
 import { Webhooks } from './nouns/webhooks.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
 
-type NameOf<M extends HttpMethod, P extends PathOf<M>> = `${M} ${P}` & CallName;
+type CallNameOf<M extends HttpMethod, P extends PathOf<M>> = `${M} ${P}` & CallName;
 
 /** A client of one service with one credential. It keeps no state between calls, so that one client is enough. */
 export class Darkroom {
@@ -49,8 +49,8 @@ export class Darkroom {
   async request<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...args: CallArguments<CallFields<NameOf<M, P>> & CallOptions>
-  ): Promise<DataOf<NameOf<M, P>>> {
+    ...args: CallArguments<CallFields<CallNameOf<M, P>> & CallOptions>
+  ): Promise<DataOf<CallNameOf<M, P>>> {
     return (await this.answer(method, path, ...args)).data;
   }
 
@@ -58,10 +58,10 @@ export class Darkroom {
   answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...[fields]: CallArguments<CallFields<NameOf<M, P>> & CallOptions>
-  ): Promise<Answer<DataOf<NameOf<M, P>>>> {
-    const name = `${method} ${path}` as NameOf<M, P>;
-    const given = (fields ?? {}) as CallFields<NameOf<M, P>> & CallOptions;
+    ...[fields]: CallArguments<CallFields<CallNameOf<M, P>> & CallOptions>
+  ): Promise<Answer<DataOf<CallNameOf<M, P>>>> {
+    const name = `${method} ${path}` as CallNameOf<M, P>;
+    const given = (fields ?? {}) as CallFields<CallNameOf<M, P>> & CallOptions;
     return sendNamedCall(this.#transport, name, given, given);
   }
 }

@@ -3,7 +3,10 @@ import type { ErrorCode } from './schema.ts';
 /** One change to a call that was refused. All changes of a `fix` together make the call pass. */
 export interface Fix {
   param: string;
-  /** Another place of the call than the field as it was sent: where one is removed or added, or a header. */
+  /**
+   * The place of the change, if it is not that of the sent field: the query or the body to which a field is moved, a
+   * header, or a part.
+   */
   in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
   replace?: unknown;
@@ -11,7 +14,7 @@ export interface Fix {
   remove?: unknown;
 }
 
-/** What is known of a failure. */
+/** The facts of a failure. */
 export interface DarkroomErrorInit {
   /** HTTP status; 0 when there was no answer. */
   status: number;
@@ -61,16 +64,16 @@ export class DarkroomError extends Error {
 
   /** Changes that make the call pass, if the service is certain of them; otherwise empty. */
   get fix(): Fix[] {
-    return listed(this.details.fix) as Fix[];
+    return listOrEmpty(this.details.fix) as Fix[];
   }
 
-  /** What the caller may have meant, if several things are likely. */
+  /** The words or calls that the caller may have meant, if several are likely. */
   get suggest(): string[] {
-    return listed(this.details.suggest).map(String);
+    return listOrEmpty(this.details.suggest).map(String);
   }
 }
 
-function listed(value: unknown): unknown[] {
+function listOrEmpty(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
@@ -92,7 +95,9 @@ export class InsufficientCreditError extends DarkroomError {
 export class ForbiddenError extends DarkroomError {
   override name = 'ForbiddenError';
 }
-/** Something does not exist, or is not the caller's. Classes for assets, jobs and presets extend it. */
+/**
+ * The error for an object that does not exist, or is not the caller's. Classes for assets, jobs and presets extend it.
+ */
 export class NotFoundError extends DarkroomError {
   override name = 'NotFoundError';
 }
@@ -151,7 +156,7 @@ export class ProviderUnavailableError extends DarkroomError {
   override name = 'ProviderUnavailableError';
 }
 
-const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
+const CLASS_BY_CODE: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   invalid_param: InvalidParamError,
   invalid_state: InvalidStateError,
   unsupported_format: UnsupportedFormatError,
@@ -179,7 +184,7 @@ const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   provider_unavailable: ProviderUnavailableError,
 };
 
-/** The service could not be reached, its response broke off, or something else responded. */
+/** The error if the service could not be reached, if its response broke off, or if something else responded. */
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
@@ -197,12 +202,12 @@ export function asConnectionError(error: unknown): unknown {
   return new ConnectionError('The answer broke off before its end: repeat the call.', { cause: error });
 }
 
-/** The failure of a response that came from something between the client and the service. */
+/** The error for a response that came from a proxy between the client and the service. */
 export function foreignResponseError(status: number): ConnectionError {
-  return new ConnectionError(foreign(status), { status });
+  return new ConnectionError(foreignResponseMessage(status), { status });
 }
 
-/** An attempt took longer than `timeoutMs`. */
+/** The error of an attempt that took longer than `timeoutMs`. */
 export class TimeoutError extends DarkroomError {
   override name = 'TimeoutError';
 
@@ -212,8 +217,8 @@ export class TimeoutError extends DarkroomError {
   }
 }
 
-/** The codes of failures without an envelope. They come from something between the client and the service. */
-const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
+/** The codes of failures without an envelope, which come from a proxy between the client and the service. */
+const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthorized',
   403: 'forbidden',
   404: 'not_found',
@@ -224,18 +229,18 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** The error object of an envelope, as the service sends it. */
-interface SentError extends Omit<DarkroomErrorInit, 'status' | 'code'> {
+interface ErrorObject extends Omit<DarkroomErrorInit, 'status' | 'code'> {
   code: ErrorCode;
 }
 
 /** The error for an error object, as an instance of the class of its code. */
 export function createDarkroomError(facts: DarkroomErrorInit): DarkroomError {
-  return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
+  return new (CLASS_BY_CODE[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
 /**
  * Reads a response that is not a success.
- * @param baseUrl to which the path of the documentation page is resolved.
+ * @param baseUrl the address against which the path of the documentation page is resolved.
  */
 export async function readFailure(response: Response, baseUrl: string): Promise<DarkroomError> {
   const { status, headers } = response;
@@ -248,28 +253,28 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
   };
   const sent = parseErrorEnvelope(text);
   if (sent !== undefined)
-    return createDarkroomError({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
-  if (status < 400) return redirected(response);
-  const code = CODE_OF_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
+    return createDarkroomError({ ...known, ...sent, docUrl: resolveDocUrl(sent.docUrl, baseUrl) });
+  if (status < 400) return redirectError(response);
+  const code = CODE_BY_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
   return createDarkroomError({
-    ...{ ...known, code, message: foreign(status) },
+    ...{ ...known, code, message: foreignResponseMessage(status) },
     retryable: status >= 500 || status === 429,
   });
 }
 
 /** A redirect is not followed, because it would carry the image to another address. Browsers do not tell its target. */
-function redirected({ status, headers }: Response): ConnectionError {
+function redirectError({ status, headers }: Response): ConnectionError {
   const place = headers.get('location') ?? 'another address';
   const message = `The address of the service redirects to ${place}: set baseUrl (DARKROOM_URL) to where it is.`;
   return new ConnectionError(message, { status, retryable: false });
 }
 
-function foreign(status: number): string {
+function foreignResponseMessage(status: number): string {
   return `The answer has status ${status} and does not come from Darkroom: look at what is between, such as a proxy.`;
 }
 
 /** The error object of an envelope; undefined if the text is no envelope of an error. */
-export function parseErrorEnvelope(text: string): SentError | undefined {
+export function parseErrorEnvelope(text: string): ErrorObject | undefined {
   try {
     const { error } = JSON.parse(text);
     return typeof error?.code === 'string' ? error : undefined;
@@ -278,6 +283,6 @@ export function parseErrorEnvelope(text: string): SentError | undefined {
   }
 }
 
-function addressOf(docUrl: string | undefined, baseUrl: string): string | undefined {
+function resolveDocUrl(docUrl: string | undefined, baseUrl: string): string | undefined {
   return docUrl?.startsWith('/') ? baseUrl + docUrl : docUrl;
 }

@@ -1,16 +1,16 @@
 import { createDarkroomError, type DarkroomError, parseErrorEnvelope } from './errors.ts';
 import { Picture } from './picture.ts';
 
-/** Several pictures of one image: the pictures that were made, and why the others were not. */
+/** Several pictures of one image: the pictures that were made, and the errors of the others. */
 export class Outputs {
   readonly pictures = new Map<string, Picture>();
   readonly errors = new Map<string, DarkroomError>();
   readonly requestId: string;
 
-  /** @param body a multipart/mixed response of the service. It names each part and tells its length. */
+  /** @param body a multipart/mixed response of the service. It has the name and the length of each part. */
   constructor(body: Uint8Array, headers: Headers) {
     this.requestId = headers.get('x-request-id') ?? '';
-    for (const part of readParts(body, boundaryIn(headers))) {
+    for (const part of readParts(body, boundaryOf(headers))) {
       part.headers.set('x-request-id', this.requestId);
       const [, name = ''] = /;\s*name="([^"]*)"/.exec(part.headers.get('content-disposition') ?? '') ?? [];
       const sent = part.headers.get('content-type')?.startsWith('application/json')
@@ -43,7 +43,7 @@ interface MultipartPart {
   bytes: Uint8Array;
 }
 
-function boundaryIn(headers: Headers): string {
+function boundaryOf(headers: Headers): string {
   const [, boundary = ''] = /boundary="?([^";]+)/.exec(headers.get('content-type') ?? '') ?? [];
   return boundary;
 }
@@ -56,7 +56,7 @@ function* readParts(body: Uint8Array, boundary: string): Generator<MultipartPart
   let at = 0;
   while (startsWith(body, at, `--${boundary}\r\n`)) {
     const headStart = at + boundary.length + 4;
-    const headEnd = endOfHead(body, headStart);
+    const headEnd = headEndOffset(body, headStart);
     const lines = decoder.decode(body.subarray(headStart, headEnd)).split('\r\n');
     const headers = new Headers(
       lines.map((line): [string, string] => {
@@ -78,7 +78,7 @@ function startsWith(body: Uint8Array, at: number, text: string): boolean {
 }
 
 /** The offset of the empty line after the head of a part. */
-function endOfHead(body: Uint8Array, from: number): number {
+function headEndOffset(body: Uint8Array, from: number): number {
   for (let at = from; at !== -1; at = body.indexOf(CARRIAGE_RETURN, at + 1))
     if (startsWith(body, at, '\r\n\r\n')) return at;
   return body.length;

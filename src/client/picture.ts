@@ -1,11 +1,11 @@
-import { timingIn, type Warning, warningsIn } from './answers.ts';
+import { timingOfHeaders, type Warning, warningsOfHeaders } from './answers.ts';
 import { asConnectionError } from './errors.ts';
 import { nodeModule } from './runtime.ts';
 
 /** Bytes that the service returns. They can be read as they arrive, or kept by `bytes` and `blob`. */
 export class Download {
   readonly contentType: string;
-  /** Number of bytes; undefined where the service does not say. */
+  /** The number of bytes; undefined if the service does not send it. */
   readonly size: number | undefined;
   readonly requestId: string;
   readonly headers: Headers;
@@ -15,7 +15,7 @@ export class Download {
   /** @param headers of the response, or of the part of a response that holds these bytes. */
   constructor(content: Response, headers = content.headers) {
     this.contentType = headers.get('content-type') ?? 'application/octet-stream';
-    this.size = numberIn(headers, 'content-length');
+    this.size = numberInHeader(headers, 'content-length');
     this.requestId = headers.get('x-request-id') ?? '';
     this.headers = headers;
     this.#response = content;
@@ -38,7 +38,7 @@ export class Download {
   stream(): ReadableStream<Uint8Array> {
     if (this.#bytes !== undefined || this.#response.bodyUsed || this.#response.body === null)
       throw new TypeError('The bytes were read already: call bytes().');
-    return withFailures(this.#response.body);
+    return withConnectionErrors(this.#response.body);
   }
 
   /** Writes the bytes to a file (Node, Deno, Bun). The file gets its name only when it is complete. */
@@ -57,10 +57,10 @@ export class Download {
 
 /** A picture that the service made. */
 export class Picture extends Download {
-  /** Of one frame, in pixels. */
+  /** The width of one frame, in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Such as `webp`. */
+  /** The format of the picture, such as `webp`. */
   readonly format: string;
   /** Findings about the call, such as `not_enlarged`. */
   readonly warnings: Warning[];
@@ -71,21 +71,21 @@ export class Picture extends Download {
 
   constructor(content: Response, headers = content.headers) {
     super(content, headers);
-    this.width = numberIn(headers, 'x-service-width') ?? 0;
-    this.height = numberIn(headers, 'x-service-height') ?? 0;
+    this.width = numberInHeader(headers, 'x-service-width') ?? 0;
+    this.height = numberInHeader(headers, 'x-service-height') ?? 0;
     this.format = headers.get('x-service-format') ?? this.contentType.replace('image/', '');
-    this.warnings = warningsIn(headers);
-    this.timing = timingIn(headers);
+    this.warnings = warningsOfHeaders(headers);
+    this.timing = timingOfHeaders(headers);
     const reached = ['quality', 'ssim', 'ssimulacra2', 'trials'].map((name) => [
       name,
-      numberIn(headers, `x-service-${name}`),
+      numberInHeader(headers, `x-service-${name}`),
     ]);
     this.achieved = Object.fromEntries(reached.filter(([, value]) => value !== undefined));
   }
 }
 
-/** The same stream. If the connection breaks, it fails with a ConnectionError. */
-function withFailures(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/** A stream of the same bytes, which fails with a ConnectionError if the connection breaks. */
+function withConnectionErrors(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {
@@ -102,7 +102,7 @@ function withFailures(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Arr
   );
 }
 
-function numberIn(headers: Headers, name: string): number | undefined {
+function numberInHeader(headers: Headers, name: string): number | undefined {
   const text = headers.get(name);
   return text === null ? undefined : Number(text);
 }

@@ -25,7 +25,7 @@ export const systemClock: Clock = {
 };
 
 /** The part of Node's `process` that is used where it exists: in Node, Deno and Bun, and not in browsers. */
-interface Runtime {
+interface NodeProcess {
   env?: Record<string, string | undefined>;
   getBuiltinModule?: (name: string) => unknown;
 }
@@ -33,7 +33,7 @@ interface Runtime {
 /**
  * The parts of Node's modules that are used. They are declared here, so that the client compiles without Node's types.
  */
-interface Builtins {
+interface NodeModules {
   'node:fs': { openAsBlob(path: string): Promise<Blob> };
   'node:fs/promises': {
     rename(path: string, to: string): Promise<void>;
@@ -42,7 +42,7 @@ interface Builtins {
   };
 }
 
-const { process: runtime } = globalThis as { process?: Runtime };
+const { process: runtime } = globalThis as { process?: NodeProcess };
 
 /** A variable of the environment; undefined for one that is empty or does not exist. */
 export function environmentVariable(name: string): string | undefined {
@@ -53,14 +53,14 @@ export function environmentVariable(name: string): string | undefined {
  * A module of Node, loaded so that bundlers for browsers do not look for it.
  * @throws TypeError if the runtime has no such module.
  */
-export function nodeModule<N extends keyof Builtins>(name: N): Builtins[N] {
+export function nodeModule<N extends keyof NodeModules>(name: N): NodeModules[N] {
   const found = runtime?.getBuiltinModule?.(name);
   if (found === undefined)
     throw new TypeError(`${name} is needed: use Node 20.16 or later, Deno 2.1 or Bun.`);
-  return found as Builtins[N];
+  return found as NodeModules[N];
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
   png: 'image/png',
@@ -84,5 +84,5 @@ export async function openFile(path: string): Promise<File> {
 
 /** The media type for the file extension of an image; undefined for any other name. */
 export function imageMediaTypeOfName(name: string): string | undefined {
-  return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
+  return MEDIA_TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
 }

@@ -10,7 +10,7 @@ export interface ClientOptions {
   key?: string | undefined;
   /** Milliseconds of one attempt until its response begins; for JSON, until it is read. Default 120,000. */
   timeoutMs?: number;
-  /** How often a failed call is repeated if the failure may be temporary. Default 3. */
+  /** The most repetitions of a failed call whose failure may be temporary; 3 by default. */
   maxRetries?: number;
   /** Sends the requests instead of the global `fetch`. */
   fetch?: typeof fetch;
@@ -23,18 +23,18 @@ export interface ClientOptions {
 export interface DebugEvent {
   method: string;
   url: string;
-  /** As sent, with the credential masked. */
+  /** The headers as they were sent, with the credential masked. */
   headers: Record<string, string>;
-  /** 1 for the first one. */
+  /** The number of the attempt, from 1. */
   attempt: number;
   durationMs: number;
-  /** Absent when there was no answer. */
+  /** The HTTP status; absent when there was no answer. */
   status?: number;
   requestId?: string;
   error?: unknown;
 }
 
-/** What one call sets for itself. */
+/** The options of one call. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
@@ -47,16 +47,16 @@ export interface CallOptions {
 
 export type QueryFields = Record<string, unknown>;
 
-/** What a request carries. */
+/** The body of a request. */
 export interface RequestBody {
-  /** Absent where `fetch` derives it. */
+  /** The media type; absent if `fetch` derives it. */
   type?: string;
   data: NonNullable<RequestInit['body']>;
 }
 
 export interface ApiCall {
   method: string;
-  /** Below /api/v1, such as `/jobs`. */
+  /** The path below /api/v1, such as `/jobs`. */
   path: string;
   query?: QueryFields | undefined;
   body?: RequestBody | undefined;
@@ -75,12 +75,12 @@ interface PreparedCall {
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_RETRIES = 3;
-const FIRST_WAIT_MS = 500;
+const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
-/** A longer Retry-After is left to the caller. */
+/** The longest Retry-After that the client waits for. A longer one is left to the caller. */
 const MAX_RETRY_AFTER_MS = 90_000;
 const RANDOM_BYTES = 16;
-/** A shorter secret is masked completely, because its last characters would reveal too much. */
+/** The shortest secret that is masked only in part. The last characters of a shorter one would reveal too much. */
 const MIN_MASKED_CHARACTERS = 16;
 
 /** Sends calls: one credential, one idempotency key per write, retries and timeouts. */
@@ -132,7 +132,7 @@ export class Transport {
         return await this.#attempt(request, attempt, options, read);
       } catch (error) {
         if (attempt > retries || !isWorthRepeating(error)) throw error;
-        const waitMs = waitBefore(attempt, error.retryAfterSeconds);
+        const waitMs = backoffMs(attempt, error.retryAfterSeconds);
         if (waitMs > MAX_RETRY_AFTER_MS) throw error;
         await this.clock.sleep(waitMs, signal);
       }
@@ -162,14 +162,23 @@ export class Transport {
       if (headers.get('content-type')?.startsWith('text/html')) throw foreignResponseError(status);
       return await read(response);
     } catch (error) {
-      const failure = signal?.aborted ? signal.reason : failureOf(error, url, overtime.signal, timeoutMs);
+      const failure = signal?.aborted
+        ? signal.reason
+        : toDarkroomError(error, url, overtime.signal, timeoutMs);
       outcome = { ...outcome, error: failure };
       throw failure;
     } finally {
       answered.abort();
       const { method, headers } = init;
       const durationMs = this.clock.now() - startedAt;
-      this.#options.onDebug?.({ method, url, headers: masked(headers), attempt, durationMs, ...outcome });
+      this.#options.onDebug?.({
+        method,
+        url,
+        headers: maskCredential(headers),
+        attempt,
+        durationMs,
+        ...outcome,
+      });
     }
   }
 
@@ -182,7 +191,7 @@ export class Transport {
       ...(this.#credential && { authorization: this.#credential }),
       ...(body?.type && { 'content-type': body.type }),
       ...(isWrite && { 'idempotency-key': options.idempotencyKey ?? randomText() }),
-      ...inLowerCase(options.headers),
+      ...withLowerCaseNames(options.headers),
     };
     return {
       method,
@@ -209,26 +218,31 @@ function queryText(query: QueryFields): string {
   return new URLSearchParams(texts).toString();
 }
 
-function failureOf(error: unknown, url: string, overtime: AbortSignal, timeoutMs: number): DarkroomError {
+function toDarkroomError(
+  error: unknown,
+  url: string,
+  overtime: AbortSignal,
+  timeoutMs: number,
+): DarkroomError {
   if (error instanceof DarkroomError) return error;
   if (overtime.aborted) return new TimeoutError(timeoutMs);
   const message = `${url} could not be reached: check that the service runs there (baseUrl, DARKROOM_URL).`;
   return new ConnectionError(message, { cause: error });
 }
 
-/** Whether the same call may succeed later. One that has `details.instead` would be too long again. */
+/** Whether the same call may succeed later. A call whose error has `details.instead` would take too long again. */
 function isWorthRepeating(error: unknown): error is DarkroomError {
   if (!(error instanceof DarkroomError) || !error.retryable) return false;
   return error.details.reason !== 'query_timeout' && error.details.instead === undefined;
 }
 
 /**
- * Milliseconds before the next attempt: what the service says, or a wait that doubles with each attempt, half of it
- * random.
+ * The milliseconds before the next attempt: the Retry-After of the service, or a wait that doubles with each attempt,
+ * half of it random.
  */
-function waitBefore(attempt: number, retryAfterSeconds: number | undefined): number {
+function backoffMs(attempt: number, retryAfterSeconds: number | undefined): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;
-  const longest = Math.min(MAX_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  const longest = Math.min(MAX_BACKOFF_MS, INITIAL_BACKOFF_MS * 2 ** (attempt - 1));
   return longest * (0.5 + Math.random() / 2);
 }
 
@@ -242,13 +256,13 @@ export function randomText(): string {
 }
 
 /** The headers with the credential shortened to its scheme and its last characters. */
-function masked({ authorization, ...headers }: Record<string, string>): Record<string, string> {
+function maskCredential({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   if (authorization === undefined) return headers;
   const [scheme, secret = ''] = authorization.split(' ');
   const end = secret.length > MIN_MASKED_CHARACTERS ? secret.slice(-4) : '';
   return { ...headers, authorization: `${scheme} …${end}` };
 }
 
-function inLowerCase(headers: Record<string, string> = {}): Record<string, string> {
+function withLowerCaseNames(headers: Record<string, string> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -18,7 +18,7 @@ export class WebhookVerificationError extends Error {
   override name = 'WebhookVerificationError';
 }
 
-const HEADER = 'service-signature';
+const SIGNATURE_HEADER = 'service-signature';
 const DEFAULT_TOLERANCE_SECONDS = 300;
 
 /**
@@ -30,11 +30,11 @@ export async function verifyWebhook(delivery: ReceivedDelivery): Promise<Webhook
   const { body, headers, secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = delivery;
   if (secret === '')
     throw new WebhookVerificationError('The secret is empty: pass the secret of the endpoint.');
-  const header = headerIn(headers);
+  const header = findHeader(headers);
   const [, t] = /(?:^|,)t=(\d+)/.exec(header) ?? [];
   const [, v1] = /(?:^|,)v1=([0-9a-f]{64})(?:,|$)/.exec(header) ?? [];
   if (t === undefined || v1 === undefined)
-    throw new WebhookVerificationError(`The header ${HEADER} is missing or malformed.`);
+    throw new WebhookVerificationError(`The header ${SIGNATURE_HEADER} is missing or malformed.`);
   const encoder = new TextEncoder();
   const raw = typeof body === 'string' ? encoder.encode(body) : body;
   const signed = await new Blob([encoder.encode(`${t}.`), raw as Uint8Array<ArrayBuffer>]).arrayBuffer();
@@ -53,8 +53,9 @@ export async function verifyWebhook(delivery: ReceivedDelivery): Promise<Webhook
   return JSON.parse(new TextDecoder().decode(raw));
 }
 
-function headerIn(headers: ReceivedDelivery['headers']): string {
-  if (headers instanceof Headers) return headers.get(HEADER) ?? '';
-  const [, value = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === HEADER) ?? [];
+function findHeader(headers: ReceivedDelivery['headers']): string {
+  if (headers instanceof Headers) return headers.get(SIGNATURE_HEADER) ?? '';
+  const [, value = ''] =
+    Object.entries(headers).find(([name]) => name.toLowerCase() === SIGNATURE_HEADER) ?? [];
   return String(value);
 }

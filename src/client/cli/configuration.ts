@@ -12,8 +12,8 @@ interface Configuration {
   key?: string;
 }
 
-const READABLE_BY_OTHERS = 0o077;
-const PRIVATE = 0o600;
+const OTHER_USERS_MODE_BITS = 0o077;
+const PRIVATE_FILE_MODE = 0o600;
 
 /**
  * The path of the configuration file: DARKROOM_CONFIG, else darkroom/config.json in the user's folder for
@@ -32,7 +32,7 @@ export async function readConfiguration(environment: EnvironmentVariables): Prom
   const found = await stat(path).catch(() => null);
   if (found === null) return {};
   // Windows has no such modes.
-  if (process.platform !== 'win32' && (found.mode & READABLE_BY_OTHERS) !== 0)
+  if (process.platform !== 'win32' && (found.mode & OTHER_USERS_MODE_BITS) !== 0)
     throw new UsageError(`${path} holds a key, and others may read it: chmod 600 ${path}`);
   try {
     return JSON.parse(await readFile(path, 'utf8'));
@@ -49,6 +49,6 @@ export async function writeConfiguration(
   const path = configurationPath(environment);
   const configuration = { ...(await readConfiguration(environment)), ...change };
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(path, `${JSON.stringify(configuration, null, 2)}\n`, { mode: PRIVATE });
-  await chmod(path, PRIVATE);
+  await writeFile(path, `${JSON.stringify(configuration, null, 2)}\n`, { mode: PRIVATE_FILE_MODE });
+  await chmod(path, PRIVATE_FILE_MODE);
 }

@@ -3,7 +3,7 @@ import { type EnvironmentVariables, readConfiguration } from './configuration.ts
 import { UsageError } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What every command works with. */
+/** The terminal, the environment and the client of a command. */
 export class CliContext {
   readonly terminal: Terminal;
   readonly environment: EnvironmentVariables;
@@ -30,7 +30,7 @@ export class CliContext {
 
 /** A command: it takes arguments and returns an exit code. */
 export interface CliCommand {
-  /** How it is called, for `--help`. */
+  /** The usage text, for `--help`. */
   usage: string;
   run(args: readonly string[], context: CliContext): Promise<number>;
 }

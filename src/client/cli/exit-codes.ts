@@ -1,6 +1,6 @@
 import { DarkroomError } from '../errors.ts';
 
-/** The exit codes, which tell a calling program the outcome. */
+/** The exit codes, by which a calling program learns the outcome. */
 export const EXIT_CODES = {
   done: 0,
   /** A fault outside of the call, such as a full disk. */
@@ -20,7 +20,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-const OUT_OF_CREDITS = ['insufficient_credit', 'asset_count_exceeded'];
+const CREDIT_ERROR_CODES = ['insufficient_credit', 'asset_count_exceeded'];
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || isParseError(error)) return EXIT_CODES.usage;
@@ -30,7 +30,7 @@ export function exitCodeOf(error: unknown): number {
 /** The exit code of a failed call, or of a job or an item that failed with this code. */
 export function exitCodeOfFailure({ code, retryable }: { code?: string; retryable?: boolean }): number {
   if (retryable) return EXIT_CODES.later;
-  return OUT_OF_CREDITS.includes(code ?? '') ? EXIT_CODES.credits : EXIT_CODES.refused;
+  return CREDIT_ERROR_CODES.includes(code ?? '') ? EXIT_CODES.credits : EXIT_CODES.refused;
 }
 
 /** Whether parseArgs refused the arguments. */

@@ -6,7 +6,7 @@ import { UsageError } from './exit-codes.ts';
 
 /** An image that a command works on. */
 export interface InputImage {
-  /** As the user knows it. */
+  /** The name of the image, as the user wrote it. */
   name: string;
   /** The path of its output below the output folder, without an extension. */
   stem: string;
@@ -15,9 +15,9 @@ export interface InputImage {
   open(): Promise<ImageInput>;
 }
 
-const STDIN = '-';
-const ADDRESS = /^https?:\/\//i;
-const ASSET = /^ast_\w+$/;
+const STDIN_ARGUMENT = '-';
+const HTTP_ADDRESS = /^https?:\/\//i;
+const ASSET_ID = /^ast_\w+$/;
 
 /**
  * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
@@ -33,12 +33,12 @@ export async function findInputs(
   const inputs: InputImage[] = [];
   let hasFolder = false;
   for (const arg of args) {
-    if (arg === STDIN) inputs.push(stdinInput(stdin));
-    else if (ADDRESS.test(arg)) inputs.push(addressInput(arg));
-    else if (ASSET.test(arg)) inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
+    if (arg === STDIN_ARGUMENT) inputs.push(stdinInput(stdin));
+    else if (HTTP_ADDRESS.test(arg)) inputs.push(addressInput(arg));
+    else if (ASSET_ID.test(arg)) inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
     else {
       const found = await stat(arg).catch(() => null);
-      if (found === null) throw noFile(arg, inputs.length > 0);
+      if (found === null) throw missingFileError(arg, inputs.length > 0);
       hasFolder ||= found.isDirectory();
       inputs.push(
         ...(found.isDirectory() ? await filesBelow(arg, output) : [await fileInput(arg, parse(arg).base)]),
@@ -49,14 +49,14 @@ export async function findInputs(
 }
 
 /** @param isLater whether the path follows an image, so that the user may mean it as the output. */
-function noFile(path: string, isLater: boolean): UsageError {
+function missingFileError(path: string, isLater: boolean): UsageError {
   return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);
 }
 
 /** Stdin as an input. It is read completely first, so that a failed call can be repeated. */
 function stdinInput(stdin: AsyncIterable<Uint8Array>): InputImage {
   return {
-    name: STDIN,
+    name: STDIN_ARGUMENT,
     stem: 'stdin',
     async open() {
       const chunks: Uint8Array[] = [];
@@ -84,7 +84,7 @@ async function filesBelow(folder: string, output = folder): Promise<InputImage[]
   return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
 }
 
-/** A file as an input. One that cannot be examined, such as a dangling link, fails when it is opened. */
+/** A file as an input. A file that cannot be examined, such as a dangling link, fails when it is opened. */
 async function fileInput(path: string, name: string): Promise<InputImage> {
   const found = await stat(path).catch(() => null);
   const { dir, name: base } = parse(name);
@@ -97,8 +97,8 @@ async function fileInput(path: string, name: string): Promise<InputImage> {
 }
 
 /**
- * Gives inputs distinct output names. a.jpg and a.png would share one, so they keep their whole names; equal names get
- * a number.
+ * Gives inputs distinct output names. a.jpg and a.png would share an output name, so they keep their whole names. Equal
+ * names get a number.
  */
 function withDistinctStems(inputs: InputImage[]): InputImage[] {
   const wholeStem = ({ stem, name }: InputImage) => stem + parse(name).ext;

@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What was made of which version of a file. */
+/** An output that was made of a version of a file. */
 interface JournalEntry {
   input: string;
   version: string;
-  /** What was done, as JSON. */
+  /** The work that was done, as JSON. */
   work: string;
-  /** One file, or several. */
+  /** The output file, or several output files. */
   output: string | string[];
 }
 
-const NAME = '.darkroom-journal.ndjson';
+const JOURNAL_FILE = '.darkroom-journal.ndjson';
 
 /**
  * The journal of a command in its output folder: one line per output. A command that is run again continues where it
@@ -29,13 +29,13 @@ export class OutputJournal {
     this.#made = new Map(entries.map((entry) => [entry.input, entry]));
   }
 
-  /** @param work what the command does with each file. */
+  /** @param work the work that the command does on each file. */
   static async open(folder: string, work: unknown): Promise<OutputJournal> {
-    const path = join(folder, NAME);
+    const path = join(folder, JOURNAL_FILE);
     const text = await readFile(path, 'utf8').catch(() => '');
-    // Otherwise the next entry would be appended to a line that broke off.
+    // A line that broke off is completed, so that the next entry is not appended to it.
     if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n');
-    return new OutputJournal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
+    return new OutputJournal(folder, JSON.stringify(work), text.split('\n').flatMap(parseJournalLine));
   }
 
   /** Whether the output for this version of a file exists. */
@@ -48,12 +48,12 @@ export class OutputJournal {
   async add({ name, version }: { name: string; version?: string }, output: string[]): Promise<void> {
     if (version === undefined) return;
     const entry: JournalEntry = { input: name, version, work: this.#work, output };
-    await appendFile(join(this.#folder, NAME), `${JSON.stringify(entry)}\n`);
+    await appendFile(join(this.#folder, JOURNAL_FILE), `${JSON.stringify(entry)}\n`);
   }
 }
 
 /** Parses a line of the journal. A line that broke off, or that another program wrote, is not an entry. */
-function parseEntry(line: string): JournalEntry[] {
+function parseJournalLine(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);
     const isEntry = [entry?.output].flat().every((name) => typeof name === 'string');

@@ -5,20 +5,20 @@ import { NotFoundError } from '../errors.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+type ParseOptions = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
 /** The arguments of a command that takes an op with its parameters. */
 export interface ParsedOp {
   /** The options of the command. */
   values: Record<string, string | string[] | boolean | undefined>;
   positionals: string[];
-  /** Absent where no op is named. */
+  /** The op; absent if none is named. */
   op?: OpDefinition;
   /** The parameters of the op, each as a value of its type. */
   parameters: Record<string, unknown>;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?$/;
+const NUMBER_FORM = /^-?\d+(\.\d+)?$/;
 
 /**
  * Parses the options of a command together with those of the op that --op names. The service names an op's parameters
@@ -27,13 +27,13 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
  */
 export async function parseOp(
   args: readonly string[],
-  own: Options,
+  own: ParseOptions,
   readClient: () => Promise<Darkroom>,
 ): Promise<ParsedOp> {
-  const options: Options = { op: { type: 'string' }, ...own };
+  const options: ParseOptions = { op: { type: 'string' }, ...own };
   const { values: first } = parseArgs({ args: [...args], options, strict: false });
   if (typeof first.op !== 'string') {
-    refuseUnknown(args, Object.keys(options), (name) => {
+    refuseUnknownOptions(args, Object.keys(options), (name) => {
       const message = `There is no --${name} without an op: name one, as in --op resize --width 800.`;
       return new UsageError(`${message} darkroom ops lists them.`);
     });
@@ -41,11 +41,13 @@ export async function parseOp(
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
   }
   const op = await readOpDefinition(await readClient(), first.op);
-  const names = namesOf(op, Object.keys(options));
-  const joined = joinValues(args, op, names);
-  const ofOp: Options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }]));
+  const names = parametersByOption(op, Object.keys(options));
+  const joined = joinOptionValues(args, op, names);
+  const ofOp: ParseOptions = Object.fromEntries(
+    Array.from(names.keys(), (name) => [name, { type: 'string' }]),
+  );
   const all = { ...options, ...ofOp };
-  refuseUnknown(joined, Object.keys(all), (name) => noParameter(op, name));
+  refuseUnknownOptions(joined, Object.keys(all), (name) => unknownParameterError(op, name));
   const parsed = parseArgs({ args: joined, options: all, allowPositionals: true });
   const values = parsed.values as ParsedOp['values'];
   const given = Array.from(names.keys()).flatMap((option): [string, string][] => {
@@ -64,13 +66,13 @@ export function readParameters(
   op: OpDefinition,
   given: readonly (readonly [option: string, text: string])[],
 ): Record<string, unknown> {
-  const names = namesOf(op);
+  const names = parametersByOption(op);
   const parameters: Record<string, unknown> = {};
   for (const [option, text] of given) {
     const name = names.get(option) ?? '';
     const parameter = op.params[name];
-    if (parameter === undefined) throw noParameter(op, option);
-    parameters[name] = readValue(option, text, parameter);
+    if (parameter === undefined) throw unknownParameterError(op, option);
+    parameters[name] = parseParameter(option, text, parameter);
   }
   return parameters;
 }
@@ -79,14 +81,14 @@ export function readParameters(
  * The parameters of an op by the names of their options: minSsim is --minSsim and --min-ssim.
  * @param own options of the command, which take precedence over those of the op.
  */
-function namesOf({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {
+function parametersByOption({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const pairs = Object.keys(params).flatMap((name) => [[name, name] as const, [kebab(name), name] as const]);
   return new Map(pairs.filter(([option]) => !own.includes(option)));
 }
 
 /** Throws the error about the first unknown option. The message contains no value, which may be a secret. */
-function refuseUnknown(
+function refuseUnknownOptions(
   args: readonly string[],
   known: readonly string[],
   refusal: (name: string) => UsageError,
@@ -97,7 +99,7 @@ function refuseUnknown(
   }
 }
 
-function noParameter({ op, params }: OpDefinition, option: string): UsageError {
+function unknownParameterError({ op, params }: OpDefinition, option: string): UsageError {
   const names = Object.keys(params).map((name) => `--${name}`);
   return new UsageError(`${op} has no --${option}: its parameters are ${names.join(', ')}.`);
 }
@@ -119,7 +121,7 @@ export async function readOpDefinition(client: Darkroom, name: string): Promise<
  * Joins each option of an op with its value, as in --angle=-90, because a value may begin with a dash. A switch without
  * a value is true.
  */
-function joinValues(
+function joinOptionValues(
   args: readonly string[],
   { params }: OpDefinition,
   names: ReadonlyMap<string, string>,
@@ -141,9 +143,9 @@ function joinValues(
 }
 
 /** Converts text to a value of the parameter's type. The service checks enumerated words itself. */
-function readValue(name: string, text: string, { type, min, max }: OpParameter): unknown {
+function parseParameter(name: string, text: string, { type, min, max }: OpParameter): unknown {
   const types = type.split(' or ');
-  const isNumber = NUMBER.test(text);
+  const isNumber = NUMBER_FORM.test(text);
   if (isNumber && (types.includes('integer') || types.includes('number'))) {
     const value = Number(text);
     const isOutside = value < (min ?? value) || value > (max ?? value);

@@ -8,8 +8,8 @@ export interface OutputStream {
   columns?: number;
 }
 
-const BAR_WIDTH = 24;
-/** Used for a terminal that does not tell its width. */
+const PROGRESS_BAR_WIDTH = 24;
+/** The width that is assumed for a terminal that does not report one. */
 const DEFAULT_COLUMNS = 80;
 
 /**
@@ -31,21 +31,21 @@ export class Terminal {
     return this.#stdout.isTTY === true;
   }
 
-  /** One result. @param text of it, for people. */
+  /** Writes one result. @param text the result for people. */
   result(value: unknown, text: string): void {
     this.#hidingProgress(() => {
       this.#stdout.write(`${this.isForPeople ? text : JSON.stringify(value)}\n`);
     });
   }
 
-  /** Bytes, and nothing else. */
+  /** Writes bytes, and nothing else. */
   async bytes(data: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  /** A text for people. */
+  /** Writes a text for people. */
   note(text: string): void {
     this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
   }
@@ -61,8 +61,8 @@ export class Terminal {
   /** Draws the progress of the work over the previous drawing. */
   progress(done: number, total: number, text = ''): void {
     if (this.#stderr.isTTY !== true) return;
-    const filled = total === 0 ? BAR_WIDTH : Math.floor((done / total) * BAR_WIDTH);
-    const bar = '#'.repeat(filled).padEnd(BAR_WIDTH, '.');
+    const filled = total === 0 ? PROGRESS_BAR_WIDTH : Math.floor((done / total) * PROGRESS_BAR_WIDTH);
+    const bar = '#'.repeat(filled).padEnd(PROGRESS_BAR_WIDTH, '.');
     this.#progress = `[${bar}] ${done}/${total} ${text}`.slice(
       0,
       (this.#stderr.columns || DEFAULT_COLUMNS) - 1,
@@ -92,16 +92,16 @@ export function estimateText({ format, width, height, price = 0 }: Partial<Image
 
 /** An error as a result of its own. */
 export function failureObject(error: unknown): Record<string, unknown> {
-  if (!(error instanceof DarkroomError)) return { message: messageOf(error) };
+  if (!(error instanceof DarkroomError)) return { message: errorMessageOf(error) };
   const { code, message, param, retryable, fix, suggest, requestId, docUrl } = error;
   return { code, message, param, retryable, fix, suggest, requestId, docUrl };
 }
 
 function failureTexts(error: unknown): string[] {
-  if (!(error instanceof DarkroomError) || error.fix.length === 0) return [messageOf(error)];
+  if (!(error instanceof DarkroomError) || error.fix.length === 0) return [errorMessageOf(error)];
   return [`${error.message} fix`, JSON.stringify(error.fix)];
 }
 
-function messageOf(error: unknown): string {
+function errorMessageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

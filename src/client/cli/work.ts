@@ -12,14 +12,14 @@ import {
   requireOneWorkOption,
 } from './parameters.ts';
 
-const ENDPOINT = '/images/transform';
+const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** The work on an image: it makes one picture, or several pictures with names. */
-type Work = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
+type TransformOrOutputs = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
 
 /** The work on an image, and the second picture that its steps read. */
 export interface ImageWork {
-  work: Work;
+  work: TransformOrOutputs;
   layer?: SecondPicture | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface ImageWork {
 export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: string): Promise<ImageWork> {
   const { op, values } = parsed;
   const { preset, steps } = values;
-  const second = typeof values.layer === 'string' ? await openLayer(values.layer) : undefined;
+  const second = typeof values.layer === 'string' ? await openLayerImage(values.layer) : undefined;
   const outputs = values.outputs as string[] | undefined;
   requireOneWorkOption([op, preset, outputs ?? steps], ', or by --outputs');
   const isNamed = second !== undefined && isImageReference(second);
@@ -46,30 +46,31 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   if (first !== undefined || op === undefined) return { work: { steps: first ?? [] }, layer };
   const parameters = { ...parsed.parameters };
   if (op.params.format !== undefined && format !== '') parameters.format ??= format;
-  if (op.syncEndpoint === ENDPOINT) return { work: { op: op.op, ...parameters } as TransformWork, layer };
-  if (op.params.layerAssetId === undefined) throw new UsageError(whereItRuns(op));
+  if (op.syncEndpoint === TRANSFORM_ENDPOINT)
+    return { work: { op: op.op, ...parameters } as TransformWork, layer };
+  if (op.params.layerAssetId === undefined) throw new UsageError(otherCommandHint(op));
   // An op that reads a second picture runs as a step.
   const named =
     isNamed && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
   return { work: { steps: [{ op: op.op, parameters: { ...parameters, ...named } } as Step] }, layer };
 }
 
-async function openLayer(named: string): Promise<ImageInput> {
+async function openLayerImage(named: string): Promise<ImageInput> {
   const [input] = (await findInputs([named], process.stdin)).inputs;
   if (input === undefined) throw new UsageError('--layer names one image.');
   return input.open();
 }
 
-/** The command that runs an op which transform does not run. */
-function whereItRuns({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefinition): string {
+/** The sentence that names the command for an op that transform does not run. */
+function otherCommandHint({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefinition): string {
   const command = endpoint?.split('/').at(-1) ?? `job run IMAGE … --op ${op}`;
   return `${op} answers no picture of an image at once: call darkroom ${command}.`;
 }
 
-const FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
+const OUTPUT_FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
 /** Matches a named output, as in `small=resize:width=320,format=webp;sharpen`. */
-const NAMED = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
-const PRESET = 'preset:';
+const NAMED_OUTPUT = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
+const PRESET_PREFIX = 'preset:';
 
 /**
  * The outputs that --outputs names: each a name with its work, a list of outputs as JSON, or a file with such a list.
@@ -78,10 +79,10 @@ const PRESET = 'preset:';
 async function readOutputs(sent: readonly string[], client: Darkroom): Promise<Output[]> {
   const outputs: Output[] = [];
   for (const text of sent) {
-    const [, name, work] = NAMED.exec(text) ?? [];
+    const [, name, work] = NAMED_OUTPUT.exec(text) ?? [];
     if (name === undefined || work === undefined)
       outputs.push(...((await readListOption('outputs', text)) as Output[]));
-    else if (work.startsWith(PRESET)) outputs.push({ name, preset: work.slice(PRESET.length) });
+    else if (work.startsWith(PRESET_PREFIX)) outputs.push({ name, preset: work.slice(PRESET_PREFIX.length) });
     else {
       const steps = await readSteps(work, client);
       const [only, ...others] = steps;
@@ -105,12 +106,14 @@ async function readSteps(work: string, client: Darkroom): Promise<Step[]> {
 function splitPair(pair: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (name === undefined || value === undefined)
-    throw new UsageError(`--outputs takes ${FORM}: ${pair} is no NAME=VALUE. A list of values needs JSON.`);
+    throw new UsageError(
+      `--outputs takes ${OUTPUT_FORM}: ${pair} is no NAME=VALUE. A list of values needs JSON.`,
+    );
   return [name, value];
 }
 
 /** Works on items in their order, at most `limit` at a time. */
-export async function inParallel<T>(
+export async function forEachWithLimit<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<void>,

@@ -26,7 +26,7 @@ export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops
 export type Step =
   | { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops]
   | { op: 'overlay'; parameters?: Record<string, unknown> };
-/** What is done to an image: one op, a saved preset (slug, id or slug@version), or up to 20 steps in one pass. */
+/** The work on an image: one op, a saved preset (slug, id or slug@version), or up to 20 steps in one pass. */
 export type TransformWork =
   | (OpWork & { preset?: never; steps?: never })
   | { preset: string; op?: never; steps?: never }
@@ -40,11 +40,11 @@ export interface TransformCallOptions extends CallOptions {
 }
 
 export interface OutputsCallOptions extends TransformCallOptions {
-  /** Run first, once for all outputs. */
+  /** The steps that run first, once for all outputs. */
   steps?: readonly Step[] | undefined;
 }
 
-const PICTURE = 'image/*, application/json;q=0.5';
+const PICTURE_ACCEPT = 'image/*, application/json;q=0.5';
 
 /** Synchronous calls: one image in, the result out, nothing stored. */
 export class Images {
@@ -57,7 +57,7 @@ export class Images {
   /** Runs one op, one preset or a list of steps on one image. */
   async transform(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<Picture> {
     const call = transformCall(input, work, options);
-    return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE }, options));
+    return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE_ACCEPT }, options));
   }
 
   /** Does the same work, but returns a signed link to the result, valid for five minutes, instead of the bytes. */
@@ -66,7 +66,7 @@ export class Images {
     return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
-  /** What a transform would make and cost. It decodes no pixel, and counts no run. */
+  /** Predicts the result and the cost of a transform. No pixel is decoded, and no run is counted. */
   async estimate(
     input: ImageInput,
     work: TransformWork,
@@ -87,7 +87,7 @@ export class Images {
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
   }
 
-  /** What several outputs would be, and what they would cost together. */
+  /** Predicts the results of several outputs, and their cost together. */
   async estimateOutputs(
     input: ImageInput,
     outputs: readonly Output[],
@@ -98,11 +98,16 @@ export class Images {
 
   /** Draws a template, or HTML, with one row of data. */
   async render(request: RenderRequest, options?: CallOptions): Promise<Picture> {
-    const call = { method: 'POST', path: '/images/render', body: jsonRequestBody(request), accept: PICTURE };
+    const call = {
+      method: 'POST',
+      path: '/images/render',
+      body: jsonRequestBody(request),
+      accept: PICTURE_ACCEPT,
+    };
     return new Picture(await this.#transport.bytes(call, options));
   }
 
-  /** What a render would make and cost. Nothing is drawn, and no run is counted. */
+  /** Predicts the result and the cost of a render. Nothing is drawn, and no run is counted. */
   estimateRender(request: RenderRequest, options?: CallOptions): Promise<ImageEstimate> {
     const call = {
       method: 'POST',
@@ -113,25 +118,25 @@ export class Images {
     return this.#data(call, options);
   }
 
-  /** The facts and the tags of an image. Free. */
+  /** Reads the facts and the tags of an image, free of charge. */
   metadata(
     input: ImageInput,
     { palette, ...options }: CallOptions & { palette?: number } = {},
   ): Promise<DataOf<'POST /images/metadata'>> {
-    return this.#data(readCall('metadata', input, { palette }), options);
+    return this.#data(readingCall('metadata', input, { palette }), options);
   }
 
-  /** The printed text of an image, with the place of each line (OCR). */
+  /** Reads the printed text of an image, with the position of each line (OCR). */
   readText(
     input: ImageInput,
     { language, ...options }: CallOptions & { language?: string } = {},
   ): Promise<DataOf<'POST /images/read-text'>> {
-    return this.#data(readCall('read-text', input, { language }), options);
+    return this.#data(readingCall('read-text', input, { language }), options);
   }
 
-  /** The QR and bar codes of an image. */
+  /** Reads the QR and bar codes of an image. */
   readCodes(input: ImageInput, options?: CallOptions): Promise<DataOf<'POST /images/read-codes'>> {
-    return this.#data(readCall('read-codes', input), options);
+    return this.#data(readingCall('read-codes', input), options);
   }
 
   /**
@@ -152,7 +157,7 @@ export class Images {
   }
 }
 
-const TRANSFORM = { method: 'POST', path: '/images/transform' };
+const TRANSFORM_ENDPOINT = { method: 'POST', path: '/images/transform' };
 
 /** The call of a transform. Steps cannot be sent in a query, so they are sent with the image. */
 function transformCall(
@@ -161,11 +166,11 @@ function transformCall(
   { layer }: TransformCallOptions = {},
 ): ApiCall & { query: QueryFields } {
   if (work.steps !== undefined)
-    return { ...TRANSFORM, query: {}, body: imageRequestBody(input, { steps: work.steps }, layer) };
+    return { ...TRANSFORM_ENDPOINT, query: {}, body: imageRequestBody(input, { steps: work.steps }, layer) };
   if (!isImageReference(input) || work.preset !== undefined)
-    return { ...TRANSFORM, query: { ...work }, body: imageRequestBody(input, {}, layer) };
+    return { ...TRANSFORM_ENDPOINT, query: { ...work }, body: imageRequestBody(input, {}, layer) };
   const { op, ...parameters } = work;
-  return { ...TRANSFORM, query: {}, body: imageRequestBody(input, { op, parameters }, layer) };
+  return { ...TRANSFORM_ENDPOINT, query: {}, body: imageRequestBody(input, { op, parameters }, layer) };
 }
 
 function outputsCall(
@@ -173,9 +178,12 @@ function outputsCall(
   outputs: readonly Output[],
   { steps, layer }: OutputsCallOptions = {},
 ): ApiCall {
-  return { ...TRANSFORM, body: imageRequestBody(input, { outputs, ...(steps && { steps }) }, layer) };
+  return {
+    ...TRANSFORM_ENDPOINT,
+    body: imageRequestBody(input, { outputs, ...(steps && { steps }) }, layer),
+  };
 }
 
-function readCall(what: string, input: ImageInput, query: QueryFields = {}): ApiCall {
+function readingCall(what: string, input: ImageInput, query: QueryFields = {}): ApiCall {
   return { method: 'POST', path: `/images/${what}`, query, body: imageRequestBody(input) };
 }

@@ -14,11 +14,11 @@ export interface WaitOptions extends CallOptions {
   waitSeconds?: number;
 }
 
-const PROGRESS_SECONDS = 2;
-const WAIT_SECONDS = 30;
-const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
+const PROGRESS_WAIT_SECONDS = 2;
+const DEFAULT_WAIT_SECONDS = 30;
+const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
-/** Ops, presets and chains of steps over many assets. */
+/** Jobs: ops, presets and chains of steps over many assets. */
 export class Jobs {
   readonly #transport: Transport;
 
@@ -56,14 +56,14 @@ export class Jobs {
 
   /** Waits for the end of a job. An abort of the signal ends the wait, not the job. */
   async wait(jobId: string, { onProgress, waitSeconds, ...options }: WaitOptions = {}): Promise<Job> {
-    const wait = waitSeconds ?? (onProgress === undefined ? WAIT_SECONDS : PROGRESS_SECONDS);
+    const wait = waitSeconds ?? (onProgress === undefined ? DEFAULT_WAIT_SECONDS : PROGRESS_WAIT_SECONDS);
     let told = '';
     for (;;) {
       const job = await this.get(jobId, { wait }, options);
       const counts = `${job.status} ${job.completedItems} ${job.failedItems} ${job.cancelledItems}`;
       if (counts !== told) onProgress?.(job);
       told = counts;
-      if (ENDED.includes(job.status)) return job;
+      if (ENDED_STATUSES.includes(job.status)) return job;
     }
   }
 
@@ -71,12 +71,12 @@ export class Jobs {
     return readNamedCall(this.#transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
   }
 
-  /** Newest first. */
+  /** Lists the jobs, newest first. */
   list(query: QueryOf<'GET /jobs'> = {}, options?: CallOptions): Pages<JobSummary> {
     return listNamedCall(this.#transport, 'GET /jobs', { query }, options);
   }
 
-  /** Number of jobs of each status and type. */
+  /** Counts the jobs of each status and type. */
   counts(
     query: QueryOf<'GET /jobs/counts'> = {},
     options?: CallOptions,
@@ -84,7 +84,7 @@ export class Jobs {
     return readNamedCall(this.#transport, 'GET /jobs/counts', { query }, options);
   }
 
-  /** The items of a job in their order. */
+  /** Lists the items of a job in their order. */
   items(
     jobId: string,
     query: QueryOf<'GET /jobs/{jobId}/items'> = {},
@@ -109,7 +109,7 @@ export class Jobs {
   }
 
   /**
-   * All pictures that a job made, as one ZIP archive.
+   * Downloads all pictures that a job made, as one ZIP archive.
    * @param attempts `all` includes the pictures of its resumed jobs.
    */
   async download(

@@ -16,7 +16,7 @@ export class Presets {
     return readNamedCall(this.#transport, 'GET /presets', { query }, options);
   }
 
-  /** @param slug or id, or either with @version. */
+  /** @param slug the slug or the id of the preset, also with @version. */
   get(slug: string, options?: CallOptions): Promise<PresetData> {
     return readNamedCall(this.#transport, 'GET /presets/{slug}', { path: { slug } }, options);
   }
@@ -48,12 +48,12 @@ export class Templates {
     return listNamedCall(this.#transport, 'GET /templates', { query }, options);
   }
 
-  /** @param templateId or its slug, or either with @version. */
+  /** @param templateId the id or the slug of the template, also with @version. */
   get(templateId: string, options?: CallOptions): Promise<TemplateData> {
     return readNamedCall(this.#transport, 'GET /templates/{templateId}', { path: { templateId } }, options);
   }
 
-  /** Every version, newest first. */
+  /** Lists every version, newest first. */
   versions(
     templateId: string,
     options?: CallOptions,

@@ -3,7 +3,7 @@ import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Credits, LedgerEntry, RequestErrorGroup, RequestRecord, Usage } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** What was done, and what it cost. */
+/** The usage of the account: the work that was done, and its cost. */
 export class UsageReports {
   readonly #transport: Transport;
 
@@ -11,7 +11,7 @@ export class UsageReports {
     this.#transport = transport;
   }
 
-  /** By op, by API key or by day. */
+  /** Reads the usage by op, by API key or by day. */
   read(query: QueryOf<'GET /usage'> = {}, options?: CallOptions): Promise<Usage> {
     return readNamedCall(this.#transport, 'GET /usage', { query }, options);
   }
@@ -20,7 +20,7 @@ export class UsageReports {
     return readNamedCall(this.#transport, 'GET /credits', {}, options);
   }
 
-  /** The movements of the balance, newest first. */
+  /** Lists the movements of the balance, newest first. */
   ledger(options?: CallOptions): Pages<LedgerEntry> {
     return listNamedCall(this.#transport, 'GET /credits/ledger', {}, options);
   }
@@ -34,17 +34,17 @@ export class Requests {
     this.#transport = transport;
   }
 
-  /** Newest first. */
+  /** Lists the calls, newest first. */
   list(query: QueryOf<'GET /requests'> = {}, options?: CallOptions): Pages<RequestRecord> {
     return listNamedCall(this.#transport, 'GET /requests', { query }, options);
   }
 
-  /** A call by the `requestId` of its response. */
+  /** Reads a call by the `requestId` of its response. */
   get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
     return readNamedCall(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
   }
 
-  /** The refused calls in groups of the same cause, the most frequent first. */
+  /** Lists the refused calls in groups of the same cause, the most frequent first. */
   errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
     return readNamedCall(this.#transport, 'GET /requests/errors', { query }, options);
   }

@@ -4,7 +4,7 @@ import type { Delivery, WebhookEndpoint } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
 /** An endpoint with its secret, which is shown only this time. */
-type WithSecret = DataOf<'POST /webhook-endpoints'>;
+type EndpointWithSecret = DataOf<'POST /webhook-endpoints'>;
 
 /** Webhook endpoints and their deliveries: signed messages about jobs. Receivers verify them by `verifyWebhook`. */
 export class Webhooks {
@@ -28,7 +28,7 @@ export class Webhooks {
   }
 
   /** Creates an endpoint. Store the returned `secret`: it is shown only this time. */
-  create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<WithSecret> {
+  create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<EndpointWithSecret> {
     return readNamedCall(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
   }
 
@@ -52,7 +52,7 @@ export class Webhooks {
   }
 
   /** Replaces the secret at once, and returns the new one, which is shown only this time. */
-  rotateSecret(endpointId: string, options?: CallOptions): Promise<WithSecret> {
+  rotateSecret(endpointId: string, options?: CallOptions): Promise<EndpointWithSecret> {
     const fields = { path: { endpointId } };
     return readNamedCall(
       this.#transport,
@@ -68,7 +68,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
   }
 
-  /** Newest first. */
+  /** Lists the deliveries of an endpoint, newest first. */
   deliveries(
     endpointId: string,
     query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> = {},
@@ -78,7 +78,7 @@ export class Webhooks {
     return listNamedCall(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
   }
 
-  /** A delivery with the body that is sent. */
+  /** Reads a delivery with the body that is sent. */
   delivery(
     endpointId: string,
     deliveryId: string,
@@ -88,7 +88,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
-  /** Sends each event again whose last delivery failed, if it was queued at or after an instant. */
+  /** Sends each event again whose last delivery failed, if that delivery was queued at or after an instant. */
   redeliverFailed(
     endpointId: string,
     since: string,

@@ -5,7 +5,7 @@ import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 
-const EXPECTED = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
+const USAGE_HINT = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
 
 export const configCommand: CliCommand = {
   usage: `darkroom config set url ADDRESS     keeps the address of the service
@@ -28,14 +28,14 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
       );
       return EXIT_CODES.done;
     }
-    if (action !== 'set' || more.length > 0) throw new UsageError(EXPECTED);
+    if (action !== 'set' || more.length > 0) throw new UsageError(USAGE_HINT);
     if (name === 'url' && value !== undefined) {
       if (!/^https?:\/\//i.test(value))
         throw new UsageError('The address must begin with http:// or https://.');
       await writeConfiguration(environment, { url: value });
       return EXIT_CODES.done;
     }
-    if (name !== 'key') throw new UsageError(EXPECTED);
+    if (name !== 'key') throw new UsageError(USAGE_HINT);
     if (value !== undefined)
       throw new UsageError('Arguments are seen by other users: leave the key out, and it is asked for.');
     const key = await readSecret(terminal);
@@ -45,8 +45,8 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
   },
 };
 
-const ENTER = /[\r\n]/;
-const INTERRUPT = '\x03';
+const ENTER_KEY = /[\r\n]/;
+const INTERRUPT_KEY = '\x03';
 
 /** Reads a secret that is typed without being shown, or piped to stdin. */
 async function readSecret(terminal: Terminal): Promise<string> {
@@ -58,9 +58,9 @@ async function readSecret(terminal: Terminal): Promise<string> {
     let typed = '';
     for await (const chunk of stdin) {
       const part = String(chunk);
-      if (part.includes(INTERRUPT)) return '';
+      if (part.includes(INTERRUPT_KEY)) return '';
       typed += part;
-      if (ENTER.test(part)) break;
+      if (ENTER_KEY.test(part)) break;
     }
     return typed.trim();
   } finally {

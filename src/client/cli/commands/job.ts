@@ -24,17 +24,17 @@ const RUN_OPTIONS = {
 } as const;
 
 /** Parameters of an op that are sent as fields of the job itself. */
-const JOB_FIELDS = ['prompt', 'count', 'templateId', 'items'];
+const JOB_FIELD_PARAMETERS = ['prompt', 'count', 'templateId', 'items'];
 
-type Action = (args: readonly string[], context: CliContext) => Promise<number>;
+type JobAction = (args: readonly string[], context: CliContext) => Promise<number>;
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const JOB_ACTIONS: Readonly<Record<string, JobAction>> = {
   run: runJob,
   get: withJob(async (client, id) => client.jobs.get(id)),
-  wait: withJob((client, id, terminal) => waitFor(client, id, terminal)),
+  wait: withJob((client, id, terminal) => waitForJob(client, id, terminal)),
   cancel: withJob(async (client, id) => client.jobs.cancel(id)),
   resume: withJob(async (client, id, terminal) =>
-    waitFor(client, (await client.jobs.resume(id)).id, terminal),
+    waitForJob(client, (await client.jobs.resume(id)).id, terminal),
   ),
   list: listJobs,
   results: downloadResults,
@@ -58,9 +58,9 @@ run uploads the images, submits a job over them, waits for its end, and saves it
   --dry-run         tells what the job would cost; uploads nothing
 `,
   async run([name = '', ...args], context) {
-    const action = ACTIONS[name];
+    const action = JOB_ACTIONS[name];
     if (action === undefined)
-      throw new UsageError(`Call darkroom job with one of ${Object.keys(ACTIONS).join(', ')}.`);
+      throw new UsageError(`Call darkroom job with one of ${Object.keys(JOB_ACTIONS).join(', ')}.`);
     return action(args, context);
   },
 };
@@ -81,17 +81,17 @@ async function runJob(args: readonly string[], context: CliContext): Promise<num
   }
   const assetIds = await uploadAll(client, inputs, request.collection, terminal);
   const job = await client.jobs.submit({ ...request, ...(assetIds.length > 0 && { assetIds }) });
-  if (values.detach === true) return ended(job, terminal);
-  const done = await waitFor(client, job.id, terminal);
+  if (values.detach === true) return printEnd(job, terminal);
+  const done = await waitForJob(client, job.id, terminal);
   if (typeof values.output === 'string') await saveResults(client, done, inputs, values.output, terminal);
-  return ended(done, terminal);
+  return printEnd(done, terminal);
 }
 
 async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
   requireOneWorkOption([op, preset, steps]);
   const entries = Object.entries(parameters);
-  const isField = ([name]: [string, unknown]) => JOB_FIELDS.includes(name);
+  const isField = ([name]: [string, unknown]) => JOB_FIELD_PARAMETERS.includes(name);
   const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));
   const maxCredits = values['max-credits'] === undefined ? undefined : Number(values['max-credits']);
   if (Number.isNaN(maxCredits)) throw new UsageError('--max-credits must be a number.');
@@ -129,7 +129,7 @@ async function uploadAll(
 }
 
 /** Waits for the end of a job, and shows its progress. An interrupt ends the wait, but not the job. */
-async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
+async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
   const job = await client.jobs.wait(jobId, {
     onProgress: ({ completedItems, failedItems, cancelledItems, totalItems, status }) =>
       terminal.progress(completedItems + failedItems + cancelledItems, totalItems, status),
@@ -138,14 +138,16 @@ async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Pro
   return job;
 }
 
-/** Prints how a job ended. A job with failed items is a failure, whose kind the job names. */
-function ended(job: Job, terminal: Terminal): number {
-  terminal.result(job, textOf(job));
+/**
+ * Prints the end of a job, and returns the exit code. A job with failed items is a failure, whose code the job names.
+ */
+function printEnd(job: Job, terminal: Terminal): number {
+  terminal.result(job, jobText(job));
   if (job.status !== 'FAILED') return EXIT_CODES.done;
   return exitCodeOfFailure({ code: job.errorCode ?? '', retryable: job.retryable ?? false });
 }
 
-function textOf({ id, status, completedItems, totalItems, errorMessage = '' }: JobSummary): string {
+function jobText({ id, status, completedItems, totalItems, errorMessage = '' }: JobSummary): string {
   return `${id}  ${status}  ${completedItems}/${totalItems}  ${errorMessage}`.trimEnd();
 }
 
@@ -176,12 +178,12 @@ function extensionOf(contentType: string): string {
 }
 
 /** Wraps an action on the job that the only argument names. */
-function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): Action {
+function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): JobAction {
   return async (args, context) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
     const [jobId] = positionals;
     if (jobId === undefined || positionals.length > 1) throw new UsageError('Name one job by its id.');
-    return ended(await act(await context.client(), jobId, context.terminal), context.terminal);
+    return printEnd(await act(await context.client(), jobId, context.terminal), context.terminal);
   };
 }
 
@@ -190,7 +192,7 @@ async function listJobs(args: readonly string[], context: CliContext): Promise<n
   const { status, limit } = parseArgs({ args: [...args], options }).values;
   const { jobs } = await context.client();
   const query = (status === undefined ? {} : { status }) as Parameters<typeof jobs.list>[0];
-  for (const job of await jobs.list(query).all(Number(limit))) context.terminal.result(job, textOf(job));
+  for (const job of await jobs.list(query).all(Number(limit))) context.terminal.result(job, jobText(job));
   return EXIT_CODES.done;
 }
 

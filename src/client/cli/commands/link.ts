@@ -5,7 +5,7 @@ import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 import { parseOp, readListOption, requireOneWorkOption } from '../parameters.ts';
 
-const OPTIONS = {
+const LINK_OPTIONS = {
   preset: { type: 'string' },
   steps: { type: 'string' },
   widths: { type: 'string' },
@@ -23,7 +23,7 @@ address; a file is uploaded, and kept.
   --expires-in N     seconds; without it the address has no end
 `,
   async run(args, context) {
-    const { positionals, values, op, parameters } = await parseOp(args, OPTIONS, () => context.client());
+    const { positionals, values, op, parameters } = await parseOp(args, LINK_OPTIONS, () => context.client());
     const { preset, steps, widths, 'expires-in': expiresIn } = values as Record<string, string | undefined>;
     requireOneWorkOption([op, preset, steps]);
     const [input, second] = (await findInputs(positionals, process.stdin)).inputs;

@@ -6,12 +6,12 @@ import type { JobSummary } from '../../schema.ts';
 import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 
-const OPTIONS = {
+const LISTEN_OPTIONS = {
   'forward-to': { type: 'string' },
   events: { type: 'string', default: 'job.completed,job.failed' },
 } as const;
 
-const MAX_ANSWER_MS = 10_000;
+const RECEIVER_TIMEOUT_MS = 10_000;
 
 export const listenCommand: CliCommand = {
   usage: `darkroom listen --forward-to ADDRESS [--events job.completed,job.failed]
@@ -22,13 +22,13 @@ the service, its id is not. It signs with DARKROOM_WEBHOOK_SECRET, or with a new
 sent again.
 `,
   async run(args, context) {
-    const { values } = parseArgs({ args: [...args], options: OPTIONS });
+    const { values } = parseArgs({ args: [...args], options: LISTEN_OPTIONS });
     const address = values['forward-to'];
     if (address === undefined || !URL.canParse(address))
       throw new UsageError('Name the address with --forward-to, such as http://localhost:4000/hook.');
     const types = values.events.split(',');
     const { terminal, environment } = context;
-    const secret = environment.DARKROOM_WEBHOOK_SECRET || newWebhookSecret();
+    const secret = environment.DARKROOM_WEBHOOK_SECRET || createWebhookSecret();
     const stopped = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort());
     try {
@@ -39,7 +39,7 @@ sent again.
         if (!types.includes(event.type)) continue;
         const body = JSON.stringify(event);
         const headers = signedDeliveryHeaders(event, body, secret, Date.now());
-        const outcome = await deliver(address, headers, body);
+        const outcome = await deliverEvent(address, headers, body);
         terminal.result(
           { event, ...outcome },
           `${event.type}  ${job.id} → ${outcome.status ?? outcome.error}`,
@@ -52,14 +52,14 @@ sent again.
   },
 };
 
-/** Delivers an event. Returns the status of the receiver, or why there is none. */
-async function deliver(
+/** Delivers an event. Returns the status of the receiver, or the reason why there is none. */
+async function deliverEvent(
   address: string,
   headers: Record<string, string>,
   body: string,
 ): Promise<{ status?: number; error?: string }> {
   try {
-    const signal = AbortSignal.timeout(MAX_ANSWER_MS);
+    const signal = AbortSignal.timeout(RECEIVER_TIMEOUT_MS);
     const { status } = await fetch(address, { method: 'POST', headers, body, redirect: 'manual', signal });
     return { status };
   } catch (error) {
@@ -68,9 +68,9 @@ async function deliver(
   }
 }
 
-const RUNNING = ['PENDING', 'PROCESSING', 'CANCELLING'] as const;
-const POLL_MS = 2_000;
-const BEGINNING = '1970-01-01T00:00:00Z';
+const RUNNING_STATUSES = ['PENDING', 'PROCESSING', 'CANCELLING'] as const;
+const POLL_INTERVAL_MS = 2_000;
+const EARLIEST_INSTANT = '1970-01-01T00:00:00Z';
 
 /**
  * Reports the jobs of an account as they end. Every two seconds it asks which jobs run, and which were created after
@@ -79,8 +79,8 @@ const BEGINNING = '1970-01-01T00:00:00Z';
 export class JobWatch {
   readonly #client: Darkroom;
   readonly #clock: Clock;
-  /** When the newest known job was created, by the clock of the service. */
-  #newest = BEGINNING;
+  /** The time at which the newest known job was created, by the clock of the service. */
+  #newest = EARLIEST_INSTANT;
   #running: ReadonlySet<string> = new Set();
   /** Ended jobs that were reported and may appear in the next list again. */
   #known: ReadonlySet<string> = new Set();
@@ -94,8 +94,8 @@ export class JobWatch {
   static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
     const watch = new JobWatch(client, clock);
     const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
-    watch.#newest = rows[0]?.createdAt ?? BEGINNING;
-    watch.#known = idsOf((await watch.#created(signal)).filter(hasEnded));
+    watch.#newest = rows[0]?.createdAt ?? EARLIEST_INSTANT;
+    watch.#known = jobIdsOf((await watch.#listCreated(signal)).filter(hasEnded));
     watch.#running = await watch.#listRunning(signal);
     return watch;
   }
@@ -103,17 +103,17 @@ export class JobWatch {
   /** The jobs that end, until the signal aborts. */
   async *ended(signal: AbortSignal): AsyncGenerator<JobSummary> {
     for (;;) {
-      await this.#clock.sleep(POLL_MS, signal);
-      yield* await this.#look(signal);
+      await this.#clock.sleep(POLL_INTERVAL_MS, signal);
+      yield* await this.#findEnded(signal);
     }
   }
 
-  /** The jobs that ended since the last look. */
-  async #look(signal: AbortSignal): Promise<JobSummary[]> {
-    const created = await this.#created(signal);
+  /** Finds the jobs that ended since the last call. */
+  async #findEnded(signal: AbortSignal): Promise<JobSummary[]> {
+    const created = await this.#listCreated(signal);
     const running = await this.#listRunning(signal);
     const endedNew = created.filter((job) => hasEnded(job) && !this.#known.has(job.id));
-    const told = idsOf(endedNew);
+    const told = jobIdsOf(endedNew);
     const ended = [...endedNew];
     for (const id of this.#running) {
       if (running.has(id) || told.has(id)) continue;
@@ -123,30 +123,30 @@ export class JobWatch {
     }
     for (const { id } of created.filter((job) => !hasEnded(job))) running.add(id);
     this.#newest = created.at(-1)?.createdAt ?? this.#newest;
-    this.#known = new Set([...idsOf(created.filter(hasEnded)), ...idsOf(ended)]);
+    this.#known = new Set([...jobIdsOf(created.filter(hasEnded)), ...jobIdsOf(ended)]);
     this.#running = new Set([...running].filter((id) => !this.#known.has(id)));
     return ended;
   }
 
   /** The jobs that were created since the newest known job, which is included; oldest first. */
-  async #created(signal: AbortSignal): Promise<JobSummary[]> {
+  async #listCreated(signal: AbortSignal): Promise<JobSummary[]> {
     const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
     return jobs.reverse();
   }
 
   async #listRunning(signal: AbortSignal): Promise<Set<string>> {
     const ids = new Set<string>();
-    for (const status of RUNNING)
+    for (const status of RUNNING_STATUSES)
       for await (const { id } of this.#client.jobs.list({ status }, { signal })) ids.add(id);
     return ids;
   }
 }
 
 function hasEnded({ status }: JobSummary): boolean {
-  return !RUNNING.some((one) => one === status);
+  return !RUNNING_STATUSES.some((one) => one === status);
 }
 
-function idsOf(jobs: readonly JobSummary[]): Set<string> {
+function jobIdsOf(jobs: readonly JobSummary[]): Set<string> {
   return new Set(jobs.map(({ id }) => id));
 }
 
@@ -158,7 +158,7 @@ interface JobEvent {
   data: Record<string, unknown>;
 }
 
-const PREFIX = 'whsec_';
+const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /**
@@ -186,16 +186,16 @@ function jobEndEventOf(job: JobSummary): JobEvent {
   };
 }
 
-/** A secret such as those of webhook endpoints. */
-function newWebhookSecret(): string {
-  return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+/** Makes a secret such as those of webhook endpoints. */
+function createWebhookSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /** The headers of a delivery, with both signatures that the service sends. */
 function signedDeliveryHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
   const seconds = String(Math.floor(nowMs / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-  const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
   const standard = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
   return {
     'content-type': 'application/json; charset=utf-8',

@@ -15,7 +15,7 @@ Lists the ops of the service, or the parameters of one. Needs no key.
     const [name] = positionals;
     if (name !== undefined) {
       const op = await ops.get(name);
-      terminal.result(op, pageOf(op));
+      terminal.result(op, opText(op));
       return EXIT_CODES.done;
     }
     for (const op of await ops.list())
@@ -24,19 +24,19 @@ Lists the ops of the service, or the parameters of one. Needs no key.
   },
 };
 
-function pageOf({ op, description, params, pricing }: OpDefinition): string {
+function opText({ op, description, params, pricing }: OpDefinition): string {
   const rows = Object.entries(params).map(([name, parameter]) => {
-    const kind = [typeTextOf(parameter), boundsOf(parameter)].filter((text) => text !== '').join(', ');
+    const kind = [typeText(parameter), boundsText(parameter)].filter((text) => text !== '').join(', ');
     return `  --${name.padEnd(14)} ${kind}\n      ${parameter.description}`;
   });
   return [`${op}: ${description}`, pricing.summary, '', ...rows].join('\n');
 }
 
-function typeTextOf({ type, enum: words = [] }: OpParameter): string {
+function typeText({ type, enum: words = [] }: OpParameter): string {
   return words.length > 0 ? words.join(' | ') : type;
 }
 
-function boundsOf({ min, max, default: fallback }: OpParameter): string {
+function boundsText({ min, max, default: fallback }: OpParameter): string {
   const bounds = min === undefined && max === undefined ? '' : `${min ?? '…'} to ${max ?? '…'}`;
   return [bounds, fallback === undefined ? '' : `default ${fallback}`]
     .filter((text) => text !== '')

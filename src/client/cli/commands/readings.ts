@@ -6,11 +6,11 @@ import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
 /**
- * Makes a command that reads something from each image.
+ * Makes a command that reads text, codes or facts from each image.
  * @param read reads one image.
  * @param textOf formats the answer for people.
  */
-function reading<T extends object>(
+function readingCommand<T extends object>(
   usage: string,
   option: string | undefined,
   read: (images: Images, input: ImageInput, value: string | undefined) => Promise<T>,
@@ -35,9 +35,9 @@ function reading<T extends object>(
   };
 }
 
-const asJson = (answer: object) => JSON.stringify(answer, null, 2);
+const formatJson = (answer: object) => JSON.stringify(answer, null, 2);
 
-export const metadataCommand = reading(
+export const metadataCommand = readingCommand(
   `darkroom metadata FILE|FOLDER|URL|- … [--palette N]
 
 Tells the facts and the tags of images, and with --palette their main colours (2 to 12).
@@ -45,10 +45,10 @@ Tells the facts and the tags of images, and with --palette their main colours (2
   'palette',
   (images, input, palette) =>
     images.metadata(input, palette === undefined ? {} : { palette: Number(palette) }),
-  asJson,
+  formatJson,
 );
 
-export const readTextCommand = reading(
+export const readTextCommand = readingCommand(
   `darkroom read-text FILE|FOLDER|URL|- … [--language CODE]
 
 Reads the printed text of images (OCR).
@@ -58,7 +58,7 @@ Reads the printed text of images (OCR).
   ({ text }) => text,
 );
 
-export const readCodesCommand = reading(
+export const readCodesCommand = readingCommand(
   `darkroom read-codes FILE|FOLDER|URL|- …
 
 Reads the QR and bar codes of images.
@@ -82,7 +82,7 @@ Tells how two images of one size differ: two files, or two addresses or assets. 
       throw new UsageError('Name two images.');
     const { images } = await context.client();
     const difference = await images.compare(await one.open(), await other.open(), values);
-    context.terminal.result(difference, asJson(difference));
+    context.terminal.result(difference, formatJson(difference));
     return EXIT_CODES.done;
   },
 };

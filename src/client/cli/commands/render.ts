@@ -7,7 +7,7 @@ import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { parseJsonOption, readNamedFile } from '../parameters.ts';
 import { estimateText } from '../terminal.ts';
 
-const OPTIONS = {
+const RENDER_OPTIONS = {
   output: { type: 'string', short: 'o', default: '-' },
   template: { type: 'string', short: 't' },
   html: { type: 'string' },
@@ -22,8 +22,9 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } as const;
 
-const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values;
-type RenderValues = ReturnType<typeof parse>;
+const parseRenderOptions = (args: readonly string[]) =>
+  parseArgs({ args: [...args], options: RENDER_OPTIONS }).values;
+type RenderValues = ReturnType<typeof parseRenderOptions>;
 
 export const renderCommand: CliCommand = {
   usage: `darkroom render --template ID [--set NAME=VALUE …] [--data FILE.json|-] -o FILE
@@ -36,8 +37,8 @@ Draws a template, or HTML, with one row of data.
   --dry-run      tells what would be made, and what it would cost
 `,
   async run(args, context) {
-    const values = parse(args);
-    const request = await readRequest(values);
+    const values = parseRenderOptions(args);
+    const request = await readRenderRequest(values);
     const { terminal } = context;
     const { images } = await context.client();
     if (values['dry-run']) {
@@ -63,7 +64,7 @@ Draws a template, or HTML, with one row of data.
   },
 };
 
-async function readRequest(values: RenderValues): Promise<RenderRequest> {
+async function readRenderRequest(values: RenderValues): Promise<RenderRequest> {
   const { template, html, css, output, format = extname(output).slice(1) || undefined } = values;
   if ((template === undefined) === (html === undefined))
     throw new UsageError('Say what to draw by one of --template and --html.');
@@ -71,17 +72,20 @@ async function readRequest(values: RenderValues): Promise<RenderRequest> {
     templateId: template,
     html: html === undefined ? undefined : await readNamedFile('html', html),
     css: css === undefined ? undefined : await readNamedFile('css', css),
-    width: numberIn(values, 'width'),
-    height: numberIn(values, 'height'),
-    quality: numberIn(values, 'quality'),
-    scale: numberIn(values, 'scale'),
+    width: numberOption(values, 'width'),
+    height: numberOption(values, 'height'),
+    quality: numberOption(values, 'quality'),
+    scale: numberOption(values, 'scale'),
     format,
     data: await readData(values),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function numberIn(values: RenderValues, name: 'width' | 'height' | 'quality' | 'scale'): number | undefined {
+function numberOption(
+  values: RenderValues,
+  name: 'width' | 'height' | 'quality' | 'scale',
+): number | undefined {
   const given = values[name];
   if (given === undefined) return undefined;
   const value = Number(given);
@@ -89,7 +93,7 @@ function numberIn(values: RenderValues, name: 'width' | 'height' | 'quality' | '
   return value;
 }
 
-/** The row of data: that of --data, overridden by the values of --set. */
+/** Reads the row of data: the row of --data, in which the values of --set replace others. */
 async function readData({ data, set = [] }: RenderValues): Promise<Record<string, unknown>> {
   const row =
     data === undefined

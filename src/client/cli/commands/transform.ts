@@ -15,9 +15,9 @@ import { findInputs, type InputImage } from '../inputs.ts';
 import { OutputJournal } from '../journal.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
 import { estimateText, failureObject, type Terminal } from '../terminal.ts';
-import { type ImageWork, inParallel, readImageWork } from '../work.ts';
+import { forEachWithLimit, type ImageWork, readImageWork } from '../work.ts';
 
-const OPTIONS = {
+const TRANSFORM_OPTIONS = {
   output: { type: 'string', short: 'o' },
   names: { type: 'string' },
   preset: { type: 'string' },
@@ -30,8 +30,8 @@ const OPTIONS = {
 } as const;
 
 const MAX_CONCURRENCY = 64;
-/** Errors after which no call of the account can succeed. The remaining images are left out. */
-const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
+/** The errors after which no call of the account can succeed, so that the remaining images are left out. */
+const ACCOUNT_ERRORS = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
 /** The output files of a folder: how they are named, and whether existing files are made again. */
 interface FolderTarget {
@@ -58,14 +58,14 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
   --dry-run         tells what would be made, and what it would cost
 `,
   async run(args, context) {
-    const parsed = await parseOp(args, OPTIONS, () => context.client());
+    const parsed = await parseOp(args, TRANSFORM_OPTIONS, () => context.client());
     const { positionals, values } = parsed;
     const { output, layer } = values as Record<string, string | undefined>;
     if (positionals.length === 0) throw new UsageError('Name an image: a file, a folder, an address, or -.');
     const { inputs, hasFolder } = await findInputs(positionals, process.stdin, output);
     const [only] = inputs;
     const isOne =
-      inputs.length === 1 && !hasFolder && values.outputs === undefined && !(await isFolder(output));
+      inputs.length === 1 && !hasFolder && values.outputs === undefined && !(await isOutputFolder(output));
     const client = await context.client();
     const imageWork = await readImageWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
     if (values['dry-run'] === true) return estimateAll(client, context.terminal, inputs, imageWork);
@@ -89,16 +89,16 @@ function readTarget({ values }: ParsedOp, images: number): FolderTarget {
   return { folder: output, names: String(names), concurrency, again: values.again === true };
 }
 
-async function isFolder(output: string | undefined): Promise<boolean> {
+async function isOutputFolder(output: string | undefined): Promise<boolean> {
   if (output === undefined) return false;
   if (/[\\/]$/.test(output)) return true;
   return (await stat(output).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** A picture of an image, or why there is none. It has a name if there are several. */
+/** A picture of an image, or the error in its place. It has a name if there are several. */
 type OutputResult = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
 
-async function make(
+async function makePictures(
   { images }: Darkroom,
   image: ImageInput,
   { work, layer }: ImageWork,
@@ -121,7 +121,7 @@ async function transformOne(
   const { terminal } = context;
   if (output === '-' && terminal.isForPeople)
     throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
-  const [made] = await make(await context.client(), await input.open(), imageWork);
+  const [made] = await makePictures(await context.client(), await input.open(), imageWork);
   if (made === undefined || 'error' in made) throw new Error('A call of one picture answers one.');
   const { picture } = made;
   if (output === '-') {
@@ -131,7 +131,7 @@ async function transformOne(
     return EXIT_CODES.done;
   }
   await picture.save(output);
-  tell(terminal, input, output, picture);
+  printPicture(terminal, input, output, picture);
   return EXIT_CODES.done;
 }
 
@@ -157,26 +157,26 @@ async function transformAll(
   if (done > 0) terminal.note(`${done} of ${inputs.length} are there already (--again makes them again).`);
   const fail = (error: unknown, input: string, name?: string) => {
     code = Math.max(code, exitCodeOf(error));
-    isOver ||= ENDS_ALL.some((kind) => error instanceof kind);
+    isOver ||= ACCOUNT_ERRORS.some((kind) => error instanceof kind);
     if (terminal.isForPeople) terminal.failure(error, name === undefined ? input : `${input}, ${name}`);
     else terminal.result({ input, name, error: failureObject(error) }, '');
   };
-  await inParallel(left, concurrency, async (input) => {
+  await forEachWithLimit(left, concurrency, async (input) => {
     if (isOver) return;
     terminal.progress(done, inputs.length, input.name);
     try {
-      const made = await make(client, await input.open(), imageWork);
+      const made = await makePictures(client, await input.open(), imageWork);
       const saved: string[] = [];
       for (const one of made) {
         if ('error' in one) {
           fail(one.error, input.name, one.name);
           continue;
         }
-        const file = fileName(names, { input: input.stem, name: one.name, format: one.picture.format });
+        const file = outputFileName(names, { input: input.stem, name: one.name, format: one.picture.format });
         const path = join(folder, file);
         await mkdir(dirname(path), { recursive: true });
         await one.picture.save(path);
-        tell(terminal, input, path, one.picture, one.name);
+        printPicture(terminal, input, path, one.picture, one.name);
         saved.push(file);
       }
       if (saved.length === made.length) await journal.add(input, saved);
@@ -190,7 +190,7 @@ async function transformAll(
   return code;
 }
 
-function fileName(
+function outputFileName(
   pattern: string,
   fields: { input: string; name?: string | undefined; format: string },
 ): string {
@@ -201,7 +201,13 @@ function fileName(
   return pattern.replaceAll(/\{(\w+)\}/g, (field, name: string) => values[name] ?? field);
 }
 
-function tell(terminal: Terminal, input: InputImage, output: string, picture: Picture, name?: string): void {
+function printPicture(
+  terminal: Terminal,
+  input: InputImage,
+  output: string,
+  picture: Picture,
+  name?: string,
+): void {
   const { width, height, format, size, requestId, warnings, timing } = picture;
   const facts = {
     input: input.name,
