@@ -6,14 +6,15 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * type, content.
  */
 
-/** Bytes of a box's length and type. */
-const HEAD_BYTES = 8;
+/** The bytes of the length and the type of a box. */
+const BOX_HEAD_BYTES = 8;
 /**
- * A length of 1 means that a 64-bit length follows the type; a length of 0 means that the box ends with its container.
+ * The special lengths of a box: 1 means that a 64-bit length follows the type, and 0 that the box ends with its
+ * container.
  */
-const LONG = 1;
-const TO_THE_END = 0;
-const LONG_HEAD_BYTES = 16;
+const LONG_LENGTH = 1;
+const OPEN_LENGTH = 0;
+const LONG_BOX_HEAD_BYTES = 16;
 const BRAND_BYTES = 4;
 const MAX_BRANDS = 64;
 
@@ -31,16 +32,16 @@ export function isoBoxes(
   within: ByteRangeInFile = { start: 0, end: bytes.length },
 ): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
-  return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
+  return partsBetween(within.start, limit, (at) => readBoxAt(bytes, at, limit));
 }
 
-function boxAt(bytes: ByteReader, at: number, limit: number): IsoBox | undefined {
-  if (at + HEAD_BYTES > limit) return undefined;
+function readBoxAt(bytes: ByteReader, at: number, limit: number): IsoBox | undefined {
+  if (at + BOX_HEAD_BYTES > limit) return undefined;
   const size = bytes.u32(at);
-  const isLong = size === LONG;
-  const headBytes = isLong ? LONG_HEAD_BYTES : HEAD_BYTES;
+  const isLong = size === LONG_LENGTH;
+  const headBytes = isLong ? LONG_BOX_HEAD_BYTES : BOX_HEAD_BYTES;
   if (at + headBytes > limit) return undefined;
-  const boxBytes = isLong ? bytes.u64(at + HEAD_BYTES) : size === TO_THE_END ? limit - at : size;
+  const boxBytes = isLong ? bytes.u64(at + BOX_HEAD_BYTES) : size === OPEN_LENGTH ? limit - at : size;
   if (boxBytes < headBytes) return undefined;
   const end = at + boxBytes;
   return { type: bytes.fourCharacters(at + 4), at, start: at + headBytes, end, next: end, truncated: false };

@@ -1,5 +1,5 @@
 /**
- * Reads of a TrueType or OpenType file, or of a collection, what a font is called and which characters it has. Only the
+ * Reads the name and the characters of a font from a TrueType or OpenType file, or from a collection of fonts. Only the
  * tables `name` and `cmap` are read, so that a collection of 100 MB costs as little as a small font.
  */
 
@@ -8,14 +8,14 @@ export type ReadBytesAt = (offset: number, length: number) => Promise<Buffer>;
 
 export interface FontFace {
   family: string;
-  /** Such as `Bold Italic`. */
+  /** The style, such as `Bold Italic`. */
   style: string;
   /** Ranges of code points, each from its first to its last. */
   ranges: Array<readonly [first: number, last: number]>;
 }
 
-const SFNT = [0x00010000, 0x4f54544f, 0x74727565];
-const COLLECTION = 0x74746366;
+const SFNT_VERSIONS = [0x00010000, 0x4f54544f, 0x74727565];
+const COLLECTION_SIGNATURE = 0x74746366;
 const MAX_FACES = 256;
 const MAX_TABLES = 128;
 const MAX_TABLE_BYTES = 8_000_000;
@@ -27,21 +27,21 @@ export async function readFontFaces(readAt: ReadBytesAt): Promise<FontFace[]> {
   const head = await readAt(0, 12);
   if (head.length < 12) return [];
   const kind = head.readUInt32BE(0);
-  if (SFNT.includes(kind)) return present([await readFace(readAt, 0)]);
-  if (kind !== COLLECTION) return [];
+  if (SFNT_VERSIONS.includes(kind)) return withoutNulls([await readFontFace(readAt, 0)]);
+  if (kind !== COLLECTION_SIGNATURE) return [];
   const count = Math.min(head.readUInt32BE(8), MAX_FACES);
   const offsets = await readAt(12, count * 4);
   const faces: Array<FontFace | null> = [];
   for (let index = 0; index < count; index += 1)
-    faces.push(await readFace(readAt, offsets.readUInt32BE(index * 4)));
-  return present(faces);
+    faces.push(await readFontFace(readAt, offsets.readUInt32BE(index * 4)));
+  return withoutNulls(faces);
 }
 
-function present(faces: Array<FontFace | null>): FontFace[] {
+function withoutNulls(faces: Array<FontFace | null>): FontFace[] {
   return faces.filter((face) => face !== null);
 }
 
-async function readFace(readAt: ReadBytesAt, offset: number): Promise<FontFace | null> {
+async function readFontFace(readAt: ReadBytesAt, offset: number): Promise<FontFace | null> {
   const head = await readAt(offset, 12);
   const count = Math.min(head.readUInt16BE(4), MAX_TABLES);
   const directory = await readAt(offset + 12, count * 16);
@@ -55,72 +55,73 @@ async function readFace(readAt: ReadBytesAt, offset: number): Promise<FontFace |
   };
   const [names, characters] = [await table('name'), await table('cmap')];
   if (names === null || characters === null) return null;
-  const named = namesIn(names);
-  const family = named.get(TYPOGRAPHIC_FAMILY) ?? named.get(FAMILY);
+  const named = readNames(names);
+  const family = named.get(TYPOGRAPHIC_FAMILY_NAME_ID) ?? named.get(FAMILY_NAME_ID);
   if (family === undefined) return null;
-  const style = named.get(TYPOGRAPHIC_STYLE) ?? named.get(STYLE) ?? 'Regular';
-  return { family, style, ranges: rangesIn(characters) };
+  const style = named.get(TYPOGRAPHIC_STYLE_NAME_ID) ?? named.get(STYLE_NAME_ID) ?? 'Regular';
+  return { family, style, ranges: readCodePointRanges(characters) };
 }
 
-const FAMILY = 1;
-const STYLE = 2;
-const TYPOGRAPHIC_FAMILY = 16;
-const TYPOGRAPHIC_STYLE = 17;
-const NAMES = [FAMILY, STYLE, TYPOGRAPHIC_FAMILY, TYPOGRAPHIC_STYLE];
-const WINDOWS = 3;
-const MACINTOSH = 1;
-const ENGLISH = 0x409;
+const FAMILY_NAME_ID = 1;
+const STYLE_NAME_ID = 2;
+const TYPOGRAPHIC_FAMILY_NAME_ID = 16;
+const TYPOGRAPHIC_STYLE_NAME_ID = 17;
+const READ_NAME_IDS = [FAMILY_NAME_ID, STYLE_NAME_ID, TYPOGRAPHIC_FAMILY_NAME_ID, TYPOGRAPHIC_STYLE_NAME_ID];
+const WINDOWS_PLATFORM = 3;
+const MACINTOSH_PLATFORM = 1;
+const ENGLISH_LANGUAGE = 0x409;
 
 /** The English names of a font by their number. */
-function namesIn(table: Buffer): Map<number, string> {
+function readNames(table: Buffer): Map<number, string> {
   const [count, texts] = [table.readUInt16BE(2), table.readUInt16BE(4)];
   const names = new Map<number, string>();
   for (let index = 0, at = 6; index < count && at + 12 <= table.length; index += 1, at += 12) {
     const [platform, language, id] = [0, 4, 6].map((field) => table.readUInt16BE(at + field));
-    if (id === undefined || !NAMES.includes(id)) continue;
+    if (id === undefined || !READ_NAME_IDS.includes(id)) continue;
     const start = texts + table.readUInt16BE(at + 10);
     const bytes = table.subarray(start, start + table.readUInt16BE(at + 8));
-    if (platform === WINDOWS && language === ENGLISH) names.set(id, textOf(bytes));
-    if (platform === MACINTOSH && language === 0 && !names.has(id)) names.set(id, bytes.toString('latin1'));
+    if (platform === WINDOWS_PLATFORM && language === ENGLISH_LANGUAGE) names.set(id, decodeUtf16(bytes));
+    if (platform === MACINTOSH_PLATFORM && language === 0 && !names.has(id))
+      names.set(id, bytes.toString('latin1'));
   }
   return names;
 }
 
 /** Text in UTF-16, big-endian. */
-function textOf(bytes: Buffer): string {
+function decodeUtf16(bytes: Buffer): string {
   const swapped = Buffer.from(bytes.subarray(0, bytes.length & ~1));
   return swapped.swap16().toString('utf16le');
 }
 
-/** The characters of the best table: one of all of Unicode before one of its first plane. */
-function rangesIn(cmap: Buffer): FontFace['ranges'] {
+/** The characters of the best table. A table of all of Unicode is preferred to one of its first plane. */
+function readCodePointRanges(cmap: Buffer): FontFace['ranges'] {
   const count = cmap.readUInt16BE(2);
   let plane: FontFace['ranges'] = [];
   for (let index = 0, at = 4; index < count && at + 8 <= cmap.length; index += 1, at += 8) {
     const [platform, encoding] = [cmap.readUInt16BE(at), cmap.readUInt16BE(at + 2)];
-    if (platform !== 0 && !(platform === WINDOWS && (encoding === 1 || encoding === 10))) continue;
+    if (platform !== 0 && !(platform === WINDOWS_PLATFORM && (encoding === 1 || encoding === 10))) continue;
     const table = cmap.subarray(cmap.readUInt32BE(at + 4));
     const format = table.readUInt16BE(0);
-    if (format === 12) return groupsIn(table);
-    if (format === 4) plane = segmentsIn(table);
+    if (format === 12) return readGroups(table);
+    if (format === 4) plane = readSegments(table);
   }
   return plane;
 }
 
-function groupsIn(table: Buffer): FontFace['ranges'] {
+function readGroups(table: Buffer): FontFace['ranges'] {
   const count = Math.min(table.readUInt32BE(12), MAX_GROUPS);
   const ranges: FontFace['ranges'] = [];
   for (let index = 0, at = 16; index < count; index += 1, at += 12) {
-    const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as Three;
+    const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as NumberTriple;
     // A glyph number of 0 means that the font lacks the character.
     if (last <= MAX_CODE_POINT && first <= last) ranges.push([glyph === 0 ? first + 1 : first, last]);
   }
   return ranges;
 }
 
-type Three = [number, number, number];
+type NumberTriple = [number, number, number];
 
-function segmentsIn(table: Buffer): FontFace['ranges'] {
+function readSegments(table: Buffer): FontFace['ranges'] {
   const twice = table.readUInt16BE(6);
   const ranges: FontFace['ranges'] = [];
   for (let at = 0; at < twice; at += 2) {

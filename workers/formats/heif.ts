@@ -40,22 +40,22 @@ export function findHeifMetaBox(bytes: ByteReader): ByteRangeInFile | undefined 
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
 }
 
-/** The id of the item that a viewer shows. */
+/** The id of the item that a viewer shows; undefined if the box names none. */
 export function primaryItemId(bytes: ByteReader, meta: ByteRangeInFile): number | undefined {
-  const box = fullBox(bytes, meta, 'pitm');
+  const box = findFullBox(bytes, meta, 'pitm');
   if (box === undefined) return undefined;
-  const ids = idsOf(bytes, box.version > 0);
+  const ids = idReaderOf(bytes, box.version > 0);
   return box.content + ids.width > box.end ? undefined : ids.at(box.content);
 }
 
 export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<HeifItem, void, undefined> {
-  const list = fullBox(bytes, meta, 'iinf');
+  const list = findFullBox(bytes, meta, 'iinf');
   if (list === undefined) return;
   // The number of entries is not read, because the end of the box also ends the list.
   const entries = { start: list.content + (list.version === 0 ? 2 : 4), end: list.end };
   for (const { type, start, end } of isoBoxes(bytes, entries)) {
     if (type !== 'infe' || start + VERSION_BYTES > end) continue;
-    const ids = idsOf(bytes, bytes.u8(start) >= 3);
+    const ids = idReaderOf(bytes, bytes.u8(start) >= 3);
     const idAt = start + VERSION_BYTES;
     // The index of the item's protection stands between id and type.
     const typeAt = idAt + ids.width + 2;
@@ -69,9 +69,9 @@ export function* heifReferences(
   bytes: ByteReader,
   meta: ByteRangeInFile,
 ): Generator<HeifReference, void, undefined> {
-  const list = fullBox(bytes, meta, 'iref');
+  const list = findFullBox(bytes, meta, 'iref');
   if (list === undefined) return;
-  const ids = idsOf(bytes, list.version > 0);
+  const ids = idReaderOf(bytes, list.version > 0);
   for (const { type, start, end } of isoBoxes(bytes, { start: list.content, end: list.end })) {
     const countAt = start + ids.width;
     const first = countAt + 2;
@@ -82,15 +82,15 @@ export function* heifReferences(
   }
 }
 
-/** @throws TooManyParts */
+/** @throws TooManyPartsError */
 export function* heifAssociations(
   bytes: ByteReader,
   meta: ByteRangeInFile,
 ): Generator<HeifAssociation, void, undefined> {
-  const list = fullBox(bytes, meta, 'iprp', 'ipma');
+  const list = findFullBox(bytes, meta, 'iprp', 'ipma');
   if (list === undefined) return;
   const { content, end: limit } = list;
-  const ids = idsOf(bytes, list.version > 0);
+  const ids = idReaderOf(bytes, list.version > 0);
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
   // The highest bit marks a property as essential.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
@@ -115,8 +115,8 @@ export function heifProperties(bytes: ByteReader, meta: ByteRangeInFile, id: num
   return (item?.properties ?? []).flatMap((number) => properties[number - 1] ?? []);
 }
 
-/** Version, flags and content of a full box. */
-function fullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: string[]) {
+/** Finds a full box, and returns its version, flags and content. */
+function findFullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: string[]) {
   const box = findIsoBox(bytes, within, ...types);
   if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
   const { start, end } = box;
@@ -124,7 +124,7 @@ function fullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: string[])
 }
 
 /** Ids have 16 bits or, if there are many items, 32. */
-function idsOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
+function idReaderOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
   return isWide
     ? { width: 4, at: (offset) => bytes.u32(offset) }
     : { width: 2, at: (offset) => bytes.u16(offset) };

@@ -3,9 +3,9 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 
 /** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
 
-const START_OF_IMAGE = 0xffd8;
+const START_OF_IMAGE_MARKER = 0xffd8;
 const MARKER_BYTES = 2;
-/** Bytes before the first segment. */
+/** The bytes before the first segment. */
 export const JPEG_MARKER_BYTES = MARKER_BYTES;
 const LENGTH_BYTES = 2;
 
@@ -19,9 +19,10 @@ export const APP2_MARKER = 0xe2;
 export const APP13_MARKER = 0xed;
 
 /** Markers without a length and content: TEM, SOI and EOI. */
-const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE_MARKER;
+const isMarkerWithoutContent = (code: number) =>
+  code === 0x01 || code === 0xd8 || code === END_OF_IMAGE_MARKER;
 /** Whether a code belongs to the data of a scan, and begins no segment: a stuffed byte or a restart marker. */
-const isInScan = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
+const isScanDataCode = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
 export interface JpegSegment extends ContainerPart {
   /** The code of its marker, such as 0xe1 for APP1. */
@@ -35,11 +36,11 @@ export interface JpegSegment extends ContainerPart {
  * segment after it.
  */
 export function jpegSegments(bytes: ByteReader): Iterable<JpegSegment> {
-  if (bytes.length < JPEG_MARKER_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];
+  if (bytes.length < JPEG_MARKER_BYTES || bytes.u16(0) !== START_OF_IMAGE_MARKER) return [];
   return partsBetween(
     JPEG_MARKER_BYTES,
     bytes.length,
-    (from) => segmentAt(bytes, codeBehind(bytes, from)),
+    (from) => readSegmentAt(bytes, findMarkerCode(bytes, from)),
     ({ marker }) => marker === END_OF_IMAGE_MARKER,
   );
 }
@@ -52,13 +53,14 @@ export function* jpegHeadSegments(bytes: ByteReader): Generator<JpegSegment, voi
   }
 }
 
-/** @param codeAt offset of the code of its marker. */
-function segmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefined {
+/** @param codeAt the offset of the code of its marker. */
+function readSegmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefined {
   if (codeAt >= bytes.length) return undefined;
   const marker = bytes.u8(codeAt);
   const at = codeAt - 1;
   const behind = codeAt + 1;
-  if (isBare(marker)) return { marker, at, start: behind, end: behind, next: behind, truncated: false };
+  if (isMarkerWithoutContent(marker))
+    return { marker, at, start: behind, end: behind, next: behind, truncated: false };
   const start = behind + LENGTH_BYTES;
   if (start > bytes.length) return undefined;
   // The length includes its own two bytes.
@@ -67,16 +69,16 @@ function segmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefined {
 }
 
 /**
- * Offset of the code of the next marker, or the length of the file. Each byte is read only once, because the data of a
- * scan may consist of stuffed bytes and restart markers alone.
+ * The offset of the code of the next marker, or the length of the file. Each byte is read only once, because the data
+ * of a scan may consist of stuffed bytes and restart markers alone.
  */
-function codeBehind(bytes: ByteReader, from: number): number {
+function findMarkerCode(bytes: ByteReader, from: number): number {
   const { length } = bytes;
   let at = bytes.indexOf(0xff, from) + 1;
   while (at < length) {
     const code = bytes.u8(at);
     if (code === 0xff) at += 1;
-    else if (isInScan(code)) at = bytes.indexOf(0xff, at + 1) + 1;
+    else if (isScanDataCode(code)) at = bytes.indexOf(0xff, at + 1) + 1;
     else return at;
   }
   return length;
@@ -90,7 +92,7 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
 }
 
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
-const LEADING = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+const LEADING_MARKERS = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
 
 /** A JPEG with further segments after those that describe how to read it. */
 export function withJpegSegments(
@@ -100,7 +102,7 @@ export function withJpegSegments(
   if (segments.length === 0) return jpeg;
   let at = JPEG_MARKER_BYTES;
   for (const { marker, next } of jpegSegments(new ByteReader(jpeg))) {
-    if (!LEADING.includes(marker)) break;
+    if (!LEADING_MARKERS.includes(marker)) break;
     at = next;
   }
   return Buffer.concat([jpeg.subarray(0, at), ...segments, jpeg.subarray(at)]);

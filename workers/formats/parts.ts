@@ -19,7 +19,7 @@ export interface ContainerPart {
   truncated: boolean;
 }
 
-/** Limit on the number of parts, far above that of any real file. */
+/** The most parts of a container, far more than any real file has. */
 export const MAX_CONTAINER_PARTS = 65_536;
 
 /**

@@ -6,19 +6,19 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * a list of datasets; a TIFF stores that list without the block.
  */
 
-const PREFIX = 'Photoshop 3.0\0';
-/** The resource that holds IPTC. */
+const PHOTOSHOP_PREFIX = 'Photoshop 3.0\0';
+/** The number of the resource that holds IPTC. */
 export const IPTC_RESOURCE_NUMBER = 0x0404;
 
-/** Bytes of a resource's signature and number; a name follows, then the length of the content. */
+/** The bytes of the signature and the number of a resource. A name follows, and then the length of the content. */
 const RESOURCE_HEAD_BYTES = 6;
 const LENGTH_BYTES = 4;
 
-const DATASET_MARK = 0x1c;
-/** Bytes of the tag marker, the record number, the dataset number and the length of a dataset. */
+const DATASET_MARKER = 0x1c;
+/** The bytes of the tag marker, the record number, the dataset number and the length of a dataset. */
 const DATASET_HEAD_BYTES = 5;
-/** Bit of a length that marks it as long: its other bits count the bytes of the real length, which follows. */
-const IS_LONG = 0x8000;
+/** The bit that marks a length as long. Its other bits then count the bytes of the real length, which follows. */
+const LONG_LENGTH_FLAG = 0x8000;
 
 export interface PhotoshopResource extends ContainerPart {
   number: number;
@@ -30,25 +30,25 @@ export interface IptcDataset extends ContainerPart {
 }
 
 export function isPhotoshopBlock(bytes: ByteReader): boolean {
-  return bytes.text(0, PREFIX.length) === PREFIX;
+  return bytes.text(0, PHOTOSHOP_PREFIX.length) === PHOTOSHOP_PREFIX;
 }
 
 /** The resources of a Photoshop block; none for any other bytes. */
 export function photoshopResources(bytes: ByteReader): Iterable<PhotoshopResource> {
   if (!isPhotoshopBlock(bytes)) return [];
-  return partsBetween(PREFIX.length, bytes.length, (at) => resourceAt(bytes, at));
+  return partsBetween(PHOTOSHOP_PREFIX.length, bytes.length, (at) => readResourceAt(bytes, at));
 }
 
 /** Name and content are padded to an even length, the name with the byte that gives its length. */
-function resourceAt(bytes: ByteReader, at: number): PhotoshopResource | undefined {
+function readResourceAt(bytes: ByteReader, at: number): PhotoshopResource | undefined {
   const nameAt = at + RESOURCE_HEAD_BYTES;
   if (nameAt >= bytes.length) return undefined;
-  const lengthAt = nameAt + evenly(1 + bytes.u8(nameAt));
+  const lengthAt = nameAt + roundUpToEven(1 + bytes.u8(nameAt));
   const start = lengthAt + LENGTH_BYTES;
   if (start > bytes.length) return undefined;
   const length = bytes.u32(lengthAt);
   const number = bytes.u16(at + 4);
-  return { number, at, start, end: start + length, next: start + evenly(length), truncated: false };
+  return { number, at, start, end: start + length, next: start + roundUpToEven(length), truncated: false };
 }
 
 /** Builds a block with one resource, which has no name. */
@@ -58,23 +58,23 @@ export function buildPhotoshopBlock(number: number, content: Uint8Array): Buffer
   head.writeUInt16BE(number, 4);
   head.writeUInt32BE(content.byteLength, RESOURCE_HEAD_BYTES + 2);
   const padding = Buffer.alloc(content.byteLength % 2);
-  return Buffer.concat([Buffer.from(PREFIX, 'latin1'), head, content, padding]);
+  return Buffer.concat([Buffer.from(PHOTOSHOP_PREFIX, 'latin1'), head, content, padding]);
 }
 
-function evenly(length: number): number {
+function roundUpToEven(length: number): number {
   return length + (length % 2);
 }
 
 /** The datasets of a list, up to a byte that begins no dataset. */
 export function iptcDatasets(bytes: ByteReader): Iterable<IptcDataset> {
-  return partsBetween(0, bytes.length, (at) => datasetAt(bytes, at));
+  return partsBetween(0, bytes.length, (at) => readDatasetAt(bytes, at));
 }
 
-function datasetAt(bytes: ByteReader, at: number): IptcDataset | undefined {
+function readDatasetAt(bytes: ByteReader, at: number): IptcDataset | undefined {
   const headEnd = at + DATASET_HEAD_BYTES;
-  if (headEnd > bytes.length || bytes.u8(at) !== DATASET_MARK) return undefined;
+  if (headEnd > bytes.length || bytes.u8(at) !== DATASET_MARKER) return undefined;
   const short = bytes.u16(at + 3);
-  const wideBytes = (short & IS_LONG) === 0 ? 0 : short - IS_LONG;
+  const wideBytes = (short & LONG_LENGTH_FLAG) === 0 ? 0 : short - LONG_LENGTH_FLAG;
   const start = headEnd + wideBytes;
   if (wideBytes > 4 || start > bytes.length) return undefined;
   let length = wideBytes === 0 ? short : 0;

@@ -5,9 +5,9 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 
 /** PNG (W3C, third edition), section 5: a signature, then chunks of length, type, content and checksum. */
 
-const SIGNATURE = '\x89PNG\r\n\x1a\n';
-/** Bytes of a chunk's length and type. */
-const HEAD_BYTES = 8;
+const PNG_SIGNATURE = '\x89PNG\r\n\x1a\n';
+/** The bytes of the length and the type of a chunk. */
+const CHUNK_HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 
 export interface PngChunk extends ContainerPart {
@@ -20,17 +20,17 @@ export interface PngChunk extends ContainerPart {
  * verified.
  */
 export function pngChunks(bytes: ByteReader): Iterable<PngChunk> {
-  if (bytes.text(0, SIGNATURE.length) !== SIGNATURE) return [];
+  if (bytes.text(0, PNG_SIGNATURE.length) !== PNG_SIGNATURE) return [];
   return partsBetween(
-    SIGNATURE.length,
+    PNG_SIGNATURE.length,
     bytes.length,
-    (at) => chunkAt(bytes, at),
+    (at) => readChunkAt(bytes, at),
     ({ type }) => type === 'IEND',
   );
 }
 
-function chunkAt(bytes: ByteReader, at: number): PngChunk | undefined {
-  const start = at + HEAD_BYTES;
+function readChunkAt(bytes: ByteReader, at: number): PngChunk | undefined {
+  const start = at + CHUNK_HEAD_BYTES;
   if (start > bytes.length) return undefined;
   const end = start + bytes.u32(at);
   const type = bytes.fourCharacters(at + 4);
@@ -74,7 +74,9 @@ export function inflateWithLimit(packed: Uint8Array, limitBytes: number): Buffer
   }
 }
 
-/** The meaning of a PNG's colours (third edition, section 11.3.2), given by chunks before its palette and pixels. */
+/**
+ * The meaning of the colours of a PNG (third edition, section 11.3.2) is given by chunks before its palette and pixels.
+ */
 
 /** A chromaticity of CIE 1931. */
 export type Chromaticity = readonly [x: number, y: number];
@@ -82,7 +84,7 @@ export type Chromaticity = readonly [x: number, y: number];
 export interface PngColours {
   bitDepth: number;
   isGrey: boolean;
-  /** What the file says, of each kind the first. */
+  /** The code points that the file gives. If there are several, the first are used. */
   codePoints?: ColourCodePoints;
   hasProfile: boolean;
   isSrgb: boolean;
@@ -93,11 +95,11 @@ export interface PngColours {
 
 /** Types of chunks that give the meaning of colours. */
 export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
-/** Chunks store a number as an integer: the number times this unit. */
-const UNIT = 100_000;
-const GREYS: readonly number[] = [0, 4];
+/** The unit of stored numbers: a chunk stores a number as an integer, the number times this unit. */
+const STORED_NUMBER_UNIT = 100_000;
+const GREY_COLOUR_TYPES: readonly number[] = [0, 4];
 /** The length of each chunk. Decoders ignore a chunk of another length. */
-const CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
+const COLOUR_CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
 
 /**
  * Reads how a PNG defines its colours; undefined for any other file. A chunk whose length is wrong for its type is
@@ -106,26 +108,27 @@ const CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
 export function readPngColours(bytes: ByteReader): PngColours | undefined {
   let colours: PngColours | undefined;
   for (const { type, start, end } of pngChunks(bytes)) {
-    const is = (one: keyof typeof CHUNK_BYTES) => type === one && end - start === CHUNK_BYTES[one];
+    const is = (one: keyof typeof COLOUR_CHUNK_BYTES) =>
+      type === one && end - start === COLOUR_CHUNK_BYTES[one];
     if (colours === undefined) {
       if (type !== 'IHDR') return undefined;
-      const isGrey = GREYS.includes(bytes.u8(start + 9));
+      const isGrey = GREY_COLOUR_TYPES.includes(bytes.u8(start + 9));
       colours = { bitDepth: bytes.u8(start + 8), isGrey, hasProfile: false, isSrgb: false };
     }
     if (type === 'PLTE' || type === 'IDAT') break;
     if (type === 'iCCP') colours.hasProfile = true;
     if (is('sRGB')) colours.isSrgb = true;
     if (is('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
-    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / UNIT;
-    if (is('cHRM')) colours.chromaticities ??= pointsAt(bytes, start);
+    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_UNIT;
+    if (is('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
   }
   return colours;
 }
 
-function pointsAt(bytes: ByteReader, start: number): NonNullable<PngColours['chromaticities']> {
+function readChromaticitiesAt(bytes: ByteReader, start: number): NonNullable<PngColours['chromaticities']> {
   const pointAt = (index: number): Chromaticity => [
-    bytes.u32(start + 8 * index) / UNIT,
-    bytes.u32(start + 8 * index + 4) / UNIT,
+    bytes.u32(start + 8 * index) / STORED_NUMBER_UNIT,
+    bytes.u32(start + 8 * index + 4) / STORED_NUMBER_UNIT,
   ];
   return { white: pointAt(0), red: pointAt(1), green: pointAt(2), blue: pointAt(3) };
 }

@@ -5,10 +5,10 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * RIFF as used by WebP (RFC 9649, section 2.3): a head that names the form, then chunks of type, length and content.
  */
 
-/** Bytes of `RIFF`, length and form. */
+/** The bytes of `RIFF`, length and form. */
 const FILE_HEAD_BYTES = 12;
-/** Bytes of a chunk's type and length. */
-const HEAD_BYTES = 8;
+/** The bytes of the type and the length of a chunk. */
+const CHUNK_HEAD_BYTES = 8;
 
 export interface RiffChunk extends ContainerPart {
   /** Four characters, such as `VP8X` or `ICCP`. */
@@ -21,11 +21,11 @@ export interface RiffChunk extends ContainerPart {
  */
 export function webpChunks(bytes: ByteReader): Iterable<RiffChunk> {
   if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return [];
-  return partsBetween(FILE_HEAD_BYTES, bytes.length, (at) => chunkAt(bytes, at));
+  return partsBetween(FILE_HEAD_BYTES, bytes.length, (at) => readChunkAt(bytes, at));
 }
 
-function chunkAt(bytes: ByteReader, at: number): RiffChunk | undefined {
-  const start = at + HEAD_BYTES;
+function readChunkAt(bytes: ByteReader, at: number): RiffChunk | undefined {
+  const start = at + CHUNK_HEAD_BYTES;
   if (start > bytes.length) return undefined;
   const end = start + bytes.u32(at + 4, true);
   return {

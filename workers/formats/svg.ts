@@ -6,25 +6,28 @@ import type { Size } from './size.ts';
 
 /** The font size of a drawing that gives none, as in browsers, in CSS pixels. */
 export const DEFAULT_FONT_SIZE_PX = 16;
-/** CSS pixels of a quarter of a millimetre, the unit Q. */
-const PIXELS_OF_Q = 96 / 101.6;
+/** The CSS pixels of the unit Q, a quarter of a millimetre. */
+const PIXELS_PER_Q = 96 / 101.6;
 
-const PIXELS_OF_UNIT: Readonly<Record<string, number>> = {
+const PIXELS_PER_UNIT: Readonly<Record<string, number>> = {
   '': 1,
   px: 1,
   in: 96,
   cm: 96 / 2.54,
   mm: 96 / 25.4,
-  q: PIXELS_OF_Q,
+  q: PIXELS_PER_Q,
   pt: 96 / 72,
   pc: 16,
 };
-/** The factor from the font size to a relative unit, as the renderer takes it. */
-const FONT_SIZES_OF_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, ex: 0.5, ch: 0.5 };
+/** The size of each relative unit, as a multiple of the font size, as the renderer uses it. */
+const FONT_SIZES_PER_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, ex: 0.5, ch: 0.5 };
 
-/** A side longer than this counts as absent, because numbers that are computed from it would overflow. */
-const MAX_PX = 1e9;
-const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
+/**
+ * The longest side of a drawing. A longer one counts as absent, because numbers that are computed from it would
+ * overflow.
+ */
+const MAX_SIDE_PX = 1e9;
+const LENGTH_FORM = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
 /**
  * The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content.
@@ -32,8 +35,8 @@ const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!im
  */
 export function naturalSvgSizeOf(attributeOf: AttributeOf): Size | null {
   const font = fontSizeOf(attributeOf);
-  const width = pixelsOf(declared('width', attributeOf), font);
-  const height = pixelsOf(declared('height', attributeOf), font);
+  const width = pixelsOf(declaredPropertyOf('width', attributeOf), font);
+  const height = pixelsOf(declaredPropertyOf('height', attributeOf), font);
   const box = viewBoxSizeIn(attributeOf('viewBox'));
   if (width > 0 && height > 0) return { width, height };
   if (box === null) return null;
@@ -49,7 +52,7 @@ export function naturalSvgSizeOf(attributeOf: AttributeOf): Size | null {
  */
 export function pixelsPerExtraUnit(attributeOf: AttributeOf): ReadonlyMap<string, number> {
   const units = new Map([
-    ['q', PIXELS_OF_Q],
+    ['q', PIXELS_PER_Q],
     ['rem', fontSizeOf(attributeOf)],
   ]);
   const size = naturalSvgSizeOf(attributeOf);
@@ -69,7 +72,9 @@ export function viewBoxSizeIn(attribute: string | undefined): Size | null {
     .split(/[\s,]+/, 5)
     .map(Number);
   const [, , width = 0, height = 0] = numbers;
-  return numbers.length === 4 && isLength(width) && isLength(height) ? { width, height } : null;
+  return numbers.length === 4 && isPositiveLength(width) && isPositiveLength(height)
+    ? { width, height }
+    : null;
 }
 
 /** The size in whole pixels, at least one each. */
@@ -77,8 +82,8 @@ export function wholePixels({ width, height }: Size): Size {
   return { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) };
 }
 
-/** A font size in a unit that is relative to another font size. */
-const RELATIVE_SIZE = /^\s*\+?[\d.]+(?:r?em|ex|ch)\b/i;
+/** Matches a font size in a unit that is relative to another font size. */
+const RELATIVE_FONT_SIZE = /^\s*\+?[\d.]+(?:r?em|ex|ch)\b/i;
 const FONT_SIZE_DECLARATION = /((?:^|;)\s*font-size\s*:)([^;]*)/i;
 
 /**
@@ -87,7 +92,9 @@ const FONT_SIZE_DECLARATION = /((?:^|;)\s*font-size\s*:)([^;]*)/i;
  */
 export function withFontSizeInPixels(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const inPixels = (size: string) =>
-    RELATIVE_SIZE.test(size) ? `${pixelsOf(size, DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX}px` : size;
+    RELATIVE_FONT_SIZE.test(size)
+      ? `${pixelsOf(size, DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX}px`
+      : size;
   const { 'font-size': size, style } = attributes;
   return {
     ...attributes,
@@ -102,26 +109,26 @@ type AttributeOf = (name: string) => string | undefined;
 
 /** The font size of the root. */
 function fontSizeOf(attributeOf: AttributeOf): number {
-  return pixelsOf(declared('font-size', attributeOf), DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX;
+  return pixelsOf(declaredPropertyOf('font-size', attributeOf), DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX;
 }
 
 /** A property of the root element. Its `style` attribute takes precedence over its other attributes. */
-function declared(name: string, attributeOf: AttributeOf): string | undefined {
-  return declarationIn(attributeOf('style') ?? '', name) ?? attributeOf(name);
+function declaredPropertyOf(name: string, attributeOf: AttributeOf): string | undefined {
+  return declarationOf(attributeOf('style') ?? '', name) ?? attributeOf(name);
 }
 
-function declarationIn(style: string, name: string): string | undefined {
+function declarationOf(style: string, name: string): string | undefined {
   return new RegExp(`(?:^|;)\\s*${name}\\s*:([^;]*)`, 'i').exec(style)?.[1];
 }
 
 /** The length in pixels; 0 for a percentage, and for text that is not a length. */
 function pixelsOf(text: string | undefined, font: number): number {
-  const [, number, unit = ''] = LENGTH.exec(text ?? '') ?? [];
+  const [, number, unit = ''] = LENGTH_FORM.exec(text ?? '') ?? [];
   const name = unit.toLowerCase();
-  const pixels = Number(number) * (PIXELS_OF_UNIT[name] ?? font * (FONT_SIZES_OF_UNIT[name] ?? 0));
-  return isLength(pixels) ? pixels : 0;
+  const pixels = Number(number) * (PIXELS_PER_UNIT[name] ?? font * (FONT_SIZES_PER_UNIT[name] ?? 0));
+  return isPositiveLength(pixels) ? pixels : 0;
 }
 
-function isLength(pixels: number): boolean {
-  return pixels > 0 && pixels <= MAX_PX;
+function isPositiveLength(pixels: number): boolean {
+  return pixels > 0 && pixels <= MAX_SIDE_PX;
 }

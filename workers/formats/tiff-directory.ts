@@ -42,7 +42,7 @@ export function encodeTiffDirectory(
   return directory;
 }
 
-/** Bytes of an entry. */
+/** The bytes of an entry. */
 export function tiffEntrySize({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }
@@ -59,7 +59,7 @@ export function writeDirectoryOffset(
   else view.setUint32(at, offset, littleEndian);
 }
 
-/** Offset of the field in the head of the file that points to the first directory. */
+/** The offset of the field in the head of the file that points to the first directory. */
 export function firstDirectoryPointerOffset({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 8 : 4;
 }

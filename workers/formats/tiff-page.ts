@@ -57,13 +57,13 @@ export const SAMPLE_FORMATS = { unsigned: 1, signed: 2, float: 3, undefined: 4 }
 export interface TiffPage {
   width: number;
   height: number;
-  /** Bits of the first sample. */
+  /** The bits of the first sample. */
   bits: number;
   samples: number;
   compression: number;
   photometric: number;
   sampleFormat: number;
-  /** The given meanings of the samples beyond the colours. */
+  /** The declared meanings of the samples beyond the colours. */
   extraSamples: readonly number[];
   /** Whether each sample has its own plane. */
   isPlanar: boolean;
@@ -121,10 +121,10 @@ export function readTiffPage(bytes: ByteReader, directory: TiffDirectory): TiffP
 }
 
 /**
- * Number of colour samples per pixel, by photometric interpretation. An interpretation that is not listed is not
+ * The number of colour samples per pixel, by photometric interpretation. An interpretation that is not listed is not
  * supported.
  */
-const COLOURS: Readonly<Record<number, number>> = {
+const COLOUR_SAMPLES: Readonly<Record<number, number>> = {
   [PHOTOMETRIC_INTERPRETATIONS.white]: 1,
   [PHOTOMETRIC_INTERPRETATIONS.black]: 1,
   [PHOTOMETRIC_INTERPRETATIONS.rgb]: 3,
@@ -135,9 +135,9 @@ const COLOURS: Readonly<Record<number, number>> = {
   [PHOTOMETRIC_INTERPRETATIONS.iccLab]: 3,
 };
 
-/** Number of colour samples per pixel; undefined for a photometric interpretation that is not supported. */
+/** The number of colour samples per pixel; undefined for a photometric interpretation that is not supported. */
 export function colourSampleCountOf({ photometric }: TiffPage): number | undefined {
-  return COLOURS[photometric];
+  return COLOUR_SAMPLES[photometric];
 }
 
 /**
@@ -177,7 +177,7 @@ const CONVERTED_COMPRESSIONS: readonly number[] = [
   TIFF_COMPRESSIONS.packBits,
 ];
 /** Pixels per sample of Cb and Cr, on one axis. */
-const SUBSAMPLINGS: readonly number[] = [1, 2, 4];
+const CONVERTED_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
 const CONVERTED_BITS: readonly number[] = [8, 16, 32];
 
 /** Whether the samples of the page can be converted: they are interleaved and of usual sizes. */
@@ -191,7 +191,7 @@ export function areSamplesConvertible(page: TiffPage): boolean {
   )
     return false;
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) {
-    const isKnown = SUBSAMPLINGS.includes(across) && SUBSAMPLINGS.includes(down);
+    const isKnown = CONVERTED_SUBSAMPLINGS.includes(across) && CONVERTED_SUBSAMPLINGS.includes(down);
     return bits === 8 && isKnown && (across * down === 1 || samples === 3);
   }
   const isLab =

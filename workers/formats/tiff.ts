@@ -6,7 +6,7 @@ import { MAX_CONTAINER_PARTS, TooManyPartsError } from './parts.ts';
  * values, which are in the entry or at the offset that it holds. EXIF has the same structure.
  */
 
-/** Prefix of the TIFF structure in the EXIF block of a JPEG; some writers use it in other formats. */
+/** The prefix of the TIFF structure in the EXIF block of a JPEG. Some writers use it in other formats too. */
 export const EXIF_PREFIX = 'Exif\0\0';
 
 /**
@@ -14,35 +14,47 @@ export const EXIF_PREFIX = 'Exif\0\0';
  * directory (`countBytes`), of an entry, and of the head of the file, which ends with the offset of the first
  * directory.
  */
-const CLASSIC = { version: 42, isBig: false, wordBytes: 4, countBytes: 2, entryBytes: 12, headBytes: 8 };
-const BIG = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
+const CLASSIC_LAYOUT = {
+  version: 42,
+  isBig: false,
+  wordBytes: 4,
+  countBytes: 2,
+  entryBytes: 12,
+  headBytes: 8,
+};
+const BIG_LAYOUT = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
 
-type TiffLayout = typeof CLASSIC & { littleEndian: boolean };
+type TiffLayout = typeof CLASSIC_LAYOUT & { littleEndian: boolean };
 
-/** Bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
+/** The bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
-const BYTE = 1;
+const TIFF_TYPE_BYTE = 1;
 export const TIFF_TYPE_SHORT = 3;
 export const TIFF_TYPE_LONG = 4;
-const FRACTION = 5;
-const LONG8 = 16;
-const WHOLE_NUMBERS: readonly number[] = [BYTE, TIFF_TYPE_SHORT, TIFF_TYPE_LONG, LONG8];
+const TIFF_TYPE_RATIONAL = 5;
+const TIFF_TYPE_LONG8 = 16;
+const WHOLE_NUMBER_TYPES: readonly number[] = [
+  TIFF_TYPE_BYTE,
+  TIFF_TYPE_SHORT,
+  TIFF_TYPE_LONG,
+  TIFF_TYPE_LONG8,
+];
 
 /** Tags of entries that point to another directory: Exif, GPS, Interoperability. */
 export const EXIF_POINTER_TAGS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
-/** Limit on the number of EXIF directories; real files have up to five. */
+/** The most EXIF directories. Real files have up to five. */
 const MAX_EXIF_DIRECTORIES = 16;
 
 export interface TiffEntry {
-  /** Offset of the entry. */
+  /** The offset of the entry. */
   at: number;
   tag: number;
   type: number;
-  /** Number of values that the entry claims. */
+  /** The number of values that the entry claims to have. */
   count: number;
-  /** Bytes of the values that the entry claims to have; 0 for an unknown type. */
+  /** The bytes of the values that the entry claims to have; 0 for an unknown type. */
   claimedBytes: number;
-  /** Offset of the values as claimed by the entry: within the entry, or anywhere else in the file. */
+  /** The offset of the values as claimed by the entry: within the entry, or anywhere else in the file. */
   valueAt: number;
 }
 
@@ -51,7 +63,7 @@ export interface TiffDirectory {
   littleEndian: boolean;
   isBig: boolean;
   entries: readonly TiffEntry[];
-  /** Offset of the field that holds the offset of the next directory; undefined when the file ends before it. */
+  /** The offset of the field that holds the offset of the next directory; undefined when the file ends before it. */
   nextAt: number | undefined;
   /** The offset of the next directory of the chain; 0 for none. */
   next: number;
@@ -64,16 +76,16 @@ export interface TiffDirectory {
 /**
  * The directories of a TIFF or BigTIFF in the order of their chain, one per page; none for any other file. The chain
  * ends where it returns to a directory, leaves the file, or reaches a directory without entries.
- * @throws TooManyParts also for more entries than fit into the file, because overlapping directories could claim many
- * large pages in a small file.
+ * @throws TooManyPartsError, also for more entries than fit into the file, because overlapping directories could claim
+ *   many large pages in a small file.
  */
 export function* tiffPageDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined) return;
   const seen = new Set<number>();
   let entriesLeft = bytes.length / layout.entryBytes;
-  for (let at = firstAt(bytes, layout); at !== 0 && !seen.has(at); ) {
-    const directory = directoryAt(bytes, layout, at);
+  for (let at = readFirstDirectoryOffset(bytes, layout); at !== 0 && !seen.has(at); ) {
+    const directory = readDirectoryAt(bytes, layout, at);
     if (directory === undefined || (directory.entries.length === 0 && !directory.truncated)) return;
     seen.add(at);
     entriesLeft -= directory.entries.length;
@@ -104,31 +116,32 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
  * The first directory of a classic TIFF structure and those that its entries point to (Exif, GPS, Interoperability),
  * each once, even if they form a circle; none for any other bytes. The chain is not followed, because the second
  * directory of EXIF belongs to a thumbnail.
- * @throws TooManyParts for more directories than any EXIF has, or for directories that overlap: a change to one could
- * damage the other.
+ * @throws TooManyPartsError for more directories than any EXIF has, or for directories that overlap: a change to one
+ *   could damage the other.
  */
 export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined || layout.isBig) return;
-  const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: firstAt(bytes, layout) }];
+  const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: readFirstDirectoryOffset(bytes, layout) }];
   const seen: TiffDirectory[] = [];
   for (const { at, ledBy } of pending) {
     if (seen.some((other) => other.at === at)) continue;
-    const directory = directoryAt(bytes, layout, at);
+    const directory = readDirectoryAt(bytes, layout, at);
     if (directory === undefined) continue;
-    if (seen.length === MAX_EXIF_DIRECTORIES || seen.some((other) => overlap(other, directory)))
+    if (seen.length === MAX_EXIF_DIRECTORIES || seen.some((other) => directoriesOverlap(other, directory)))
       throw new TooManyPartsError();
     seen.push(directory);
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTER_TAGS.has(entry.tag))
-        pending.push({ at: wordAt(bytes, layout, entry.at + 8), ledBy: entry });
+        pending.push({ at: readWordAt(bytes, layout, entry.at + 8), ledBy: entry });
     yield ledBy === undefined ? directory : { ...directory, ledBy };
   }
 }
 
 /**
- * All EXIF directories, for code that changes or carries an EXIF block; none if exifDirectories throws TooManyParts.
+ * All EXIF directories, for code that changes or carries an EXIF block; none if `exifDirectories` throws
+ * TooManyPartsError.
  */
 export function exifDirectoriesOrNone(bytes: ByteReader): readonly TiffDirectory[] {
   try {
@@ -141,27 +154,27 @@ export function exifDirectoriesOrNone(bytes: ByteReader): readonly TiffDirectory
 
 function layoutOf(bytes: ByteReader): TiffLayout | undefined {
   const order = bytes.text(0, 2);
-  if (bytes.length < CLASSIC.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
+  if (bytes.length < CLASSIC_LAYOUT.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
   const littleEndian = order === 'II';
   const version = bytes.u16(2, littleEndian);
-  const layout = version === BIG.version ? BIG : CLASSIC;
+  const layout = version === BIG_LAYOUT.version ? BIG_LAYOUT : CLASSIC_LAYOUT;
   if (version !== layout.version || bytes.length < layout.headBytes) return undefined;
   return { littleEndian, ...layout };
 }
 
-/** Offset of the first directory. */
-function firstAt(bytes: ByteReader, layout: TiffLayout): number {
-  return wordAt(bytes, layout, layout.headBytes - layout.wordBytes);
+/** The offset of the first directory. */
+function readFirstDirectoryOffset(bytes: ByteReader, layout: TiffLayout): number {
+  return readWordAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
-function wordAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
+function readWordAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
 /**
  * The directory at an offset; undefined if the file has no space for one, or the offset lies in the head of the file.
  */
-function directoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDirectory | undefined {
+function readDirectoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
   const start = at + countBytes;
   if (at < headBytes || start > bytes.length) return undefined;
@@ -169,7 +182,7 @@ function directoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDir
   const count = Math.min(claimed, Math.floor((bytes.length - start) / entryBytes));
   const entries: TiffEntry[] = [];
   for (let index = 0; index < count; index += 1)
-    entries.push(entryAt(bytes, layout, start + index * entryBytes));
+    entries.push(readEntryAt(bytes, layout, start + index * entryBytes));
   const end = start + claimed * entryBytes;
   const hasNext = end + wordBytes <= bytes.length;
   return {
@@ -178,22 +191,22 @@ function directoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDir
     isBig,
     entries,
     nextAt: hasNext ? end : undefined,
-    next: hasNext ? wordAt(bytes, layout, end) : 0,
+    next: hasNext ? readWordAt(bytes, layout, end) : 0,
     truncated: count < claimed,
   };
 }
 
-function entryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEntry {
+function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEntry {
   const { littleEndian, wordBytes } = layout;
   const type = bytes.u16(at + 2, littleEndian);
-  const count = wordAt(bytes, layout, at + 4);
+  const count = readWordAt(bytes, layout, at + 4);
   const claimedBytes = (TYPE_BYTES[type] ?? 0) * count;
   const inside = at + 4 + wordBytes;
-  const valueAt = claimedBytes <= wordBytes ? inside : wordAt(bytes, layout, inside);
+  const valueAt = claimedBytes <= wordBytes ? inside : readWordAt(bytes, layout, inside);
   return { at, tag: bytes.u16(at, littleEndian), type, count, claimedBytes, valueAt };
 }
 
-function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
+function directoriesOverlap(one: TiffDirectory, other: TiffDirectory): boolean {
   // A directory ends after its entries, because some writers omit the offset of the next one.
   const endOf = ({ at, entries }: TiffDirectory) => at + 2 + entries.length * 12;
   return one.at < endOf(other) && other.at < endOf(one);
@@ -208,7 +221,7 @@ export function firstEntryValue(
   directory: TiffDirectory,
   entry: TiffEntry,
 ): number | undefined {
-  return WHOLE_NUMBERS.includes(entry.type) ? numberAt(bytes, directory, entry, 0) : undefined;
+  return WHOLE_NUMBER_TYPES.includes(entry.type) ? readNumberAt(bytes, directory, entry, 0) : undefined;
 }
 
 /**
@@ -221,12 +234,12 @@ export function entryValues(
   most: number,
 ): number[] {
   const values = Array.from({ length: Math.min(entry.count, most) }, (_, index) =>
-    numberAt(bytes, directory, entry, index),
+    readNumberAt(bytes, directory, entry, index),
   );
   return values.includes(undefined) ? [] : (values as number[]);
 }
 
-function numberAt(
+function readNumberAt(
   bytes: ByteReader,
   { littleEndian }: TiffDirectory,
   { type, valueAt }: TiffEntry,
@@ -236,15 +249,15 @@ function numberAt(
   const at = valueAt + index * size;
   if (at + size > bytes.length) return undefined;
   switch (type) {
-    case BYTE:
+    case TIFF_TYPE_BYTE:
       return bytes.u8(at);
     case TIFF_TYPE_SHORT:
       return bytes.u16(at, littleEndian);
     case TIFF_TYPE_LONG:
       return bytes.u32(at, littleEndian);
-    case LONG8:
+    case TIFF_TYPE_LONG8:
       return bytes.u64(at, littleEndian);
-    case FRACTION:
+    case TIFF_TYPE_RATIONAL:
       return bytes.u32(at, littleEndian) / bytes.u32(at + 4, littleEndian);
     default:
       return undefined;

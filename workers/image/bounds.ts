@@ -15,7 +15,7 @@ import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
 
-/** A file before its pass. */
+/** The facts of a file before its pass. */
 export interface InputShape extends Size, FrameFacts {
   /** Width and height of one upright frame; 0 if they are not known. */
   format: string;
@@ -39,8 +39,8 @@ export type PassPrediction =
 
 /**
  * Predicts the result of a pass, or the failure with which the pass would end. It applies the rules of the steps to the
- * frames, the size and the channels of the file, so that no hopeless pass is started. What depends on pixels is left to
- * the pass, such as the size that a trim finds.
+ * frames, the size and the channels of the file, so that no hopeless pass is started. Facts that depend on pixels are
+ * left to the pass, such as the size that a trim finds.
  * @param encode how the result is written.
  */
 export function predictPass(
@@ -49,9 +49,9 @@ export function predictPass(
   encode: EncodeOptions & { format: OutputFormat },
 ): PassPrediction {
   try {
-    const frames = framesIn(input, decode, steps, encode.format);
+    const frames = countFrames(input, decode, steps, encode.format);
     if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: [] };
-    const { made, warnings } = behind({ ...input, frames }, steps);
+    const { made, warnings } = applyStepRules({ ...input, frames }, steps);
     if (made !== null) assertWritable(made, encode, input);
     return { frames, made, warnings };
   } catch (error) {
@@ -66,7 +66,7 @@ function isOtherPage({ format }: InputShape, { frame }: DecodeOptions): boolean 
 }
 
 /** @throws PassRefusal on `frame`, or on the parameter that is sent in its place. */
-function framesIn(
+function countFrames(
   input: InputShape,
   decode: DecodeOptions,
   steps: ImagePass['steps'],
@@ -81,7 +81,7 @@ function framesIn(
  * pixels.
  * @throws PassRefusal of the first step that does not fit the picture before it.
  */
-function behind(
+function applyStepRules(
   picture: PictureShape,
   steps: ImagePass['steps'],
 ): { made: PictureShape | null; warnings: PassWarning[] } {

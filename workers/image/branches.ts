@@ -23,7 +23,7 @@ import type { PassWork, PlannedStep } from './work.ts';
  */
 export async function performBranchTask(task: BranchTask, canBeKilled = false): Promise<BranchTaskResult> {
   const startedMs = performance.now();
-  const { outputs, leavesWork } = await attempt(task, canBeKilled);
+  const { outputs, leavesWork } = await attemptPasses(task, canBeKilled);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   let countedMs = 0;
   for (const output of outputs) {
@@ -33,7 +33,7 @@ export async function performBranchTask(task: BranchTask, canBeKilled = false): 
       countedMs += output.timings[part];
     }
   }
-  // A pass that failed has no times of its own.
+  // A pass that failed has no timings.
   timings.processMs += Math.max(0, performance.now() - startedMs - countedMs);
   return { kind: 'branched', outputs, timings, ...(leavesWork && { leavesWork }) };
 }
@@ -41,28 +41,30 @@ export async function performBranchTask(task: BranchTask, canBeKilled = false): 
 type BranchOutput = TransformTaskResult | TaskFailure;
 type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOutput[] };
 
-async function attempt(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
-  const first = await runAll(task, canBeKilled);
+async function attemptPasses(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
+  const first = await runPasses(task, canBeKilled);
   const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
   const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
   // The header that the sender read may be wrong: see `performTransformTask`.
   const { header: _, ...unhinted } = task;
-  const second = await runAll({ ...unhinted, passes }, canBeKilled);
+  const second = await runPasses({ ...unhinted, passes }, canBeKilled);
   const again = second.outputs.values();
   const outputs = first.outputs.map((output) => (isWrong(output) ? (again.next().value ?? output) : output));
   return { ...second, outputs };
 }
 
-async function runAll({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
-  const readFile = readOnce();
+async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
+  const readFile = createPageCache();
   const opened: (OpenedPass | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
-  const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
+  const trunk = new SharedPictures(
+    opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])),
+  );
   const outputs: BranchOutput[] = [];
   const endMs = canBeKilled ? file.deadlineMs - ANSWER_MS : Number.POSITIVE_INFINITY;
   for (const [index, one] of opened.entries()) {
-    if ('work' in one) shareTime(one.work, opened.slice(index).filter(searches).length);
+    if ('work' in one) shareTime(one.work, opened.slice(index).filter(isSearch).length);
     const output = 'work' in one ? await doneBy(endMs, trunk.run(one)) : one;
     if (output !== null) outputs.push(output);
     else return { outputs: [...outputs, ...passes.slice(index).map(lateFailure)], leavesWork: true };
@@ -70,7 +72,7 @@ async function runAll({ passes, ...file }: BranchTask, canBeKilled: boolean): Pr
   return { outputs };
 }
 
-/** The result of work; null if it is not done at a time (in epoch milliseconds). */
+/** The result of work; null if it is not done by a time, in epoch milliseconds. */
 async function doneBy<T>(endMs: number, work: Promise<T>): Promise<T | null> {
   if (endMs === Number.POSITIVE_INFINITY) return work;
   const late = Promise.withResolvers<null>();
@@ -86,7 +88,7 @@ function lateFailure(): TaskFailure {
   return taskFailureOf(new DeadlineError(), false);
 }
 
-function searches(one: OpenedPass | TaskFailure): boolean {
+function isSearch(one: OpenedPass | TaskFailure): boolean {
   return 'work' in one && one.work.encode.target !== undefined;
 }
 
@@ -104,7 +106,7 @@ function shareTime(work: PassWork, searchesLeft: number): void {
 }
 
 /** Makes each page of a file readable once. */
-function readOnce(): typeof makeFileReadable {
+function createPageCache(): typeof makeFileReadable {
   const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
     const known = files.get(options.page) ?? makeFileReadable(input, options);
@@ -136,22 +138,24 @@ interface SharedPicture {
  * The shared pictures of passes over one file: the decoded one, and those after the steps with which several passes
  * begin. Each is made by the first pass that needs it, and freed by the last.
  */
-class Trunk {
+class SharedPictures {
   /** For each pass, the numbers of steps after which it takes a shared picture, ascending. */
-  readonly #stops: ReadonlyMap<PassWork, readonly number[]>;
+  readonly #sharedStepCounts: ReadonlyMap<PassWork, readonly number[]>;
   readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
-  /** How often each picture will still be taken: by a pass, or to make the next shared picture. */
-  readonly #takers = new Map<string, number>();
+  /** The number of times that each picture will still be taken, by a pass or to make the next shared picture. */
+  readonly #remainingTakers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {
     const sharing = new Map<string | undefined, number>();
-    for (const name of works.flatMap(namesOf)) sharing.set(name, (sharing.get(name) ?? 0) + 1);
-    this.#stops = new Map(works.map((work) => [work, stopsOf(namesOf(work), sharing)]));
+    for (const name of works.flatMap(pictureNamesOf)) sharing.set(name, (sharing.get(name) ?? 0) + 1);
+    this.#sharedStepCounts = new Map(
+      works.map((work) => [work, sharedStepCountsOf(pictureNamesOf(work), sharing)]),
+    );
     const made = new Set<string>();
-    for (const [work, stops] of this.#stops) {
+    for (const [work, stops] of this.#sharedStepCounts) {
       for (const count of stops.toReversed()) {
-        const name = String(nameAfter(work, count));
-        this.#takers.set(name, (this.#takers.get(name) ?? 0) + 1);
+        const name = String(pictureNameAfter(work, count));
+        this.#remainingTakers.set(name, (this.#remainingTakers.get(name) ?? 0) + 1);
         if (made.has(name)) break;
         made.add(name);
       }
@@ -160,12 +164,12 @@ class Trunk {
 
   /** Runs a pass from the last picture that it shares with another one. */
   async run(opened: OpenedPass): Promise<BranchOutput> {
-    if (!this.#stops.has(opened.work)) return runPass(opened);
+    if (!this.#sharedStepCounts.has(opened.work)) return runPass(opened);
     return runPass(opened, this.#join);
   }
 
   readonly #join = async (work: PassWork): Promise<void> => {
-    const stops = this.#stops.get(work) ?? [];
+    const stops = this.#sharedStepCounts.get(work) ?? [];
     await this.#reach(work, stops);
     await applySteps(work, work.steps.slice(stops.at(-1) ?? 0));
   };
@@ -202,10 +206,10 @@ class Trunk {
     count: number,
     make: () => Promise<void>,
   ): Promise<SharedPicture & { areShared: boolean }> {
-    const name = String(nameAfter(work, count));
+    const name = String(pictureNameAfter(work, count));
     const known = this.#sharedPictures.get(name) ?? snapshotAfter(work, make);
-    const left = (this.#takers.get(name) ?? 1) - 1;
-    this.#takers.set(name, left);
+    const left = (this.#remainingTakers.get(name) ?? 1) - 1;
+    this.#remainingTakers.set(name, left);
     if (left > 0) this.#sharedPictures.set(name, known);
     else this.#sharedPictures.delete(name);
     return { ...(await known), areShared: left > 0 };
@@ -215,9 +219,9 @@ class Trunk {
 /**
  * The numbers of steps after which a pass shares its picture with fewer passes than before.
  * @param names of the pictures of the pass.
- * @param sharing how many passes have the picture of each name.
+ * @param sharing the number of passes that have the picture of each name.
  */
-function stopsOf(
+function sharedStepCountsOf(
   names: readonly (string | undefined)[],
   sharing: ReadonlyMap<string | undefined, number>,
 ): number[] {
@@ -226,21 +230,21 @@ function stopsOf(
 }
 
 /** The names of the pictures of a pass: the decoded one, and one after each step. */
-function namesOf(work: PassWork): (string | undefined)[] {
-  return [...Array(work.steps.length + 1).keys()].map((count) => nameAfter(work, count));
+function pictureNamesOf(work: PassWork): (string | undefined)[] {
+  return [...Array(work.steps.length + 1).keys()].map((count) => pictureNameAfter(work, count));
 }
 
 /**
  * The name of the picture after `count` steps. Equal names mean equal pictures. Undefined if the picture cannot be
  * shared.
  */
-function nameAfter(work: PassWork, count: number): string | undefined {
+function pictureNameAfter(work: PassWork, count: number): string | undefined {
   const { chosen, ground, context, source, profile } = work;
   const steps = work.steps.slice(0, count);
   const keepsNumbers = source.hasProfile && profile === 'own';
-  if (count === 0 ? !readsWhole(work) : mayBeTransparent(work, count)) return undefined;
+  if (count === 0 ? !readsWholePicture(work) : mayBeTransparent(work, count)) return undefined;
   const paint = steps.some(mayFill) ? [ground, context.fill] : [];
-  const texts = steps.map((step) => textOf(work, step));
+  const texts = steps.map((step) => stepTextOf(work, step));
   return JSON.stringify([chosen.first, chosen.count, keepsNumbers, paint, texts]);
 }
 
@@ -255,7 +259,7 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
 }
 
 /** Whether a pass starts at the pixels of the whole decoded picture. */
-function readsWhole({ source, steps: [first] }: PassWork): boolean {
+function readsWholePicture({ source, steps: [first] }: PassWork): boolean {
   const scaled = first?.operation.scalesTo(source, first.params);
   return scaled === undefined || !scalesOnLoad(source, scaled);
 }
@@ -275,7 +279,7 @@ function mayBeTransparent({ source, steps }: PassWork, count: number): boolean {
 }
 
 /** A step as text, including its index in the pass, because an error names the index. */
-function textOf({ task }: PassWork, { index }: PlannedStep): string {
+function stepTextOf({ task }: PassWork, { index }: PlannedStep): string {
   return JSON.stringify([index, task.pass.steps[index]]);
 }
 

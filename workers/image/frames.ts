@@ -6,10 +6,10 @@ import { invalidArgument } from './refusal.ts';
  * maximum number. The API process and the image threads call the same functions, so that both count the same frames.
  */
 
-/** What is known of the frames of a file. */
+/** The facts about the frames of a file. */
 export interface FrameFacts {
   frames: number;
-  /** Display time of each frame, in milliseconds; undefined where it is not known. */
+  /** The display time of each frame, in milliseconds; undefined if it is not known. */
   delays?: readonly number[] | undefined;
 }
 
@@ -27,10 +27,10 @@ export function isAnimationFormat(format: string): boolean {
 /** The parameters that choose frames; they exclude `frame`. */
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
-const RANGE = /^(\d+)\.\.(\d+)$/;
-/** A frame whose delay is SHORT_MS or less is shown for SLOWED_MS by players. */
-const SHORT_MS = 10;
-const SLOWED_MS = 100;
+const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
+/** The longest delay that players slow down: a frame with this delay or a shorter one is shown for SLOWED_DELAY_MS. */
+const MAX_SLOWED_DELAY_MS = 10;
+const SLOWED_DELAY_MS = 100;
 /** Delays are rounded to milliseconds. */
 const ROUNDING_MS = 1;
 
@@ -47,7 +47,7 @@ export function selectsOneFrame({ frames, maxFrames }: DecodeOptions): boolean {
 
 /** The first and the last frame of a range such as `10..99`; undefined for text that is no range. */
 export function parseFrameRange(frames: string | undefined): [first: number, last: number] | undefined {
-  const [, first, last] = RANGE.exec(frames ?? '') ?? [];
+  const [, first, last] = FRAME_RANGE.exec(frames ?? '') ?? [];
   return first === undefined ? undefined : [Number(first), Number(last)];
 }
 
@@ -58,7 +58,7 @@ export function parseFrameRange(frames: string | undefined): [first: number, las
 export function selectFrames(decode: DecodeOptions, { frames, delays }: FrameFacts): FrameSelection {
   const { everyNth = 1, maxFps, maxFrames = frames } = decode;
   const [first, last] = parseFrameRange(decode.frames) ?? [0, frames - 1];
-  const isDue = maxFps === undefined || delays === undefined ? () => true : pacedBy(maxFps);
+  const isDue = maxFps === undefined || delays === undefined ? () => true : createPacer(maxFps);
   const kept: number[] = [];
   const end = Math.min(last + 1, frames);
   let atMs = 0;
@@ -67,13 +67,13 @@ export function selectFrames(decode: DecodeOptions, { frames, delays }: FrameFac
       if (kept.length === maxFrames) return { kept, end: frame };
       kept.push(frame);
     }
-    atMs += playedMs(delays?.[frame]);
+    atMs += playedDelayMs(delays?.[frame]);
   }
   return { kept, end };
 }
 
 /** Returns a function that says, for ascending times, whether a frame is due at a rate of `fps` frames per second. */
-function pacedBy(fps: number): (atMs: number) => boolean {
+function createPacer(fps: number): (atMs: number) => boolean {
   const intervalMs = 1000 / fps;
   let dueMs = 0;
   return (atMs) => {
@@ -87,12 +87,14 @@ function pacedBy(fps: number): (atMs: number) => boolean {
 export function delaysOfKeptFrames(delays: readonly number[], { kept, end }: FrameSelection): number[] {
   return kept.map((frame, index) => {
     const shared = delays.slice(frame, kept[index + 1] ?? end);
-    return shared.length === 1 ? (shared[0] ?? 0) : shared.reduce((sum, delay) => sum + playedMs(delay), 0);
+    return shared.length === 1
+      ? (shared[0] ?? 0)
+      : shared.reduce((sum, delay) => sum + playedDelayMs(delay), 0);
   });
 }
 
-function playedMs(delayMs = SLOWED_MS): number {
-  return delayMs <= SHORT_MS ? SLOWED_MS : delayMs;
+function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
+  return delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : delayMs;
 }
 
 /** The most pixels that are decoded at once when frames are dropped, so that the whole animation is never in memory. */
@@ -127,16 +129,16 @@ export interface ChosenFrames {
   count: number;
   /** The indices of the frames, if frames between them are left out. */
   kept?: readonly number[];
-  /** Display time of each frame in milliseconds; absent if the file's own times apply. */
+  /** The display time of each frame in milliseconds; absent if the file's own times apply. */
   delays?: number[];
 }
 
-/** What is known of the frames of a file, and its format. */
+/** The facts about the frames of a file, and its format. */
 interface FrameSource extends FrameFacts {
   format: string;
 }
 
-/** What a pass makes of frames. */
+/** The facts of a pass that decide whether it can handle several frames. */
 interface FrameUse {
   /** Whether every step works frame by frame. */
   canMove: boolean;
@@ -151,11 +153,13 @@ interface FrameUse {
  *   the output cannot hold several frames.
  */
 export function chooseFrames(decode: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
-  return selectsFrames(decode) ? chooseAmong(decode, source, making) : chooseByFrame(decode, source, making);
+  return selectsFrames(decode)
+    ? chooseBySelectors(decode, source, making)
+    : chooseByFrame(decode, source, making);
 }
 
-/** @throws Refusal as chooseFrames. */
-function chooseAmong(
+/** @throws PassRefusal as `chooseFrames` does. */
+function chooseBySelectors(
   decode: DecodeOptions,
   source: FrameSource,
   { canMove, outputFormat }: FrameUse,
@@ -182,7 +186,7 @@ function chooseAmong(
   };
 }
 
-/** @throws Refusal as chooseFrames. */
+/** @throws PassRefusal as `chooseFrames` does. */
 function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
   const { canMove, outputFormat } = making;
   const { frames, format } = source;

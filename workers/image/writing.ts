@@ -14,10 +14,10 @@ import {
 } from './encode/encoder.ts';
 import {
   choosePngRowFilter,
+  decodesToSamePixels,
   exactPaletteOf,
   PNG_ROW_FILTER_ON,
   type PngRowFilter,
-  showsSamePixels,
   withSmallerPngPixels,
 } from './encode/png.ts';
 import { openPixelPipeline } from './input.ts';
@@ -213,7 +213,7 @@ async function writtenIndexed(
   const pixels = await picture.pixels();
   const exact = exactPaletteOf(pixels);
   const written = exact && (await write({ ...encode, format, ...exact }));
-  return written !== undefined && (await showsSamePixels(written.data, pixels)) ? written : undefined;
+  return written !== undefined && (await decodesToSamePixels(written.data, pixels)) ? written : undefined;
 }
 
 /**

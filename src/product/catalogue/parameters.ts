@@ -1,5 +1,5 @@
 import type { Static, TInteger, TNumber, TSchema } from '@sinclair/typebox';
-import { lossyReason } from '../../../workers/image/encode/encoder.ts';
+import { losslessImpossibleReason } from '../../../workers/image/encode/encoder.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
 import {
   choiceParameter,
@@ -76,7 +76,7 @@ function writtenAs(format: FormatOrFormats | undefined): Pick<EncodeOptions, 'fo
 export function checkPassParameters(given: GivenParameters): ParameterViolation | undefined {
   const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: FormatOrFormats };
   const encodes = encodeOptionsPerFormat({ ...settings, ...writtenAs(format) });
-  const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
+  const [lossy] = encodes.flatMap((encode) => losslessImpossibleReason(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
 }

@@ -5,9 +5,9 @@ import type { Pixels } from '../pixels/pixels.ts';
  * edge.
  */
 const MIN_HARD_EDGE = 90;
-/** Share of hard edges above which a picture counts as a drawing or a screenshot, not as a photograph. */
+/** The largest share of hard edges of a photograph. A picture with more counts as a drawing or a screenshot. */
 const MAX_PHOTO_SHARE = 0.004;
-/** Every ROW_STEP-th row is examined. */
+/** The step between two rows that are examined. */
 const ROW_STEP = 3;
 
 /**

@@ -1,4 +1,5 @@
-// This entry point is one file. The usual one is 151 files, which every process and thread would load.
+// This entry point of the package is one file. The usual entry point is 151 files, which every process and thread would
+// load.
 import culori, { type Color } from 'culori/require';
 import type { Rgba } from '../pixels/pixels.ts';
 import { BadArgumentError } from '../refusal.ts';
@@ -9,7 +10,7 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
 /**
  * Reads a CSS colour.
  * @param key names the parameter that holds it.
- * @throws BadArgument on that parameter when the text is not a colour.
+ * @throws BadArgumentError on that parameter when the text is not a colour.
  */
 export function parseColour(text: string, key: string): Rgba {
   const parsed = parseCssColour(text);
@@ -54,17 +55,20 @@ const SRGB_MODES: readonly Color['mode'][] = ['rgb', 'hsl', 'hwb'];
 
 const toRgb = converter('rgb');
 /** Maps colours outside of sRGB as CSS Color 4 does: to the nearest colour of the same lightness and hue. */
-const mapped = toGamut('rgb', 'oklch');
+const mapToSrgbGamut = toGamut('rgb', 'oklch');
 
-/** No notation is longer, and the parser takes the square of the length for a number that does not end. */
-const MAX_CHARACTERS = 200;
+/**
+ * The longest text that is parsed. No notation is longer, and for a number that does not end the parser takes time in
+ * the square of its length.
+ */
+const MAX_COLOUR_CHARACTERS = 200;
 
 /** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is not a colour. */
 export function parseCssColour(text: string): Rgba | undefined {
-  if (text.length > MAX_CHARACTERS) return undefined;
+  if (text.length > MAX_COLOUR_CHARACTERS) return undefined;
   const parsed = parse(text.trim().toLowerCase());
   if (parsed === undefined) return undefined;
-  const { r, g, b, alpha = 1 } = SRGB_MODES.includes(parsed.mode) ? toRgb(parsed) : mapped(parsed);
+  const { r, g, b, alpha = 1 } = SRGB_MODES.includes(parsed.mode) ? toRgb(parsed) : mapToSrgbGamut(parsed);
   const byte = (share: number | undefined) => Math.round(255 * Math.min(1, Math.max(0, share ?? 0)));
   return { r: byte(r), g: byte(g), b: byte(b), alpha: Math.min(1, Math.max(0, alpha)) };
 }

@@ -15,7 +15,7 @@ import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pix
 import { buildIccProfile } from './icc-profile.ts';
 import { colourSpaceOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
 
-const NOTHING = new Uint8Array();
+const NO_BYTES = new Uint8Array();
 
 /** A file with colours that libvips reads correctly. */
 export interface ColouredFile {
@@ -25,15 +25,16 @@ export interface ColouredFile {
 }
 
 /**
- * Gives a PNG an equivalent ICC profile if it defines its colours otherwise, because libvips reads only profiles and
- * takes all other colours for sRGB. A PNG of sRGB, and a PNG whose profile counts, is returned unchanged.
+ * Gives a PNG an equivalent ICC profile if it defines its colours in another way, because libvips reads only profiles
+ * and takes all other colours for sRGB. A PNG of sRGB is returned unchanged, and so is a PNG whose own profile takes
+ * precedence.
  */
 export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
-  const colours = png && coloursOf(png);
+  const colours = png && declaredColoursOf(png);
   if (png === undefined || colours === undefined) return { input, isHdr: false };
   if (colours === 'srgb')
-    return { input: png.hasProfile ? withColourChunk(input, NOTHING) : input, isHdr: false };
+    return { input: png.hasProfile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
   // sharp ignores the profile of 16-bit grey, which is therefore written as RGB.
   const isGrey = png.isGrey && png.bitDepth <= 8;
   const file = png.isGrey && !isGrey ? await convertToPng(input) : input;
@@ -44,9 +45,10 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
 }
 
 /**
- * The colours of a PNG by the first of these chunks: cICP, iCCP, sRGB, gAMA with cHRM. Undefined if the profile counts.
+ * The colours of a PNG by the first of these chunks: cICP, iCCP, sRGB, gAMA with cHRM. Undefined if the profile takes
+ * precedence.
  */
-function coloursOf({
+function declaredColoursOf({
   codePoints,
   hasProfile,
   isSrgb,
@@ -73,7 +75,7 @@ function withNamedColourProfile(
 function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
   return replacePngChunks(png, ({ type, at, next }, file) => {
     if (type === 'IHDR') return Buffer.concat([file.subarray(at, next), chunk]);
-    return PNG_COLOUR_CHUNK_TYPES.includes(type) ? NOTHING : undefined;
+    return PNG_COLOUR_CHUNK_TYPES.includes(type) ? NO_BYTES : undefined;
   });
 }
 

@@ -19,15 +19,15 @@ export interface DisplayColours {
   curve(value: number): number;
 }
 
-const D50: Triple = [0.9642, 1, 0.8249];
-/** The Bradford matrix. */
-const CONES: Matrix = [
+const D50_WHITE: Triple = [0.9642, 1, 0.8249];
+/** The Bradford matrix, which converts XYZ to the responses of the cones. */
+const BRADFORD_MATRIX: Matrix = [
   [0.8951, 0.2664, -0.1614],
   [-0.7502, 1.7135, 0.0367],
   [0.0389, -0.0685, 1.0296],
 ];
 
-/** Number of points of a curve. It is high because the PQ curve is steep. */
+/** The number of points of a curve. It is high because the PQ curve is steep. */
 const CURVE_POINTS = 4096;
 /** The largest coordinate that is accepted. A profile can hold slightly more. */
 const MAX_XYZ = 4;
@@ -38,11 +38,11 @@ export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'):
   const tags: [string, Buffer][] = [
     ['desc', descriptionTag(colours.name)],
     ['cprt', textTag('No copyright, use freely')],
-    ['wtpt', xyzTag(D50)],
+    ['wtpt', xyzTag(D50_WHITE)],
   ];
-  if (space === 'grey') return assembled('GRAY', [...tags, ['kTRC', curve]]);
+  if (space === 'grey') return assembleProfile('GRAY', [...tags, ['kTRC', curve]]);
   const columns = colorantsOf(colours);
-  return assembled('RGB ', [
+  return assembleProfile('RGB ', [
     ...tags,
     ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
       [`${channel}XYZ`, xyzTag(columns[index] as Triple)],
@@ -55,7 +55,7 @@ export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'):
 export function arePrimariesPossible(primaries: Omit<DisplayColours, 'name' | 'curve'>): boolean {
   const { white, red, green, blue } = primaries;
   if ([white, red, green, blue].some(([x, y]) => x < 0 || y <= 0 || x + y > 1)) return false;
-  const isAhead = sharesOf(primaries).every((share) => share > 0);
+  const isAhead = primarySharesOf(primaries).every((share) => share > 0);
   return (
     isAhead &&
     colorantsOf(primaries)
@@ -68,72 +68,76 @@ type Primaries = Pick<DisplayColours, 'white' | 'red' | 'green' | 'blue'>;
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
 function colorantsOf(primaries: Primaries): Triple[] {
-  const shares = sharesOf(primaries);
+  const shares = primarySharesOf(primaries);
   const white = xyzOf(primaries.white);
-  return brightOf(primaries).map((colour, index) =>
-    adapted(
-      triple((axis) => colour[axis] * shares[index as Axis]),
+  return primariesAtFullLuminance(primaries).map((colour, index) =>
+    adaptToD50(
+      makeTriple((axis) => colour[axis] * shares[index as Axis]),
       white,
     ),
   );
 }
 
 /** The shares of red, green and blue, each of luminance 1, in white. */
-function sharesOf(primaries: Primaries): Triple {
-  const bright = brightOf(primaries);
-  return solve(
-    triple((row) => triple((column) => bright[column]?.[row] as number)),
+function primarySharesOf(primaries: Primaries): Triple {
+  const bright = primariesAtFullLuminance(primaries);
+  return solveLinearEquations(
+    makeTriple((row) => makeTriple((column) => bright[column]?.[row] as number)),
     xyzOf(primaries.white),
   );
 }
 
-function brightOf({ red, green, blue }: Primaries): Triple[] {
+function primariesAtFullLuminance({ red, green, blue }: Primaries): Triple[] {
   return [red, green, blue].map(xyzOf);
 }
 
-/** XYZ at luminance 1. */
+/** The XYZ values of a chromaticity at luminance 1. */
 function xyzOf([x, y]: Chromaticity): Triple {
   return [x / y, 1, (1 - x - y) / y];
 }
 
 /** Adapts a colour from its own white point to D50. */
-function adapted(colour: Triple, white: Triple): Triple {
-  const [cones, from, to] = [times(CONES, colour), times(CONES, white), times(CONES, D50)];
-  return solve(
-    CONES,
-    triple((cone) => (cones[cone] * to[cone]) / from[cone]),
+function adaptToD50(colour: Triple, white: Triple): Triple {
+  const [cones, from, to] = [
+    multiplyMatrix(BRADFORD_MATRIX, colour),
+    multiplyMatrix(BRADFORD_MATRIX, white),
+    multiplyMatrix(BRADFORD_MATRIX, D50_WHITE),
+  ];
+  return solveLinearEquations(
+    BRADFORD_MATRIX,
+    makeTriple((cone) => (cones[cone] * to[cone]) / from[cone]),
   );
 }
 
 type Axis = 0 | 1 | 2;
 type Matrix = readonly [Triple, Triple, Triple];
 
-function triple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
+function makeTriple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
   return [at(0), at(1), at(2)];
 }
 
-function times(matrix: Matrix, [x, y, z]: Triple): Triple {
-  return triple((row) => matrix[row][0] * x + matrix[row][1] * y + matrix[row][2] * z);
+function multiplyMatrix(matrix: Matrix, [x, y, z]: Triple): Triple {
+  return makeTriple((row) => matrix[row][0] * x + matrix[row][1] * y + matrix[row][2] * z);
 }
 
-/** Solves the equations by Cramer's rule. */
-function solve(matrix: Matrix, right: Triple): Triple {
+/** Solves three linear equations by Cramer's rule. */
+function solveLinearEquations(matrix: Matrix, right: Triple): Triple {
   const divisor = determinant(matrix);
   const replaced = (column: Axis) =>
-    triple((row) => triple((at) => (at === column ? right[row] : matrix[row][at])));
-  return triple((column) => determinant(replaced(column)) / divisor);
+    makeTriple((row) => makeTriple((at) => (at === column ? right[row] : matrix[row][at])));
+  return makeTriple((column) => determinant(replaced(column)) / divisor);
 }
 
 function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix): number {
   return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
 }
 
-function typed(type: string, body: Buffer): Buffer {
+function tagOfType(type: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${type}\0\0\0\0`, 'latin1'), body]);
 }
 
 function textTag(text: string): Buffer {
-  return typed('text', Buffer.from(`${text}\0`, 'latin1'));
+  return tagOfType('text', Buffer.from(`${text}\0`, 'latin1'));
 }
 
 /** A description with the plain text only, without its Unicode and script forms. */
@@ -141,13 +145,13 @@ function descriptionTag(text: string): Buffer {
   const body = Buffer.alloc(4 + text.length + 1 + 8 + 3 + 67);
   body.writeUInt32BE(text.length + 1);
   body.write(text, 4, 'latin1');
-  return typed('desc', body);
+  return tagOfType('desc', body);
 }
 
 function xyzTag(values: Triple): Buffer {
   const body = Buffer.alloc(12);
   for (const [index, value] of values.entries()) body.writeInt32BE(Math.round(value * 65536), index * 4);
-  return typed('XYZ ', body);
+  return tagOfType('XYZ ', body);
 }
 
 function curveTag(curve: (value: number) => number): Buffer {
@@ -157,13 +161,13 @@ function curveTag(curve: (value: number) => number): Buffer {
     const light = Math.min(1, Math.max(0, curve(point / (CURVE_POINTS - 1))));
     body.writeUInt16BE(Math.round(light * 65535), 4 + point * 2);
   }
-  return typed('curv', body);
+  return tagOfType('curv', body);
 }
 
 const HEADER_BYTES = 128;
 
 /** Assembles a profile: header, tag table and tags. Tags with equal bytes share them. */
-function assembled(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
+function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
   const table = Buffer.alloc(4 + tags.length * 12);
   table.writeUInt32BE(tags.length);
   const bodies: Buffer[] = [];
@@ -189,6 +193,7 @@ function assembled(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
   header.writeUInt16BE(1, 26);
   header.writeUInt16BE(1, 28);
   header.write('acsp', 36, 'latin1');
-  for (const [index, value] of D50.entries()) header.writeInt32BE(Math.round(value * 65536), 68 + index * 4);
+  for (const [index, value] of D50_WHITE.entries())
+    header.writeInt32BE(Math.round(value * 65536), 68 + index * 4);
   return Buffer.concat([header, table, ...bodies]);
 }

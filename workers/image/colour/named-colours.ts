@@ -9,30 +9,30 @@ import { arePrimariesPossible, type DisplayColours } from './icc-profile.ts';
  */
 
 /** The white point of sRGB and of all primaries that code points name here. */
-const D65: Chromaticity = [0.3127, 0.329];
-const SRGB = { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] } as const;
-const BT709 = 1;
-const PRIMARIES: Record<
+const D65_WHITE: Chromaticity = [0.3127, 0.329];
+const SRGB_PRIMARIES = { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] } as const;
+const BT709_PRIMARIES = 1;
+const PRIMARIES_BY_CODE_POINT: Record<
   number,
   { name: string; red: Chromaticity; green: Chromaticity; blue: Chromaticity }
 > = {
-  [BT709]: SRGB,
+  [BT709_PRIMARIES]: SRGB_PRIMARIES,
   9: { name: 'BT.2020', red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
   12: { name: 'Display P3', red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] },
 };
-const PQ = 16;
-const HLG = 18;
+const PQ_TRANSFER = 16;
+const HLG_TRANSFER = 18;
 
 const PEAK_NITS = 1000;
 const WHITE_NITS = 203;
 
-/** Exponents of gamma that count as the curve of sRGB, which writers give as 2.2: within 5 %, as in libpng. */
+/** The exponent of gamma that counts as the curve of sRGB, within 5 % as in libpng. Writers give that curve as 2.2. */
 const SRGB_EXPONENT = 2.2;
-const SRGB_EXPONENT_WITHIN = 0.05;
-/** Exponents outside this range are taken for errors. */
-const EXPONENTS = [0.1, 10] as const;
-/** Distance at which a chromaticity counts as that of sRGB, as in libpng. */
-const SAME_POINT_WITHIN = 0.01;
+const SRGB_EXPONENT_TOLERANCE = 0.05;
+/** The range of exponents. Others are taken for errors. */
+const EXPONENT_RANGE = [0.1, 10] as const;
+/** The largest distance at which a chromaticity counts as that of sRGB, as in libpng. */
+const CHROMATICITY_TOLERANCE = 0.01;
 
 /** Colours that differ from sRGB, or `srgb`. */
 export interface DeclaredColourSpace extends DisplayColours {
@@ -53,14 +53,14 @@ export function colourSpaceOfCodePoints({
   primaries,
   transfer,
 }: ColourCodePoints): DeclaredColourSpace | 'srgb' | undefined {
-  const known = PRIMARIES[primaries];
+  const known = PRIMARIES_BY_CODE_POINT[primaries];
   // Transfers without their own curve are close to sRGB.
-  const curve = CURVES[transfer];
+  const curve = TRANSFER_CURVES[transfer];
   if (known === undefined) return undefined;
-  if (primaries === BT709 && curve === undefined) return 'srgb';
-  const isHdr = transfer === PQ || transfer === HLG;
+  if (primaries === BT709_PRIMARIES && curve === undefined) return 'srgb';
+  const isHdr = transfer === PQ_TRANSFER || transfer === HLG_TRANSFER;
   const name = isHdr ? `${known.name}, tone-mapped` : known.name;
-  return { ...known, name, white: D65, curve: curve ?? srgbToLinear, isHdr };
+  return { ...known, name, white: D65_WHITE, curve: curve ?? srgbToLinear, isHdr };
 }
 
 /** The gamma of a file, such as 0.45455, and the chromaticities of its primaries. Absent values are those of sRGB. */
@@ -74,14 +74,19 @@ export function coloursOfGamma({
   gamma = 1 / SRGB_EXPONENT,
   chromaticities,
 }: GammaAndPrimaries): DeclaredColourSpace | 'srgb' {
-  const srgb = { white: D65, red: SRGB.red, green: SRGB.green, blue: SRGB.blue };
+  const srgb = {
+    white: D65_WHITE,
+    red: SRGB_PRIMARIES.red,
+    green: SRGB_PRIMARIES.green,
+    blue: SRGB_PRIMARIES.blue,
+  };
   const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : srgb;
   const exponent = 1 / gamma;
-  const [least, most] = EXPONENTS;
+  const [least, most] = EXPONENT_RANGE;
   const isSrgbCurve =
     !(exponent >= least && exponent <= most) ||
-    Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_WITHIN;
-  if (isSrgbCurve && isNear(primaries, srgb)) return 'srgb';
+    Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_TOLERANCE;
+  if (isSrgbCurve && areChromaticitiesNear(primaries, srgb)) return 'srgb';
   const curve = isSrgbCurve ? srgbToLinear : (value: number) => value ** exponent;
   const name = isSrgbCurve ? 'Own primaries' : `Gamma ${exponent.toFixed(3)}`;
   return { ...primaries, name, curve, isHdr: false };
@@ -89,19 +94,21 @@ export function coloursOfGamma({
 
 type Chromaticities = NonNullable<GammaAndPrimaries['chromaticities']>;
 
-function isNear(one: Chromaticities, other: Chromaticities): boolean {
+function areChromaticitiesNear(one: Chromaticities, other: Chromaticities): boolean {
   return (['white', 'red', 'green', 'blue'] as const).every((name) =>
-    one[name].every((value, axis) => Math.abs(value - (other[name][axis] as number)) <= SAME_POINT_WITHIN),
+    one[name].every(
+      (value, axis) => Math.abs(value - (other[name][axis] as number)) <= CHROMATICITY_TOLERANCE,
+    ),
   );
 }
 
 /** Curves that convert a channel's value, 0 to 1, to light; 1 is white. */
-const CURVES: Record<number, (value: number) => number> = {
+const TRANSFER_CURVES: Record<number, (value: number) => number> = {
   4: (value) => value ** 2.2,
   5: (value) => value ** 2.8,
   8: (value) => value,
-  [PQ]: (value) => toneMapped(pqToNits(value)),
-  [HLG]: (value) => toneMapped(PEAK_NITS * hlgToScene(value) ** 1.2),
+  [PQ_TRANSFER]: (value) => toneMapToWhite(pqToNits(value)),
+  [HLG_TRANSFER]: (value) => toneMapToWhite(PEAK_NITS * hlgToScene(value) ** 1.2),
 };
 
 function pqToNits(value: number): number {
@@ -120,7 +127,7 @@ function hlgToScene(value: number): number {
 }
 
 /** Maps the brightest tones along a spline, and keeps all other tones (BT.2390-11, section 5.4.1). */
-function toneMapped(nits: number): number {
+function toneMapToWhite(nits: number): number {
   const source = nitsToPq(PEAK_NITS);
   const most = nitsToPq(WHITE_NITS) / source;
   const knee = 1.5 * most - 0.5;

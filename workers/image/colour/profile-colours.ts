@@ -6,13 +6,13 @@ import sharp from 'sharp';
 import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
 import { parseCssColour } from './colour.ts';
 
-/** Channels of a pixel. The pixels form one row, one pixel per colour. */
+/** The number of channels of a pixel. The pixels form one row, one pixel per colour. */
 const CHANNELS = 3;
 
 /**
  * Converts CSS colours, which are sRGB, to the numbers of a picture that keeps its own profile, so that the painted
- * result shows the intended colours. Texts that are not colours are left out, and all texts if the profile cannot
- * convert them.
+ * result shows the intended colours. Texts that are not colours are left out. If the profile cannot convert colours,
+ * all texts are left out.
  * @returns the converted colour for each text.
  */
 export async function convertToProfile(
@@ -25,13 +25,13 @@ export async function convertToProfile(
   });
   if (colours.length === 0) return new Map();
   const row = Uint8Array.from(colours.flatMap(([, { r, g, b }]) => [r, g, b]));
-  const converted = await convert(row, profile).catch(() => undefined);
+  const converted = await convertRow(row, profile).catch(() => undefined);
   if (converted === undefined) return new Map();
-  return new Map(colours.map(([text, { alpha }], index) => [text, written(converted, index, alpha)]));
+  return new Map(colours.map(([text, { alpha }], index) => [text, cssColourAt(converted, index, alpha)]));
 }
 
 /** Converts the row through a temporary file, because sharp reads a profile from a file only. */
-async function convert(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
+async function convertRow(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   const path = join(tmpdir(), `darkroom-${randomUUID()}.icc`);
   const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;
   try {
@@ -42,7 +42,7 @@ async function convert(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   }
 }
 
-function written({ data, channels }: Pixels, index: number, alpha: number): string {
+function cssColourAt({ data, channels }: Pixels, index: number, alpha: number): string {
   const [r, g, b] = data.subarray(index * channels, index * channels + CHANNELS);
   return `rgba(${r}, ${g}, ${b}, ${alpha})`;
 }

@@ -34,7 +34,7 @@ interface PlainPixels {
 /** Tags that describe the stored samples. They are replaced when the samples are converted. */
 const SAMPLE_TAGS: ReadonlySet<number> = new Set([
   ...Object.values(TIFF_PAGE_TAGS).filter((tag) => tag !== TIFF_PAGE_TAGS.orientation),
-  // Smallest and largest values, free parts, and the curve of grey values.
+  // These tags are the smallest and largest values, the free parts, and the curve of grey values.
   280,
   281,
   288,
@@ -84,14 +84,14 @@ function plainPixels(
   const channels = colours + Number(hasAlpha);
   if (isChromaSubsampled(page))
     return {
-      data: fromBlocks(page, samples, converterOf(bytes, directory, page)),
+      data: rgbFromBlocks(page, samples, createYcbcrConverter(bytes, directory, page)),
       channels: 3,
       hasAlpha: false,
       photometric: PHOTOMETRIC_INTERPRETATIONS.rgb,
     };
-  const data = chosen(page, samples.data, { colours, alpha });
+  const data = colourAndAlphaSamples(page, samples.data, { colours, alpha });
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) {
-    const toRgb = converterOf(bytes, directory, page);
+    const toRgb = createYcbcrConverter(bytes, directory, page);
     for (let at = 0; at < data.length; at += channels)
       toRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number, data, at);
   }
@@ -107,14 +107,14 @@ function photometricAfter({ photometric }: TiffPage): number {
 }
 
 /** The samples of colours and alpha, in 8 bits if they have 8, else in 16. */
-function chosen(
+function colourAndAlphaSamples(
   page: TiffPage,
   data: TiffSamples['data'],
   { colours, alpha }: { colours: number; alpha: number | undefined },
 ): PlainPixels['data'] {
   const { width, height, samples } = page;
   const from = [...Array(colours).keys(), ...(alpha === undefined ? [] : [alpha])];
-  const values = from.map((sample) => conversionOf(page, sample));
+  const values = from.map((sample) => sampleConversionOf(page, sample));
   const isNarrow = page.bits === 8 && !isLab(page);
   const pixels = width * height;
   const result = isNarrow ? new Uint8Array(pixels * from.length) : new Uint16Array(pixels * from.length);
@@ -134,9 +134,9 @@ function isLab({ photometric }: TiffPage): boolean {
 }
 
 /** The conversion of one stored sample to the value that libvips understands. Negative results count as 0. */
-function conversionOf(page: TiffPage, sample: number): (value: number) => number {
+function sampleConversionOf(page: TiffPage, sample: number): (value: number) => number {
   const { bits, sampleFormat, photometric } = page;
-  if (isLab(page)) return labValueOf(bits, photometric, sample);
+  if (isLab(page)) return labConversionOf(bits, photometric, sample);
   const isSigned = sampleFormat === SAMPLE_FORMATS.signed;
   const shift = Math.max(0, bits - 16);
   if (!isSigned) return (value) => value >>> shift;
@@ -146,7 +146,7 @@ function conversionOf(page: TiffPage, sample: number): (value: number) => number
 }
 
 /** L* from 0 to 65535, and a* and b* as signed numbers of which 256 are a unit (TIFF 6.0, section 23). */
-function labValueOf(bits: number, photometric: number, sample: number): (value: number) => number {
+function labConversionOf(bits: number, photometric: number, sample: number): (value: number) => number {
   const isByte = bits === 8;
   if (sample > 2) return isByte ? (value) => value * 257 : (value) => value;
   const isIcc = photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab;
@@ -157,24 +157,28 @@ function labValueOf(bits: number, photometric: number, sample: number): (value: 
 }
 
 /** Writes one pixel of YCbCr as RGB. */
-type ToRgb = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
+type YcbcrConverter = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
 
 /**
  * Weights of red, green and blue in Y by ITU-R BT.601, and the values of black and white. They apply to a file that
  * gives none.
  */
-const COEFFICIENTS = [0.299, 0.587, 0.114];
-const REFERENCES = [0, 255, 128, 255, 128, 255];
+const DEFAULT_LUMA_WEIGHTS = [0.299, 0.587, 0.114];
+const DEFAULT_REFERENCE_LEVELS = [0, 255, 128, 255, 128, 255];
 
-/** TIFF 6.0, sections 20 and 21. */
-function converterOf(bytes: ByteReader, directory: TiffDirectory, { entries }: TiffPage): ToRgb {
+/** Makes the converter of a page from YCbCr to RGB (TIFF 6.0, sections 20 and 21). */
+function createYcbcrConverter(
+  bytes: ByteReader,
+  directory: TiffDirectory,
+  { entries }: TiffPage,
+): YcbcrConverter {
   const listOf = (tag: number, fallback: readonly number[]) => {
     const entry = entries.get(tag);
     const list = entry === undefined ? [] : entryValues(bytes, directory, entry, fallback.length);
     return list.length === fallback.length && list.every(Number.isFinite) ? list : fallback;
   };
-  const [red = 0, green = 1, blue = 0] = listOf(TIFF_PAGE_TAGS.coefficients, COEFFICIENTS);
-  const references = listOf(TIFF_PAGE_TAGS.referenceBlackWhite, REFERENCES);
+  const [red = 0, green = 1, blue = 0] = listOf(TIFF_PAGE_TAGS.coefficients, DEFAULT_LUMA_WEIGHTS);
+  const references = listOf(TIFF_PAGE_TAGS.referenceBlackWhite, DEFAULT_REFERENCE_LEVELS);
   const levels = (channel: number, range: number) => {
     const [black = 0, white = 255] = references.slice(2 * channel);
     return Float64Array.from({ length: 256 }, (_, code) => ((code - black) * range) / (white - black || 1));
@@ -192,10 +196,10 @@ function converterOf(bytes: ByteReader, directory: TiffDirectory, { entries }: T
 }
 
 /** The pixels of subsampled YCbCr: each block holds the Y of its pixels, and one Cb and Cr for all of them. */
-function fromBlocks(
+function rgbFromBlocks(
   { width, height, subsampling }: TiffPage,
   { data, rowLength }: TiffSamples,
-  toRgb: ToRgb,
+  toRgb: YcbcrConverter,
 ) {
   const { across, down } = subsampling;
   const luma = across * down;
@@ -217,7 +221,7 @@ function fromBlocks(
   return result;
 }
 
-interface NewPage {
+interface RewrittenPage {
   directory: TiffDirectory;
   /** The directory that points to the page's directory; undefined for the first page. */
   before: TiffDirectory | undefined;
@@ -226,7 +230,10 @@ interface NewPage {
 }
 
 /** Replaces the pixels of a page. All other entries of its directory stay. */
-function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage): Uint8Array<ArrayBuffer> {
+function withPage(
+  file: Uint8Array,
+  { directory, before, page, pixels }: RewrittenPage,
+): Uint8Array<ArrayBuffer> {
   const { data, channels, hasAlpha, photometric } = pixels;
   const { littleEndian } = directory;
   const stored = Buffer.from(data.buffer, data.byteOffset, data.byteLength);

@@ -25,7 +25,7 @@ const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
 /** The stored samples of a page, in the byte order of the machine. */
 export interface TiffSamples {
   data: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
-  /** Samples per row. */
+  /** The number of samples per row. */
   rowLength: number;
 }
 
@@ -49,10 +49,13 @@ export async function readTiffSamples(
 ): Promise<TiffSamples> {
   const rows = rowsOf(page);
   if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw pictureTooLarge();
-  const bytes = sharp(asBytes(file, directory, page, rows), { failOn: 'error', limitInputPixels: false });
+  const bytes = sharp(describedAsBytes(file, directory, page, rows), {
+    failOn: 'error',
+    limitInputPixels: false,
+  });
   const { data } = await encodeLocalOutput(bytes.toColourspace('b-w').raw());
-  const samples = inMachineOrder(data, page.bits, directory.littleEndian);
-  if (page.isDifferenced) addDifferences(samples, page, rows);
+  const samples = toMachineByteOrder(data, page.bits, directory.littleEndian);
+  if (page.isDifferenced) undoPredictor(samples, page, rows);
   return { data: samples, rowLength: rows.width / (page.bits / 8) };
 }
 
@@ -77,7 +80,12 @@ function rowsOf(page: TiffPage): TiffRows {
 }
 
 /** The file with a first directory that describes the page as plain bytes. */
-function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, rows: TiffRows): Buffer {
+function describedAsBytes(
+  file: Uint8Array,
+  directory: TiffDirectory,
+  page: TiffPage,
+  rows: TiffRows,
+): Buffer {
   const { width, height, rowsPerStrip, tile } = rows;
   const copied = [
     TIFF_PAGE_TAGS.compression,
@@ -116,7 +124,7 @@ function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, row
   return described;
 }
 
-function inMachineOrder(
+function toMachineByteOrder(
   data: Uint8Array<ArrayBuffer>,
   bits: number,
   littleEndian: boolean,
@@ -132,7 +140,7 @@ function inMachineOrder(
 }
 
 /** Undoes the predictor (TIFF 6.0, section 14), which works on each row of a strip or tile. */
-function addDifferences(
+function undoPredictor(
   data: TiffSamples['data'],
   { samples, bits }: TiffPage,
   { width, tile }: TiffRows,

@@ -20,32 +20,44 @@ import type { OutputFormat } from '../../protocol.ts';
  * may not carry. Such a file is bare, and can be returned unchanged. A file with an unknown part is not bare.
  */
 
-const PNG_CHUNKS = ['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND', 'sBIT', 'bKGD', 'pHYs', 'gAMA', 'cHRM', 'sRGB'];
-const WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
-const GRAPHIC_CONTROL = 0xf9;
-const APPLICATION = 0xff;
-const GIF_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
-const HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
+const BARE_PNG_CHUNKS = [
+  'IHDR',
+  'PLTE',
+  'tRNS',
+  'IDAT',
+  'IEND',
+  'sBIT',
+  'bKGD',
+  'pHYs',
+  'gAMA',
+  'cHRM',
+  'sRGB',
+];
+const BARE_WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
+const GRAPHIC_CONTROL_LABEL = 0xf9;
+const APPLICATION_LABEL = 0xff;
+const PLAYBACK_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
+const BARE_HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
 /** Types of items and properties that hold more than is needed to decode the picture. */
-const HEIF_TYPES = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
-/** Tags that describe how the strips or tiles of a TIFF are decoded, its resolution and its orientation. */
-const TIFF_TAGS: ReadonlySet<number> = new Set([
+const EXTRA_HEIF_TYPES = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
+/** The tags of a bare TIFF: how its strips or tiles are decoded, its resolution and its orientation. */
+const BARE_TIFF_TAGS: ReadonlySet<number> = new Set([
   254, 255, 256, 257, 258, 259, 262, 266, 273, 274, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322, 323,
   324, 325, 338, 339, 347, 530, 531, 532,
 ]);
-/** Bytes of a JFIF segment without a thumbnail. */
-const JFIF_BYTES = 14;
+/** The bytes of a JFIF segment without a thumbnail. */
+const BARE_JFIF_BYTES = 14;
 /** The APP14 segment, which describes how colours are stored. */
-const ADOBE = 0xee;
+const ADOBE_MARKER = 0xee;
 /** Markers of baseline, extended and progressive frames. */
-const FRAMES = [0xc0, 0xc1, 0xc2];
-const COMPONENTS_AT = 5;
-/** A JPEG with four components is CMYK, which is converted. */
+const FRAME_MARKERS = [0xc0, 0xc1, 0xc2];
+const COMPONENTS_OFFSET = 5;
+/** The most components of a JPEG that is bare. One with four components is CMYK, which is converted. */
 const MAX_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
-const PLAIN_MARKERS = [0xc4, START_OF_SCAN_MARKER, 0xdb, 0xdd, END_OF_IMAGE_MARKER];
+const PICTURE_MARKERS = [0xc4, START_OF_SCAN_MARKER, 0xdb, 0xdd, END_OF_IMAGE_MARKER];
 
-const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
+const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
   jpeg: isBareJpeg,
   png: isBarePng,
   webp: isBareWebp,
@@ -57,7 +69,7 @@ const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
 /** @param format the known format of the file. */
 export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
   try {
-    return BARE[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
+    return BARE_CHECKS[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
   } catch (error) {
     // The read went past the end of the file, so its structure is not reliable.
     if (error instanceof RangeError) return false;
@@ -68,7 +80,7 @@ export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
 /** Only the data of a scan may stand between two segments. */
 function isBareJpeg(file: Buffer): boolean {
   const segments = [...jpegSegments(new ByteReader(file))];
-  const isWhole = fills(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;
+  const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;
   return (
     isWhole &&
     segments.every((segment, index) => {
@@ -82,34 +94,34 @@ function isBareJpeg(file: Buffer): boolean {
 
 function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
   if (marker === APP0_MARKER)
-    return content.length === JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
-  if (marker === ADOBE) return content.toString('latin1', 0, 5) === 'Adobe';
-  if (FRAMES.includes(marker)) return content.readUInt8(COMPONENTS_AT) <= MAX_COMPONENTS;
-  return PLAIN_MARKERS.includes(marker);
+    return content.length === BARE_JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
+  if (marker === ADOBE_MARKER) return content.toString('latin1', 0, 5) === 'Adobe';
+  if (FRAME_MARKERS.includes(marker)) return content.readUInt8(COMPONENTS_OFFSET) <= MAX_COMPONENTS;
+  return PICTURE_MARKERS.includes(marker);
 }
 
 function isBarePng(file: Buffer): boolean {
   const chunks = [...pngChunks(new ByteReader(file))];
-  const isWhole = fills(file, chunks) && chunks.at(-1)?.type === 'IEND';
-  return isWhole && chunks.every(({ type }) => PNG_CHUNKS.includes(type));
+  const isWhole = endsWithFile(file, chunks) && chunks.at(-1)?.type === 'IEND';
+  return isWhole && chunks.every(({ type }) => BARE_PNG_CHUNKS.includes(type));
 }
 
 function isBareWebp(file: Buffer): boolean {
   if (file.readUInt32LE(4) + 8 !== file.length) return false;
   const chunks = [...webpChunks(new ByteReader(file))];
-  return fills(file, chunks) && chunks.every(({ type }) => WEBP_CHUNKS.includes(type));
+  return endsWithFile(file, chunks) && chunks.every(({ type }) => BARE_WEBP_CHUNKS.includes(type));
 }
 
 function isBareGif(file: Buffer): boolean {
   const blocks = [...gifBlocks(new ByteReader(file))];
-  const isWhole = fills(file, blocks) && blocks.at(-1)?.kind === 'trailer';
-  return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlayback(file, block));
+  const isWhole = endsWithFile(file, blocks) && blocks.at(-1)?.kind === 'trailer';
+  return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlaybackExtension(file, block));
 }
 
-/** Whether an extension controls how the animation plays. The name of an application is its first sub-block. */
-function isPlayback(file: Buffer, { label, start }: GifExtension): boolean {
-  const isNamed = () => GIF_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
-  return label === GRAPHIC_CONTROL || (label === APPLICATION && isNamed());
+/** Whether an extension only controls how the animation plays. The name of an application is its first sub-block. */
+function isPlaybackExtension(file: Buffer, { label, start }: GifExtension): boolean {
+  const isNamed = () => PLAYBACK_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
+  return label === GRAPHIC_CONTROL_LABEL || (label === APPLICATION_LABEL && isNamed());
 }
 
 /** Whether a TIFF has one page with known tags only. */
@@ -117,20 +129,20 @@ function isBareTiff(file: Buffer): boolean {
   const [first] = tiffPageDirectories(new ByteReader(file));
   if (first === undefined || first.isBig || first.truncated) return false;
   const isOnlyPage = first.nextAt !== undefined && first.next === 0;
-  return isOnlyPage && first.entries.every(({ tag }) => TIFF_TAGS.has(tag));
+  return isOnlyPage && first.entries.every(({ tag }) => BARE_TIFF_TAGS.has(tag));
 }
 
 function isBareHeif(file: Buffer): boolean {
   const boxes = [...isoBoxes(new ByteReader(file))];
-  if (!fills(file, boxes) || !boxes.every(({ type }) => HEIF_BOXES.includes(type))) return false;
+  if (!endsWithFile(file, boxes) || !boxes.every(({ type }) => BARE_HEIF_BOXES.includes(type))) return false;
   return boxes.every(({ type, start, end }) => {
     const meta = file.subarray(start, end);
-    return type !== 'meta' || !HEIF_TYPES.some((name) => meta.includes(name, 0, 'latin1'));
+    return type !== 'meta' || !EXTRA_HEIF_TYPES.some((name) => meta.includes(name, 0, 'latin1'));
   });
 }
 
 /** Whether the last part is complete and ends at the end of the file. */
-function fills(file: Buffer, parts: readonly ContainerPart[]): boolean {
+function endsWithFile(file: Buffer, parts: readonly ContainerPart[]): boolean {
   const last = parts.at(-1);
   return last?.next === file.length && !last.truncated;
 }

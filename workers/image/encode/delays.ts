@@ -3,10 +3,10 @@ import { gifBlocks } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
 /** libvips, like old browsers, slows a delay of up to SHORT_MS to SLOWED_MS. */
-const SHORT_MS = 10;
-const SLOWED_MS = 100;
-/** Offset and length of the duration in the content of a frame's chunk. */
-const DURATION_AT = 12;
+const MAX_SLOWED_DELAY_MS = 10;
+const SLOWED_DELAY_MS = 100;
+/** The offset and the length of the duration in the content of the chunk of a frame. */
+const DURATION_OFFSET = 12;
 const DURATION_BYTES = 3;
 
 /** The longest delay that sharp accepts, in milliseconds. */
@@ -15,9 +15,9 @@ export const MAX_SHARP_DELAY_MS = 65_535;
  * The block of a GIF that holds the delay of the next picture, in hundredths of a second, and the offset of the delay
  * in it.
  */
-const GRAPHIC_CONTROL = 0xf9;
-const DELAY_AT = 2;
-const MAX_DELAY = 0xffff;
+const GRAPHIC_CONTROL_LABEL = 0xf9;
+const DELAY_OFFSET = 2;
+const MAX_GIF_DELAY = 0xffff;
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
@@ -30,26 +30,30 @@ export function restoreDelays(
   wereSent: boolean,
 ): void {
   const longestMs = wereSent ? MAX_SHARP_DELAY_MS : Number.POSITIVE_INFINITY;
-  if (format === 'webp') restoreInWebp(file, delaysMs, longestMs);
-  if (format === 'gif') restoreInGif(file, delaysMs, longestMs);
+  if (format === 'webp') restoreWebpDelays(file, delaysMs, longestMs);
+  if (format === 'gif') restoreGifDelays(file, delaysMs, longestMs);
 }
 
 /**
- * libvips slows down delays of up to 10 ms in a WebP, and joins neighbouring frames that look the same. So frames are
- * matched by the time at which they end.
+ * libvips slows down delays of up to 10 ms in a WebP, and joins neighbouring frames that look the same. Frames are
+ * therefore matched by the time at which they end.
  */
-function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
-  if (delaysMs.every((delayMs) => delayMs > SHORT_MS && delayMs <= longestMs)) return;
+function restoreWebpDelays(
+  webp: Uint8Array<ArrayBuffer>,
+  delaysMs: readonly number[],
+  longestMs: number,
+): void {
+  if (delaysMs.every((delayMs) => delayMs > MAX_SLOWED_DELAY_MS && delayMs <= longestMs)) return;
   const file = Buffer.from(webp.buffer, webp.byteOffset, webp.byteLength);
   let picture = 0;
   for (const { type, start, end } of webpChunks(new ByteReader(file))) {
-    const at = start + DURATION_AT;
+    const at = start + DURATION_OFFSET;
     if (type !== 'ANMF' || at + DURATION_BYTES > end) continue;
     let leftMs = file.readUIntLE(at, DURATION_BYTES);
     let durationMs = 0;
     for (; picture < delaysMs.length && leftMs > 0; picture++) {
       const delayMs = delaysMs[picture] as number;
-      leftMs -= delayMs <= SHORT_MS ? SLOWED_MS : Math.min(delayMs, longestMs);
+      leftMs -= delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : Math.min(delayMs, longestMs);
       durationMs += delayMs;
     }
     file.writeUIntLE(durationMs, at, DURATION_BYTES);
@@ -57,16 +61,20 @@ function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[
 }
 
 /** Restores delays in a GIF, which has one frame per picture. A GIF with another number of frames is left unchanged. */
-function restoreInGif(gif: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
+function restoreGifDelays(
+  gif: Uint8Array<ArrayBuffer>,
+  delaysMs: readonly number[],
+  longestMs: number,
+): void {
   if (delaysMs.every((delayMs) => delayMs <= longestMs)) return;
   const file = Buffer.from(gif.buffer, gif.byteOffset, gif.byteLength);
   const controls = [...gifBlocks(new ByteReader(file))].filter(
-    (block) => block.kind === 'extension' && block.label === GRAPHIC_CONTROL,
+    (block) => block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL,
   );
   if (controls.length !== delaysMs.length) return;
   for (const [picture, { start }] of controls.entries()) {
     const delayMs = delaysMs[picture] as number;
     if (delayMs > longestMs)
-      file.writeUInt16LE(Math.min(MAX_DELAY, Math.round(delayMs / 10)), start + DELAY_AT);
+      file.writeUInt16LE(Math.min(MAX_GIF_DELAY, Math.round(delayMs / 10)), start + DELAY_OFFSET);
   }
 }

@@ -15,7 +15,7 @@ export const DEFAULT_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies P
 >;
 
 /** The effort from which every WebP gets sharp chroma subsampling. */
-const SHARP_COLOURS_FROM_EFFORT = 8;
+const MIN_SHARP_COLOURS_EFFORT = 8;
 /**
  * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better. Its 6 without sharp subsampling is slower
  * than 5 with it, and makes larger files.
@@ -34,23 +34,23 @@ const WEBP_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
 export function webpEffortOptions(effort: number = DEFAULT_EFFORT.webp, sharpColours = false): WebpOptions {
   return {
     effort: WEBP_EFFORTS[effort] as number,
-    smartSubsample: sharpColours || effort >= SHARP_COLOURS_FROM_EFFORT,
+    smartSubsample: sharpColours || effort >= MIN_SHARP_COLOURS_EFFORT,
   };
 }
 
-const TRELLIS_FROM_EFFORT = 9;
+const MIN_TRELLIS_EFFORT = 9;
 /**
- * How much the quality is raised to make up for trellis quantisation, which drops hardly visible details. It is 1 at
- * quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at quality 50, and 1 %
- * at 80.
+ * The factor by which the quality is raised to make up for trellis quantisation, which drops hardly visible details.
+ * The raise is 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at
+ * quality 50, and 1 % at 80.
  */
 const TRELLIS_QUALITY_RAISE = 0.1;
 
 /**
- * Size in pixels from which a progressive JPEG is smaller than a sequential one. Progressive files of quality 80 are 16
- * % larger at 64 px, 4 % larger at 128 px, equal at 200 px and 3 % smaller at 512 px (24 photographs).
+ * The number of pixels from which a progressive JPEG is smaller than a sequential one. Progressive files of quality 80
+ * are 16 % larger at 64 px, 4 % larger at 128 px, equal at 200 px and 3 % smaller at 512 px (24 photographs).
  */
-const PROGRESSIVE_FROM_PX = 40_000;
+const MIN_PROGRESSIVE_PX = 40_000;
 
 /**
  * Options of a JPEG.
@@ -68,8 +68,8 @@ export function jpegEffortOptions(
     progressive: asked,
   }: { effort?: number | undefined; progressive?: boolean | undefined } = {},
 ): JpegOptions {
-  const hasTrellis = effort >= TRELLIS_FROM_EFFORT;
-  const progressive = asked ?? (effort >= 3 && size.width * size.height >= PROGRESSIVE_FROM_PX);
+  const hasTrellis = effort >= MIN_TRELLIS_EFFORT;
+  const progressive = asked ?? (effort >= 3 && size.width * size.height >= MIN_PROGRESSIVE_PX);
   return {
     quality: hasTrellis
       ? Math.round(quality + TRELLIS_QUALITY_RAISE * Math.min(quality, 100 - quality))
@@ -86,7 +86,7 @@ export function jpegEffortOptions(
  * The highest effort used of the AVIF encoder, on its own scale: 4 takes five times as long, and its files are as large
  * or larger.
  */
-const AVIF_TOP_EFFORT = 3;
+const MAX_AVIF_EFFORT = 3;
 /**
  * The default effort for the AVIF of a drawing or screenshot, up to a size. From effort 1 on, the encoder uses its
  * tools for such pictures: at 512 px, files of equal likeness are 40 % smaller than with effort 0, and take 31 ms
@@ -96,7 +96,7 @@ export const AVIF_DRAWING_EFFORT = { effort: 3, mostPx: 1_000_000 };
 /**
  * Limits of the effort for large pictures, so that they finish in time. Lossless encoding takes three times as long.
  */
-const AVIF_TOP_EFFORTS = {
+const MAX_AVIF_EFFORTS = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
     { overPx: 16_000_000, top: 2 },
@@ -117,13 +117,13 @@ export function avifEncoderEffort(
   lossless: boolean,
   { width, height }: Size,
 ): number {
-  const steps = AVIF_TOP_EFFORTS[lossless ? 'lossless' : 'lossy'];
-  const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? AVIF_TOP_EFFORT;
+  const steps = MAX_AVIF_EFFORTS[lossless ? 'lossless' : 'lossy'];
+  const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? MAX_AVIF_EFFORT;
   return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }
 
 /** The size up to which a search uses the highest effort. */
-const UNHURRIED_MEGAPIXELS = 2;
+const MAX_GREATEST_EFFORT_MEGAPIXELS = 2;
 const GREATEST_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
 const LARGE_WEBP_EFFORT = 7;
@@ -136,7 +136,7 @@ export function defaultSearchEffort(
   format: OutputFormat,
   written: { frames: number; megapixels: number },
 ): number | undefined {
-  const isUnhurried = written.megapixels <= UNHURRIED_MEGAPIXELS;
+  const isUnhurried = written.megapixels <= MAX_GREATEST_EFFORT_MEGAPIXELS;
   if (format === 'webp' && isUnhurried) return GREATEST_EFFORT;
   const moving = animationSearchEffort(format, written);
   if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
@@ -146,11 +146,11 @@ export function defaultSearchEffort(
 }
 
 /**
- * The least effort at which a search tries a lossless animation. Below it the encoder may write three times the bytes:
- * 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB and 130 ms at 3, and 490 kB and 260 ms
- * at 7.
+ * The lowest effort at which a search tries a lossless animation. At a lower effort, the encoder may write three times
+ * the bytes: 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB and 130 ms at 3, and 490 kB
+ * and 260 ms at 7.
  */
-export const EXACT_EFFORT = 3;
+export const MIN_LOSSLESS_ANIMATION_EFFORT = 3;
 
 /** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */
 export function scaleEffort(effort: number, top: number): number {
@@ -158,10 +158,10 @@ export function scaleEffort(effort: number, top: number): number {
 }
 
 /** Encoding settings of an animation for which the caller chose no effort. */
-interface MovingEffort {
-  /** Megapixels of all frames in total. */
+interface AnimationEffort {
+  /** The most megapixels of all frames together. */
   upToMegapixels: number;
-  /** Effort on the scale of the API, 0 to 9. Absent: the default effort. */
+  /** The effort on the scale of the API, 0 to 9; the default effort if absent. */
   effort?: number;
   /** CPU time, measured over an animation of 259 frames on one core. */
   cpuMsPerMegapixel: number;
@@ -172,7 +172,7 @@ interface MovingEffort {
  * default effort, 4 megapixels take 0.7 s of a core as WebP and 9 s as GIF. Lower efforts make WebP files 5 % larger,
  * and GIF files no larger.
  */
-const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> = {
+const ANIMATION_EFFORTS: Readonly<Partial<Record<OutputFormat, readonly AnimationEffort[]>>> = {
   webp: [
     { upToMegapixels: 16, cpuMsPerMegapixel: 190 },
     { upToMegapixels: Number.POSITIVE_INFINITY, effort: 0, cpuMsPerMegapixel: 120 },
@@ -184,36 +184,38 @@ const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> 
   ],
 };
 
-/** What is written: all frames together. */
+/** The frames that are written, and the pixels of all of them. */
 interface WrittenFrames {
   frames: number;
   megapixels: number;
 }
 
-/** How often a search tries the whole animation, in the time that an encoding of as many pixels may take. */
+/**
+ * The number of times that a search tries the whole animation, in the time that an encoding of as many pixels may take.
+ */
 const SEARCH_TRIALS = 2;
 
 /** The effort for an animation. Undefined for a still picture, if the caller chose an effort, and for a search. */
 export function animationEffort(
   { format, effort, target }: EncodeOptions & { format: OutputFormat },
   written: WrittenFrames,
-): MovingEffort | undefined {
-  return effort === undefined && target === undefined ? effortFor(format, written, 1) : undefined;
+): AnimationEffort | undefined {
+  return effort === undefined && target === undefined ? animationEffortFor(format, written, 1) : undefined;
 }
 
 /** The encoding of each trial of a search, if the caller chose no effort; undefined for a still picture. */
 export function animationSearchEffort(
   format: OutputFormat,
   written: WrittenFrames,
-): MovingEffort | undefined {
-  return effortFor(format, written, SEARCH_TRIALS);
+): AnimationEffort | undefined {
+  return animationEffortFor(format, written, SEARCH_TRIALS);
 }
 
-function effortFor(
+function animationEffortFor(
   format: OutputFormat,
   { frames, megapixels }: WrittenFrames,
   trials: number,
-): MovingEffort | undefined {
+): AnimationEffort | undefined {
   if (frames === 1) return undefined;
-  return EFFORTS[format]?.find(({ upToMegapixels }) => trials * megapixels <= upToMegapixels);
+  return ANIMATION_EFFORTS[format]?.find(({ upToMegapixels }) => trials * megapixels <= upToMegapixels);
 }

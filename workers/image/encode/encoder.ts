@@ -10,18 +10,20 @@ import {
   webpEffortOptions,
 } from './effort.ts';
 
-/** Sets an encoder on a pipeline. @param size of one frame. */
+/** Sets an encoder on a pipeline. @param size the size of one frame. */
 type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: AnimationPlayback, size: Size) => Sharp;
 
 /** Settings of an encoder beyond those that a pass asks for. */
 export interface EncodeSettings extends EncodeOptions {
-  /** Whether the rows of a PNG are filtered: written as differences from their neighbours. */
+  /**
+   * Whether the rows of a PNG are filtered, which means that pixels are written as differences from their neighbours.
+   */
   filtered?: boolean;
   /** Whether a WebP keeps hard edges between colours sharp, at any effort. */
   sharpColours?: boolean;
-  /** The measure for which the encoder is tuned. Absent: visual quality. */
+  /** The measure for which the encoder is tuned; visual quality if absent. */
   tune?: 'ssim';
-  /** Strength of the dithering of a palette, 0 to 1. */
+  /** The strength of the dithering of a palette, 0 to 1. */
   dither?: number;
   /**
    * The largest difference, 0 to 32, at which a pixel of a GIF counts as equal to the same pixel of the frame before.
@@ -41,9 +43,9 @@ export interface AnimationPlayback {
  * points worse than JPEG for a soft picture (standard deviation of the Laplacian below 2.1), and up to 3 points better
  * for a rough one (above 5). A quality derived from that measure would need all pixels before the first is written.
  */
-const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
+const DEFAULT_QUALITIES = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 /** The quality from which chroma is not subsampled. */
-const FULL_CHROMA_FROM_QUALITY = 90;
+const MIN_FULL_CHROMA_QUALITY = 90;
 
 /** The longest side that an encoder writes. For JPEG it is below the 65535 that the format allows. */
 const MAX_ENCODED_EDGE_PX: Partial<Record<OutputFormat, number>> = {
@@ -59,12 +61,12 @@ const MAX_ENCODED_EDGE_PX: Partial<Record<OutputFormat, number>> = {
  */
 const VISUAL_QUANTISATION = 3;
 
-const ENCODERS: Record<OutputFormat, Encoder> = {
-  jpeg: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
+const ENCODER_BY_FORMAT: Record<OutputFormat, Encoder> = {
+  jpeg: (pipeline, { quality = DEFAULT_QUALITIES.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
     pipeline.jpeg({
       ...(tune !== 'ssim' && { quantisationTable: VISUAL_QUANTISATION }),
       ...jpegEffortOptions(quality, size, { effort, progressive }),
-      chromaSubsampling: chroma ?? chromaFor(quality),
+      chromaSubsampling: chroma ?? chromaSubsamplingFor(quality),
     }),
   png: (pipeline, { quality, palette, colors, dither, effort, filtered, progressive = false }) =>
     (palette ?? colors !== undefined)
@@ -81,7 +83,7 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
           ...(effort !== undefined && { compressionLevel: effort }),
           ...(filtered !== undefined && { adaptiveFiltering: filtered }),
         }),
-  webp: (pipeline, { quality = QUALITY.webp, lossless, effort, sharpColours, tune }, motion) =>
+  webp: (pipeline, { quality = DEFAULT_QUALITIES.webp, lossless, effort, sharpColours, tune }, motion) =>
     pipeline.webp({
       quality,
       ...(lossless === true
@@ -90,12 +92,12 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
       ...(tune === 'ssim' && { smartSubsample: false }),
       ...motion,
     }),
-  avif: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma, tune }, _, size) =>
+  avif: (pipeline, { quality = DEFAULT_QUALITIES.avif, lossless = false, effort, chroma, tune }, _, size) =>
     pipeline.avif({
       quality,
       lossless,
       effort: avifEncoderEffort(effort, lossless, size),
-      chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaFor(quality)),
+      chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaSubsamplingFor(quality)),
       ...(tune !== undefined && { tune }),
     }),
   gif: (pipeline, { colors, effort, dither, interFrameMaxError, progressive = false }, motion) =>
@@ -137,7 +139,9 @@ function codecOf({ format, quality }: EncodeOptions & { format: OutputFormat }):
 
 /** The quality when the caller asks for none; undefined for formats without a quality. */
 export function defaultQuality(format: OutputFormat): number | undefined {
-  return format in QUALITY ? QUALITY[format as keyof typeof QUALITY] : undefined;
+  return format in DEFAULT_QUALITIES
+    ? DEFAULT_QUALITIES[format as keyof typeof DEFAULT_QUALITIES]
+    : undefined;
 }
 
 /** Sets the encoder of the pipeline. */
@@ -149,7 +153,7 @@ export function encodeWith(
 ): Sharp {
   const { width, height, frames } = size;
   const effort = animationEffort(encode, { frames, megapixels: (width * height * frames) / 1e6 })?.effort;
-  return ENCODERS[encode.format](
+  return ENCODER_BY_FORMAT[encode.format](
     pipeline,
     { ...encode, ...(effort !== undefined && { effort }) },
     motion,
@@ -161,7 +165,12 @@ export function encodeWith(
  * The reason why lossless=true is impossible, as the end of a message. Undefined if lossless is not asked for, or is
  * possible.
  */
-export function lossyReason({ lossless, format, palette, colors }: EncodeOptions): string | undefined {
+export function losslessImpossibleReason({
+  lossless,
+  format,
+  palette,
+  colors,
+}: EncodeOptions): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;
   return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
@@ -173,7 +182,7 @@ export function lossyReason({ lossless, format, palette, colors }: EncodeOptions
  */
 export function assertEncodable(encode: EncodeOptions & { format: OutputFormat }, size?: Size): void {
   const { format } = encode;
-  const lossy = lossyReason(encode);
+  const lossy = losslessImpossibleReason(encode);
   if (lossy !== undefined) {
     throw invalidArgument('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
@@ -184,6 +193,6 @@ export function assertEncodable(encode: EncodeOptions & { format: OutputFormat }
   }
 }
 
-function chromaFor(quality: number): '4:2:0' | '4:4:4' {
-  return quality >= FULL_CHROMA_FROM_QUALITY ? '4:4:4' : '4:2:0';
+function chromaSubsamplingFor(quality: number): '4:2:0' | '4:4:4' {
+  return quality >= MIN_FULL_CHROMA_QUALITY ? '4:4:4' : '4:2:0';
 }

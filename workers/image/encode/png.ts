@@ -10,43 +10,43 @@ import { type Pixels, readPixels } from '../pixels/pixels.ts';
 export interface PngRowFilter {
   filtered: boolean;
   /**
-   * Effort, 0 to 9. For filtered rows, 6 makes files 1 % smaller than 3 and takes a third more time. For unfiltered
+   * The effort, 0 to 9. For filtered rows, 6 makes files 1 % smaller than 3 and takes a third more time. For unfiltered
    * rows, 7 makes them 6 to 20 % smaller than 6.
    */
   effort: number;
 }
 
 export const PNG_ROW_FILTER_ON: PngRowFilter = { filtered: true, effort: 3 };
-const UNFILTERED: PngRowFilter = { filtered: false, effort: 7 };
+const PNG_ROW_FILTER_OFF: PngRowFilter = { filtered: false, effort: 7 };
 
 /**
- * The share of pixels equal to their left neighbour from which a picture counts as a drawing. It classifies one of 60
- * pictures wrongly.
+ * The share of pixels equal to their left neighbour from which a picture counts as a drawing. This rule is wrong for
+ * one of 60 pictures.
  */
-const DRAWN_SHARE = 0.5;
-/** Every STEP-th row is examined. */
-const STEP = 5;
+const MIN_DRAWING_SHARE = 0.5;
+/** The step between two rows that are examined. */
+const ROW_STEP = 5;
 
 /** The row filter that makes the smaller file, as estimated from every fifth row. */
 export function choosePngRowFilter({ data, width, height, channels, frames }: Pixels): PngRowFilter {
   let same = 0;
   let compared = 0;
-  for (let y = 0; y < height * frames; y += STEP) {
+  for (let y = 0; y < height * frames; y += ROW_STEP) {
     let at = (y * width + 1) * channels;
-    for (let x = 1; x < width; x++, at += channels) if (isAsLeft(data, at, channels)) same++;
+    for (let x = 1; x < width; x++, at += channels) if (equalsLeftNeighbour(data, at, channels)) same++;
     compared += width - 1;
   }
-  return same < DRAWN_SHARE * compared ? PNG_ROW_FILTER_ON : UNFILTERED;
+  return same < MIN_DRAWING_SHARE * compared ? PNG_ROW_FILTER_ON : PNG_ROW_FILTER_OFF;
 }
 
-function isAsLeft(data: Uint8Array, at: number, channels: number): boolean {
+function equalsLeftNeighbour(data: Uint8Array, at: number, channels: number): boolean {
   for (let channel = at; channel < at + channels; channel++)
     if (data[channel] !== data[channel - channels]) return false;
   return true;
 }
 
-/** Size of the largest palette of a PNG. */
-const MAX_COLOURS = 256;
+/** The size of the largest palette of a PNG. */
+const MAX_PALETTE_COLOURS = 256;
 
 /** PNG options that write a palette of exactly the colours of the picture. */
 interface ExactPalette {
@@ -70,7 +70,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
       ((data[at + third] as number) << 8) +
       alpha;
     colours.add(colour);
-    if (colours.size > MAX_COLOURS) return undefined;
+    if (colours.size > MAX_PALETTE_COLOURS) return undefined;
   }
   return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
 }
@@ -79,7 +79,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
  * Whether a file decodes to exactly these pixels. The encoder chooses the palette itself, and does not guarantee to
  * keep it.
  */
-export async function showsSamePixels(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
+export async function decodesToSamePixels(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
   const decoded = await readPixels(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());
   return Buffer.compare(decoded.data, data) === 0;
@@ -100,7 +100,7 @@ const INDEPENDENT_CHUNKS: readonly string[] = [
   'zTXt',
   'IEND',
 ];
-const PROFILE = 'iCCP';
+const PROFILE_CHUNK = 'iCCP';
 
 /**
  * Replaces the compressed pixels of a written PNG by those of the original if they take fewer bytes. Both files must
@@ -115,9 +115,9 @@ export function withSmallerPngPixels(
 ): Uint8Array<ArrayBuffer> {
   const ours = [...pngChunks(new ByteReader(written))];
   const theirs = [...pngChunks(new ByteReader(original))];
-  const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE);
+  const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE_CHUNK);
   const isKnown = ours.every(({ type }) => PIXEL_CHUNKS.includes(type) || INDEPENDENT_CHUNKS.includes(type));
-  if (isConverted || !isKnown || pixelBytes(theirs) >= pixelBytes(ours)) return written;
+  if (isConverted || !isKnown || pixelChunkBytes(theirs) >= pixelChunkBytes(ours)) return written;
   const head = ours[0] as PngChunk;
   const pixels = theirs
     .filter(({ type }) => PIXEL_CHUNKS.includes(type))
@@ -133,7 +133,7 @@ export function withSmallerPngPixels(
   ]);
 }
 
-function pixelBytes(chunks: readonly PngChunk[]): number {
+function pixelChunkBytes(chunks: readonly PngChunk[]): number {
   return chunks
     .filter(({ type }) => PIXEL_CHUNKS.includes(type))
     .reduce((sum, { at, next }) => sum + next - at, 0);

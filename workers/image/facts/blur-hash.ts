@@ -2,14 +2,14 @@ import type { Size } from '../../formats/size.ts';
 import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/colour.ts';
 
 /** The digits of base 83, in the order that the format defines. */
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
+const BASE83_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
 /**
  * Number of steps in which the largest coefficient is stored. The other coefficients are stored relative to it, in
  * their own number of steps.
  */
 const SCALE_STEPS = 83;
 const COEFFICIENT_STEPS = 19;
-/** Number of cosine waves down the columns that are summed in one pass over the pixels. */
+/** The number of cosine waves down the columns that are summed in one pass over the pixels. */
 const WAVES_PER_PASS = 4;
 
 /**
@@ -19,28 +19,28 @@ const WAVES_PER_PASS = 4;
  * @param down number of components along the height, 1 to 9.
  */
 export function computeBlurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
-  const [mean = [0, 0, 0], ...parts] = coefficients(rgba, size, across, down);
-  // Absolute values are compared, because the largest coefficient may be negative: in a picture that is brighter below
-  // or on the right.
+  const [mean = [0, 0, 0], ...parts] = computeCoefficients(rgba, size, across, down);
+  // Absolute values are compared, because the largest coefficient is negative in a picture that is brighter below or on
+  // the right.
   const largest = Math.max(...parts.flat().map(Math.abs));
-  const step = clamped(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
+  const step = clampStep(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
   const scale = parts.length > 0 ? (step + 1) / (2 * SCALE_STEPS) : 1;
-  const [red = 0, green = 0, blue = 0] = mean.map(eightBits);
+  const [red = 0, green = 0, blue = 0] = mean.map(toSrgbByte);
   return [
-    digits(across - 1 + (down - 1) * 9, 1),
-    digits(parts.length > 0 ? step : 0, 1),
-    digits((red << 16) | (green << 8) | blue, 4),
-    ...parts.map((part) => digits(packed(part, scale), 2)),
+    toBase83(across - 1 + (down - 1) * 9, 1),
+    toBase83(parts.length > 0 ? step : 0, 1),
+    toBase83((red << 16) | (green << 8) | blue, 4),
+    ...parts.map((part) => toBase83(packComponent(part, scale), 2)),
   ].join('');
 }
 
 /** Red, green and blue of each component, row by row. The first component is the mean colour. */
-function coefficients(rgba: Uint8Array, size: Size, across: number, down: number): number[][] {
+function computeCoefficients(rgba: Uint8Array, size: Size, across: number, down: number): number[][] {
   const count = size.width * size.height;
-  const downs = Array.from({ length: down }, (_, part) => cosines(part, size.height));
-  const channels = [0, 1, 2].map((channel) => lightOf(rgba, channel, count));
+  const downs = Array.from({ length: down }, (_, part) => cosineWave(part, size.height));
+  const channels = [0, 1, 2].map((channel) => linearLightOf(rgba, channel, count));
   const columns = Array.from({ length: across }, (_, part) => {
-    const along = cosines(part, size.width);
+    const along = cosineWave(part, size.width);
     return channels.map((light) => waveSums(light, size, along, downs));
   });
   return Array.from({ length: across * down }, (_, part) => {
@@ -49,7 +49,7 @@ function coefficients(rgba: Uint8Array, size: Size, across: number, down: number
   });
 }
 
-function cosines(part: number, length: number): Float64Array {
+function cosineWave(part: number, length: number): Float64Array {
   return Float64Array.from({ length }, (_, at) => Math.cos((Math.PI * part * at) / length));
 }
 
@@ -90,7 +90,7 @@ function waveSums(
 }
 
 /** The linear light of one channel of RGBA pixels. */
-function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array {
+function linearLightOf(rgba: Uint8Array, channel: number, count: number): Float64Array {
   const light = new Float64Array(count);
   for (let to = 0, from = channel; to < count; to++, from += 4)
     light[to] = LINEAR_LIGHT_BY_SRGB_VALUE[rgba[from] as number] as number;
@@ -98,25 +98,25 @@ function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array
 }
 
 /** The 8-bit sRGB value of light, 0 to 1. */
-function eightBits(light: number): number {
+function toSrgbByte(light: number): number {
   return Math.trunc(linearToSrgb(Math.max(0, Math.min(1, light))) * 255 + 0.5);
 }
 
 /** A component as one number, computed from the square roots of its channels relative to the largest coefficient. */
-function packed(part: readonly number[], scale: number): number {
+function packComponent(part: readonly number[], scale: number): number {
   return part.reduce((sum, light) => {
     const root = Math.sign(light) * Math.sqrt(Math.abs(light / scale));
-    return sum * COEFFICIENT_STEPS + clamped(Math.floor(root * 9 + 9.5), COEFFICIENT_STEPS);
+    return sum * COEFFICIENT_STEPS + clampStep(Math.floor(root * 9 + 9.5), COEFFICIENT_STEPS);
   }, 0);
 }
 
-function clamped(step: number, steps: number): number {
+function clampStep(step: number, steps: number): number {
   return Math.max(0, Math.min(steps - 1, step));
 }
 
-function digits(value: number, length: number): string {
+function toBase83(value: number, length: number): string {
   let text = '';
-  for (let rest = value; text.length < length; rest = Math.floor(rest / DIGITS.length))
-    text = `${DIGITS[rest % DIGITS.length]}${text}`;
+  for (let rest = value; text.length < length; rest = Math.floor(rest / BASE83_DIGITS.length))
+    text = `${BASE83_DIGITS[rest % BASE83_DIGITS.length]}${text}`;
   return text;
 }

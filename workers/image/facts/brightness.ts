@@ -6,11 +6,11 @@ import type { Pixels } from '../pixels/pixels.ts';
 export const LUMA_WEIGHTS = [0.2126, 0.7152, 0.0722] as const;
 
 /**
- * Steps of the histogram, sixteen per 8-bit level, so that a percentile is not rounded to the levels of a single
- * colour.
+ * The steps of the histogram per 8-bit level. There are sixteen, so that a percentile is not rounded to the levels of a
+ * single colour.
  */
 const STEPS_PER_LEVEL = 16;
-const STEPS = 255 * STEPS_PER_LEVEL + 1;
+const HISTOGRAM_STEPS = 255 * STEPS_PER_LEVEL + 1;
 
 /** The brightness of the pixels of a picture. */
 export interface Brightness {
@@ -24,7 +24,7 @@ export interface Brightness {
  * Measures the brightness of pixels, weighted by their opacity, because invisible pixels are neither dark nor light.
  */
 export function measureBrightness({ data, channels }: Pixels): Brightness {
-  const histogram = new Float64Array(STEPS);
+  const histogram = new Float64Array(HISTOGRAM_STEPS);
   // The mean brightness is a weighted sum over channel values. This array holds the weight of each value.
   const values = new Float64Array(256);
   const [red, green, blue] = LUMA_WEIGHTS;
@@ -55,25 +55,27 @@ function stepAt(histogram: Float64Array, weight: number): number {
     sum += here;
     if (here > 0 && sum >= weight) return step;
   }
-  return STEPS - 1;
+  return HISTOGRAM_STEPS - 1;
 }
 
-/** One 8-bit channel. */
+/** The pixels of one 8-bit channel. */
 interface GreyPixels extends Size {
   data: Uint8Array;
 }
 
-/** Contribution of each channel value to the luminance. The luminance is 0 to 255. */
+/** The contribution of each channel value to the luminance, which is 0 to 255. */
 const [RED, GREEN, BLUE] = LUMA_WEIGHTS.map((weight) =>
   LINEAR_LIGHT_BY_SRGB_VALUE.map((light) => 255 * weight * light),
 ) as [Float64Array, Float64Array, Float64Array];
 /**
  * The grey of each integer luminance, and the difference to the next grey, because libvips interpolates between them.
  */
-const GREY = Float64Array.from({ length: 256 }, (_, luminance) =>
+const GREY_BY_LUMINANCE = Float64Array.from({ length: 256 }, (_, luminance) =>
   Math.round(255 * linearToSrgb(luminance / 255)),
 );
-const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - grey);
+const NEXT_GREY_DIFFERENCE = GREY_BY_LUMINANCE.map(
+  (grey, luminance) => (GREY_BY_LUMINANCE[luminance + 1] ?? grey) - grey,
+);
 
 /**
  * Converts 8-bit sRGB pixels to grey as libvips does (`b-w`). Transparent pixels count like all others. libvips
@@ -86,7 +88,8 @@ export function greyPixelsOf(pixels: Uint8Array, channels: 3 | 4, { width, heigh
     const luminance =
       (RED[pixels[at] ?? 0] ?? 0) + (GREEN[pixels[at + 1] ?? 0] ?? 0) + (BLUE[pixels[at + 2] ?? 0] ?? 0);
     const whole = luminance | 0;
-    data[to] = (GREY[whole] ?? 0) + (TO_NEXT[whole] ?? 0) * (luminance - whole) + 0.5;
+    data[to] =
+      (GREY_BY_LUMINANCE[whole] ?? 0) + (NEXT_GREY_DIFFERENCE[whole] ?? 0) * (luminance - whole) + 0.5;
   }
   return { data, width, height };
 }

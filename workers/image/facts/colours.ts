@@ -1,9 +1,12 @@
 import type { ImageFacts } from '../../protocol.ts';
 import type { PixelSample } from '../pixels/pixels.ts';
 
-/** Leading bits of a channel that form a bin in the search for the most common colour: 16 × 16 × 16 bins. */
+/**
+ * The number of leading bits of a channel that form a bin in the search for the most common colour, which has 16 × 16 ×
+ * 16 bins.
+ */
 const BIN_BITS = 4;
-const LEADING = 256 - (1 << (8 - BIN_BITS));
+const LEADING_BITS_MASK = 256 - (1 << (8 - BIN_BITS));
 
 /** Sums of weighted red, green and blue, and of the weights. */
 type ColourSums = [red: number, green: number, blue: number, weight: number];
@@ -19,19 +22,19 @@ export function averageAndDominantColours(
   picture: PixelSample,
 ): Pick<ImageFacts, 'averageColor' | 'dominantColor'> {
   const bins = new Uint32Array(1 << (3 * BIN_BITS));
-  const sums = picture.channels === 3 ? sumOpaque(picture, bins) : sumVeiled(picture, bins);
+  const sums = picture.channels === 3 ? sumOpaquePixels(picture, bins) : sumTransparentPixels(picture, bins);
   let heaviest = 0;
   for (let bin = 1; bin < bins.length; bin++)
     if ((bins[bin] as number) > (bins[heaviest] as number)) heaviest = bin;
-  return { averageColor: hexOf(sums), dominantColor: hexOf(sumsOf(heaviest, picture)) };
+  return { averageColor: meanHexOf(sums), dominantColor: meanHexOf(sumsOfBin(heaviest, picture)) };
 }
 
-function binOf(red: number, green: number, blue: number): number {
-  return ((red & LEADING) << BIN_BITS) | (green & LEADING) | (blue >> BIN_BITS);
+function colourBinOf(red: number, green: number, blue: number): number {
+  return ((red & LEADING_BITS_MASK) << BIN_BITS) | (green & LEADING_BITS_MASK) | (blue >> BIN_BITS);
 }
 
 /** Sums row by row, because small integers are added faster than large ones. */
-function sumOpaque({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
+function sumOpaquePixels({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
   const sums: ColourSums = [0, 0, 0, width * height];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
@@ -41,7 +44,7 @@ function sumOpaque({ data, width, height }: PixelSample, bins: Uint32Array): Col
       const red = data[at] as number;
       const green = data[at + 1] as number;
       const blue = data[at + 2] as number;
-      const bin = binOf(red, green, blue);
+      const bin = colourBinOf(red, green, blue);
       bins[bin] = (bins[bin] as number) + 1;
       reds += red;
       greens += green;
@@ -54,7 +57,7 @@ function sumOpaque({ data, width, height }: PixelSample, bins: Uint32Array): Col
   return sums;
 }
 
-function sumVeiled({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
+function sumTransparentPixels({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
   const sums: ColourSums = [0, 0, 0, 0];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
@@ -66,7 +69,7 @@ function sumVeiled({ data, width, height }: PixelSample, bins: Uint32Array): Col
       const green = data[at + 1] as number;
       const blue = data[at + 2] as number;
       const weight = data[at + 3] as number;
-      const bin = binOf(red, green, blue);
+      const bin = colourBinOf(red, green, blue);
       bins[bin] = (bins[bin] as number) + weight;
       reds += weight * red;
       greens += weight * green;
@@ -82,7 +85,7 @@ function sumVeiled({ data, width, height }: PixelSample, bins: Uint32Array): Col
 }
 
 /** The sums of the pixels in one bin. */
-function sumsOf(bin: number, { data, channels }: PixelSample): ColourSums {
+function sumsOfBin(bin: number, { data, channels }: PixelSample): ColourSums {
   let reds = 0;
   let greens = 0;
   let blues = 0;
@@ -91,7 +94,7 @@ function sumsOf(bin: number, { data, channels }: PixelSample): ColourSums {
     const red = data[at] as number;
     const green = data[at + 1] as number;
     const blue = data[at + 2] as number;
-    if (binOf(red, green, blue) !== bin) continue;
+    if (colourBinOf(red, green, blue) !== bin) continue;
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
     reds += weight * red;
     greens += weight * green;
@@ -101,8 +104,8 @@ function sumsOf(bin: number, { data, channels }: PixelSample): ColourSums {
   return [reds, greens, blues, weights];
 }
 
-/** `#rrggbb` of the mean. */
-function hexOf([red, green, blue, weight]: ColourSums): string {
+/** The mean colour as `#rrggbb`. */
+function meanHexOf([red, green, blue, weight]: ColourSums): string {
   const means = [red, green, blue].map((sum) => Math.round(weight === 0 ? 0 : sum / weight));
   return `#${means.map((mean) => mean.toString(16).padStart(2, '0')).join('')}`;
 }

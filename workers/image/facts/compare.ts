@@ -21,7 +21,7 @@ import { hashDistance } from './perceptual-hash.ts';
  * It still counts for maxDifference.
  */
 const MAX_INVISIBLE_DIFFERENCE = 8;
-/** Changed pixels in the same tile, or in adjacent tiles, form one region. */
+/** The side of a tile. Changed pixels in the same tile, or in adjacent tiles, form one region. */
 const TILE_PX = 16;
 const MAX_REGIONS = 100;
 
@@ -31,8 +31,8 @@ const MAX_REGIONS = 100;
 export async function performCompareTask(task: CompareTask): Promise<CompareTaskResult | TaskFailure> {
   const startedMs = performance.now();
   try {
-    const one = await decoded(task.input, task.raw);
-    const other = await decoded(task.other, task.otherRaw);
+    const one = await decodePicture(task.input, task.raw);
+    const other = await decodePicture(task.other, task.otherRaw);
     const decodedMs = performance.now();
     const mismatch = sizeMismatchFailure(one, other);
     if (mismatch !== undefined) return mismatch;
@@ -46,7 +46,7 @@ export async function performCompareTask(task: CompareTask): Promise<CompareTask
   }
 }
 
-async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
+async function decodePicture(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
   const [opened] = raw === undefined ? await openStillPicture(input) : [sharp(input, { raw })];
   const { data, info } = await encodeLocalOutput(
     opened.autoOrient().toColourspace('srgb').ensureAlpha().raw(),
@@ -56,11 +56,11 @@ async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise
 
 function differenceOf(one: Pixels, other: Pixels, isScored = false): ImageDifference {
   const { width, height } = one;
-  const tiles = new Tiles(width, height);
+  const tiles = new ChangedTiles(width, height);
   let maxDifference = 0;
   let changed = 0;
   for (let pixel = 0, at = 0; pixel < width * height; pixel++, at += 4) {
-    const difference = largestOf(one.data, other.data, at);
+    const difference = largestChannelDifference(one.data, other.data, at);
     if (difference > maxDifference) maxDifference = difference;
     if (difference <= MAX_INVISIBLE_DIFFERENCE) continue;
     changed++;
@@ -86,7 +86,7 @@ function sampleOf({ data, width, height }: Pixels): PixelSample {
  * The largest difference of a channel. The colours of two fully transparent pixels are ignored, because they are
  * invisible.
  */
-function largestOf(one: Uint8Array, other: Uint8Array, at: number): number {
+function largestChannelDifference(one: Uint8Array, other: Uint8Array, at: number): number {
   if (one[at + 3] === 0 && other[at + 3] === 0) return 0;
   let largest = 0;
   for (let channel = at; channel < at + 4; channel++) {
@@ -107,7 +107,7 @@ interface TileBounds {
  * Changed pixels, collected in tiles: each tile has a box around its pixels, and adjacent tiles are joined into one
  * box.
  */
-class Tiles {
+class ChangedTiles {
   readonly #columns: number;
   readonly #rows: number;
   readonly #boxes = new Map<number, TileBounds>();
@@ -119,7 +119,7 @@ class Tiles {
 
   mark(x: number, y: number): void {
     const tile = Math.floor(y / TILE_PX) * this.#columns + Math.floor(x / TILE_PX);
-    include(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
+    includeBox(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
   }
 
   /** The regions, largest first. They do not overlap. */
@@ -156,7 +156,7 @@ class Tiles {
       const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
       for (let row = firstRow; row <= lastRow; row++)
         for (let column = firstColumn; column <= lastColumn; column++) {
-          include(covered, row * this.#columns + column, box);
+          includeBox(covered, row * this.#columns + column, box);
         }
     }
     return covered;
@@ -167,7 +167,7 @@ class Tiles {
     const waiting = [first];
     seen.add(first);
     for (let tile = waiting.pop(); tile !== undefined; tile = waiting.pop()) {
-      grow(box, boxes.get(tile) as TileBounds);
+      growBox(box, boxes.get(tile) as TileBounds);
       for (const next of this.#neighbours(tile)) {
         if (seen.has(next) || !boxes.has(next)) continue;
         seen.add(next);
@@ -186,13 +186,13 @@ class Tiles {
 }
 
 /** Adds a box to that of its tile. */
-function include(boxes: Map<number, TileBounds>, tile: number, box: TileBounds): void {
+function includeBox(boxes: Map<number, TileBounds>, tile: number, box: TileBounds): void {
   const there = boxes.get(tile);
   if (there === undefined) boxes.set(tile, { ...box });
-  else grow(there, box);
+  else growBox(there, box);
 }
 
-function grow(box: TileBounds, { left, top, right, bottom }: TileBounds): void {
+function growBox(box: TileBounds, { left, top, right, bottom }: TileBounds): void {
   box.left = Math.min(box.left, left);
   box.top = Math.min(box.top, top);
   box.right = Math.max(box.right, right);

@@ -5,43 +5,43 @@ import { isChannelFull, type PixelSample, type Pixels } from '../pixels/pixels.t
 import { computeBlurHash } from './blur-hash.ts';
 import { computePerceptualHash } from './perceptual-hash.ts';
 
-/** Longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
+/** The longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
 const MAX_HASHED_EDGE_PX = 100;
 
 /**
- * The ThumbHash, the BlurHash and the perceptual hash of a picture. BlurHash and the perceptual hash know no
+ * The ThumbHash, the BlurHash and the perceptual hash of a picture. BlurHash and the perceptual hash have no
  * transparency, so the picture is laid on white for them.
  * @param sample the picture within MAX_SAMPLE_EDGE_PX. A copy of another size gives slightly different hashes.
  */
 export function allHashesOf(sample: PixelSample): PlaceholderHashes & { perceptualHash: string } {
   const copy = scaledDownCopy(sample, MAX_HASHED_EDGE_PX);
   return {
-    ...drawnHashes(copy),
-    perceptualHash: computePerceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 }),
+    ...hashesOfCopy(copy),
+    perceptualHash: computePerceptualHash({ ...copy, data: layOnWhite(copy.data), channels: 4 }),
   };
 }
 
 /** The perceptual hash alone. */
 export function perceptualHashOf(sample: PixelSample): string {
   const copy = scaledDownCopy(sample, MAX_HASHED_EDGE_PX);
-  return computePerceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 });
+  return computePerceptualHash({ ...copy, data: layOnWhite(copy.data), channels: 4 });
 }
 
 /**
- * The ThumbHash and the BlurHash of a picture. BlurHash knows no transparency, so the picture is laid on white for it.
+ * The ThumbHash and the BlurHash of a picture. BlurHash has no transparency, so the picture is laid on white for it.
  * @param sample the picture within MAX_SAMPLE_EDGE_PX. A copy of another size gives slightly different hashes.
  */
 export function placeholderHashesOf(sample: PixelSample): PlaceholderHashes {
-  return drawnHashes(scaledDownCopy(sample, MAX_HASHED_EDGE_PX));
+  return hashesOfCopy(scaledDownCopy(sample, MAX_HASHED_EDGE_PX));
 }
 
-function drawnHashes({ data: rgba, width, height }: ReturnType<typeof scaledDownCopy>): PlaceholderHashes {
+function hashesOfCopy({ data: rgba, width, height }: ReturnType<typeof scaledDownCopy>): PlaceholderHashes {
   const thumbhash = Buffer.from(rgbaToThumbHash(width, height, rgba)).toString('base64');
   const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
-  return { thumbhash, blurhash: computeBlurHash(onWhite(rgba), { width, height }, across, down) };
+  return { thumbhash, blurhash: computeBlurHash(layOnWhite(rgba), { width, height }, across, down) };
 }
 
-function onWhite(rgba: Uint8Array): Uint8Array {
+function layOnWhite(rgba: Uint8Array): Uint8Array {
   if (isChannelFull(rgba, 3, 4)) return rgba;
   return rgba.map((value, at) => {
     const alpha = rgba[at | 3] as number;
@@ -50,7 +50,7 @@ function onWhite(rgba: Uint8Array): Uint8Array {
 }
 
 /** The range of original pixels for each pixel of the copy, along one side. */
-interface Spans {
+interface PixelSpans {
   /** The first whole pixel of each range, and the index after its last whole pixel. */
   first: Int32Array;
   end: Int32Array;
@@ -59,7 +59,10 @@ interface Spans {
   behind: Float64Array;
 }
 
-/** Fields per pixel of the copy: the alpha-weighted sums of red, green and blue, and the sum of the weights. */
+/**
+ * The number of fields per pixel of the copy: the alpha-weighted sums of red, green and blue, and the sum of the
+ * weights.
+ */
 const SUMS_PER_PIXEL = 4;
 
 /**
@@ -70,10 +73,10 @@ const SUMS_PER_PIXEL = 4;
 export function scaledDownCopy(picture: PixelSample, edgePx: number): Omit<Pixels, 'frames'> {
   const size = fitIntoBox(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;
   const data = new Uint8Array(4 * size.width * size.height);
-  const across = spansOf(picture.width, size.width);
+  const across = pixelSpansOf(picture.width, size.width);
   const area = (picture.width / size.width) * (picture.height / size.height);
   const rowBytes = picture.channels * picture.width;
-  const sum = picture.channels === 3 ? sumRow : sumVeiledRow;
+  const sum = picture.channels === 3 ? sumRow : sumTransparentRow;
   const row = new Float64Array(SUMS_PER_PIXEL * size.width);
   const line = new Float64Array(SUMS_PER_PIXEL * size.width);
   for (let y = 0, to = 0; y < picture.height; y++) {
@@ -82,14 +85,14 @@ export function scaledDownCopy(picture: PixelSample, edgePx: number): Omit<Pixel
     const share = Math.min(1, edge - y);
     for (let at = 0; at < line.length; at++) line[at] = (line[at] as number) + share * (row[at] as number);
     if (edge > y + 1) continue;
-    write(line, data.subarray(4 * to * size.width), area);
+    writeLine(line, data.subarray(4 * to * size.width), area);
     for (let at = 0; at < line.length; at++) line[at] = (1 - share) * (row[at] as number);
     to++;
   }
   return { data, ...size, channels: 4 };
 }
 
-function spansOf(from: number, to: number): Spans {
+function pixelSpansOf(from: number, to: number): PixelSpans {
   const starts = Float64Array.from({ length: to + 1 }, (_, at) => (at * from) / to);
   const first = Int32Array.from({ length: to }, (_, at) => Math.ceil(starts[at] as number));
   const end = Int32Array.from({ length: to }, (_, at) => Math.floor(starts[at + 1] as number));
@@ -102,7 +105,7 @@ function spansOf(from: number, to: number): Spans {
 }
 
 /** Adds the pixels of a row to the pixels of the copy to which they belong. */
-function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
+function sumRow(row: Uint8Array, { first, end, before, behind }: PixelSpans, sums: Float64Array): void {
   for (let column = 0, to = 0; column < first.length; column++, to += SUMS_PER_PIXEL) {
     const from = 3 * (first[column] as number);
     const until = 3 * (end[column] as number);
@@ -133,19 +136,30 @@ function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Fl
   }
 }
 
-/** Does the same as sumRow for pixels with alpha, which weights them. */
-function sumVeiledRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
+/** Adds the pixels of a row as `sumRow` does, weighted by their alpha. */
+function sumTransparentRow(
+  row: Uint8Array,
+  { first, end, before, behind }: PixelSpans,
+  sums: Float64Array,
+): void {
   sums.fill(0);
   for (let column = 0; column < first.length; column++) {
     const from = first[column] as number;
     const until = end[column] as number;
-    if ((before[column] as number) > 0) addVeiled(row, from - 1, before[column] as number, sums, column);
-    for (let pixel = from; pixel < until; pixel++) addVeiled(row, pixel, 1, sums, column);
-    if ((behind[column] as number) > 0) addVeiled(row, until, behind[column] as number, sums, column);
+    if ((before[column] as number) > 0)
+      addWeightedPixel(row, from - 1, before[column] as number, sums, column);
+    for (let pixel = from; pixel < until; pixel++) addWeightedPixel(row, pixel, 1, sums, column);
+    if ((behind[column] as number) > 0) addWeightedPixel(row, until, behind[column] as number, sums, column);
   }
 }
 
-function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64Array, column: number): void {
+function addWeightedPixel(
+  row: Uint8Array,
+  pixel: number,
+  share: number,
+  sums: Float64Array,
+  column: number,
+): void {
   const at = 4 * pixel;
   const to = SUMS_PER_PIXEL * column;
   const weight = (share * (row[at + 3] as number)) / 255;
@@ -154,8 +168,8 @@ function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64A
   sums[to + 3] = (sums[to + 3] as number) + weight;
 }
 
-/** Writes a line of the copy, rounded. */
-function write(line: Float64Array, data: Uint8Array, area: number): void {
+/** Writes a line of the copy with rounded values. */
+function writeLine(line: Float64Array, data: Uint8Array, area: number): void {
   for (let at = 0; at < line.length; at += SUMS_PER_PIXEL) {
     const opacity = line[at + 3] as number;
     const scale = opacity > 0 ? 1 / opacity : 0;

@@ -3,23 +3,29 @@ import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
 import type { PixelSample } from '../pixels/pixels.ts';
 
-/** Leading bits of a channel that form a bin. The eye hardly tells colours of one of the 32 × 32 × 32 bins apart. */
+/**
+ * The number of leading bits of a channel that form a bin. The eye hardly tells the colours within one of the 32 × 32 ×
+ * 32 bins apart.
+ */
 const BIN_BITS = 5;
 const BIN_SHIFT = 8 - BIN_BITS;
-/** Two colours that are nearer to each other in OKLab than this become one colour of the palette. */
+/** The smallest distance in OKLab of two colours of a palette. Nearer colours become one colour. */
 const MIN_DISTANCE = 0.04;
-/** A colour with a smaller share is mostly a blend along an edge. It counts for its nearest neighbour. */
+/**
+ * The smallest share of a colour of a palette. A colour with a smaller share is mostly a blend along an edge, and
+ * counts for its nearest neighbour.
+ */
 const MIN_SHARE = 0.005;
-/** Clusters that are made first for each colour of the palette. */
-const FIRST_CLUSTERS = 3;
-/** Rounds of k-means. Further rounds move the colours by less than one step of a channel. */
-const ROUNDS = 12;
+/** The number of initial clusters for each colour of the palette. */
+const INITIAL_CLUSTERS_PER_COLOUR = 3;
+/** The rounds of k-means. Further rounds move the colours by less than one step of a channel. */
+const KMEANS_ROUNDS = 12;
 /** Shares are rounded to this fraction, about one pixel of the largest sample. */
-const SHARE_PARTS = 1_000_000;
+const SHARE_PRECISION = 1_000_000;
 
 const toOklab = culori.converter('oklab');
 
-/** A place in OKLab. */
+/** A point in OKLab. */
 interface OklabPoint {
   l: number;
   a: number;
@@ -27,16 +33,16 @@ interface OklabPoint {
 }
 
 /** The pixels of one bin: the sum of their weights, and their mean colour. */
-interface Pile extends OklabPoint {
+interface ColourBin extends OklabPoint {
   weight: number;
   red: number;
   green: number;
   blue: number;
 }
 
-/** Piles around their mean place. */
+/** A group of piles around their mean point. */
 interface Cluster extends OklabPoint {
-  piles: Pile[];
+  piles: ColourBin[];
   weight: number;
 }
 
@@ -51,30 +57,32 @@ type WeighedColour = readonly [colour: number, weight: number];
  * @see https://bottosson.github.io/posts/oklab/
  */
 export function paletteOf(picture: PixelSample, count: number): PaletteColour[] {
-  return withShares(fewColours(picture, count) ?? clustersOf(pilesOf(picture), count).map(weighed));
+  return withShares(
+    findFewColours(picture, count) ?? clustersOf(colourBinsOf(picture), count).map(weighColour),
+  );
 }
 
 /** The colours of a picture; undefined if it has more than `count`. */
-function fewColours({ data, channels }: PixelSample, count: number): WeighedColour[] | undefined {
+function findFewColours({ data, channels }: PixelSample, count: number): WeighedColour[] | undefined {
   const weights = new Map<number, number>();
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
     if (weight === 0) continue;
-    const colour = packed(data[at] as number, data[at + 1] as number, data[at + 2] as number);
+    const colour = packRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number);
     weights.set(colour, (weights.get(colour) ?? 0) + weight);
     if (weights.size > count) return undefined;
   }
   return [...weights];
 }
 
-function packed(red: number, green: number, blue: number): number {
+function packRgb(red: number, green: number, blue: number): number {
   return (red << 16) | (green << 8) | blue;
 }
 
 /** The bins of a picture that have visible pixels. */
-function pilesOf({ data, channels }: PixelSample): Pile[] {
+function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
   const bins = 1 << (3 * BIN_BITS);
-  const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as Sums;
+  const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as BinSums;
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
     const red = data[at] as number;
@@ -87,7 +95,7 @@ function pilesOf({ data, channels }: PixelSample): Pile[] {
     greens[bin] = (greens[bin] as number) + weight * green;
     blues[bin] = (blues[bin] as number) + weight * blue;
   }
-  const piles: Pile[] = [];
+  const piles: ColourBin[] = [];
   for (let bin = 0; bin < bins; bin++) {
     const weight = weights[bin] as number;
     if (weight === 0) continue;
@@ -99,24 +107,24 @@ function pilesOf({ data, channels }: PixelSample): Pile[] {
   return piles;
 }
 
-type Sums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
+type BinSums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
 
 /**
  * Divides piles into at most `count` clusters whose colours can be told apart. Three times as many are made first, and
  * then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a dark one.
  */
-function clustersOf(piles: readonly Pile[], count: number): Cluster[] {
-  let clusters = gathered(piles, seedsOf(piles, FIRST_CLUSTERS * count));
-  for (let round = 0; round < ROUNDS; round++) clusters = gathered(piles, clusters);
-  for (let weak = weakest(clusters); weak !== undefined; weak = weakest(clusters)) {
+function clustersOf(piles: readonly ColourBin[], count: number): Cluster[] {
+  let clusters = groupByNearest(piles, seedsOf(piles, INITIAL_CLUSTERS_PER_COLOUR * count));
+  for (let round = 0; round < KMEANS_ROUNDS; round++) clusters = groupByNearest(piles, clusters);
+  for (let weak = findWeakestCluster(clusters); weak !== undefined; weak = findWeakestCluster(clusters)) {
     const others = clusters.filter((cluster) => cluster !== weak);
-    clusters = gathered(piles, others);
+    clusters = groupByNearest(piles, others);
   }
   while (clusters.length > count) clusters = withMostAlikeJoined(clusters);
   return clusters;
 }
 
-/** Joins the two clusters whose joining changes least. The root of the weight counts, as in `seedsOf`. */
+/** Joins the two clusters whose joining changes least. The square root of the weight is used, as in `seedsOf`. */
 function withMostAlikeJoined(clusters: readonly Cluster[]): Cluster[] {
   let least = Number.POSITIVE_INFINITY;
   let pair: Cluster[] = [];
@@ -135,17 +143,17 @@ function withMostAlikeJoined(clusters: readonly Cluster[]): Cluster[] {
 
 /**
  * The first cluster centres: the heaviest pile, and then repeatedly the pile with the largest product of weight and
- * distance from the centres before. The root of the weight counts, so that a small bright accent is found beside large
- * areas.
+ * distance from the centres before. The square root of the weight is used, so that a small bright accent is found
+ * beside large areas.
  */
-function seedsOf(piles: readonly Pile[], count: number): OklabPoint[] {
-  const seeds: Pile[] = [];
+function seedsOf(piles: readonly ColourBin[], count: number): OklabPoint[] {
+  const seeds: ColourBin[] = [];
   const gaps = Float64Array.from(piles, () => 1);
   while (seeds.length < count) {
-    let next: Pile | undefined;
+    let next: ColourBin | undefined;
     let most = 0;
     for (let index = 0; index < piles.length; index++) {
-      const pile = piles[index] as Pile;
+      const pile = piles[index] as ColourBin;
       const gap = gaps[index] as number;
       const score = Math.sqrt(pile.weight) * gap;
       if (gap < MIN_DISTANCE ** 2 || score <= most) continue;
@@ -155,14 +163,14 @@ function seedsOf(piles: readonly Pile[], count: number): OklabPoint[] {
     if (next === undefined) break;
     seeds.push(next);
     for (let index = 0; index < piles.length; index++)
-      gaps[index] = Math.min(gaps[index] as number, squaredDistance(piles[index] as Pile, next));
+      gaps[index] = Math.min(gaps[index] as number, squaredDistance(piles[index] as ColourBin, next));
   }
   return seeds;
 }
 
 /** Groups the piles by their nearest centre. A centre without piles has no cluster. */
-function gathered(piles: readonly Pile[], centres: readonly OklabPoint[]): Cluster[] {
-  const groups = centres.map((): Pile[] => []);
+function groupByNearest(piles: readonly ColourBin[], centres: readonly OklabPoint[]): Cluster[] {
+  const groups = centres.map((): ColourBin[] => []);
   for (const pile of piles) {
     let nearest = 0;
     let least = Number.POSITIVE_INFINITY;
@@ -177,13 +185,13 @@ function gathered(piles: readonly Pile[], centres: readonly OklabPoint[]): Clust
   return groups.filter((group) => group.length > 0).map(clusterOf);
 }
 
-function clusterOf(piles: Pile[]): Cluster {
+function clusterOf(piles: ColourBin[]): Cluster {
   const weight = piles.reduce((sum, pile) => sum + pile.weight, 0);
   const mean = (axis: keyof OklabPoint) => meanOf(piles, weight, axis);
   return { piles, weight, l: mean('l'), a: mean('a'), b: mean('b') };
 }
 
-function meanOf(piles: readonly Pile[], weight: number, field: keyof Pile): number {
+function meanOf(piles: readonly ColourBin[], weight: number, field: keyof ColourBin): number {
   return piles.reduce((sum, pile) => sum + pile.weight * pile[field], 0) / weight;
 }
 
@@ -192,7 +200,7 @@ function squaredDistance(one: OklabPoint, other: OklabPoint): number {
 }
 
 /** The lightest cluster that is too light, or too near to a heavier cluster, to be a colour of its own. */
-function weakest(clusters: readonly Cluster[]): Cluster | undefined {
+function findWeakestCluster(clusters: readonly Cluster[]): Cluster | undefined {
   const heaviestFirst = clusters.toSorted((one, other) => other.weight - one.weight);
   const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
   return heaviestFirst.findLast((cluster, index) => {
@@ -206,12 +214,12 @@ function weakest(clusters: readonly Cluster[]): Cluster | undefined {
  * The colour of a cluster. It is the colour of the heaviest pile if that pile is most of the cluster, so that a flat
  * colour is not mixed with the blends along its edges; else the mean.
  */
-function weighed({ piles, weight }: Cluster): WeighedColour {
+function weighColour({ piles, weight }: Cluster): WeighedColour {
   const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
   const isFlat = heaviest.weight > weight / 2;
   const channel = (name: 'red' | 'green' | 'blue') =>
     Math.round(isFlat ? heaviest[name] : meanOf(piles, weight, name));
-  return [packed(channel('red'), channel('green'), channel('blue')), weight];
+  return [packRgb(channel('red'), channel('green'), channel('blue')), weight];
 }
 
 /**
@@ -223,10 +231,10 @@ function withShares(colours: readonly WeighedColour[]): PaletteColour[] {
   const sorted = colours.toSorted(
     ([colour, weight], [other, otherWeight]) => otherWeight - weight || colour - other,
   );
-  const parts = sorted.map(([, weight]) => Math.max(1, Math.round((SHARE_PARTS * weight) / total)));
-  const rest = parts.slice(1).reduce((left, part) => left - part, SHARE_PARTS);
+  const parts = sorted.map(([, weight]) => Math.max(1, Math.round((SHARE_PRECISION * weight) / total)));
+  const rest = parts.slice(1).reduce((left, part) => left - part, SHARE_PRECISION);
   return sorted.map(([colour], index) => ({
     color: `#${colour.toString(16).padStart(6, '0')}`,
-    share: (index === 0 ? rest : (parts[index] as number)) / SHARE_PARTS,
+    share: (index === 0 ? rest : (parts[index] as number)) / SHARE_PRECISION,
   }));
 }

@@ -1,17 +1,20 @@
 import type { PixelSample } from '../pixels/pixels.ts';
 import { greyPixelsOf } from './brightness.ts';
 
-/** Edge of the square to which the picture is scaled, in pixels. */
-const EDGE = 32;
+/** The side of the square to which the picture is scaled, in pixels. */
+const SQUARE_EDGE_PX = 32;
 /** The hash has one bit per pair of a horizontal and a vertical frequency, from the lowest up. */
-const FREQUENCIES = 8;
-/** A frequency weaker than this (of 255) is a rounding error, and its bit is 0. A plain picture has the hash 0. */
+const FREQUENCIES_PER_AXIS = 8;
+/**
+ * The smallest strength of a frequency, of 255. A weaker one is a rounding error, and its bit is 0. A plain picture has
+ * the hash 0.
+ */
 const MIN_STRENGTH = 0.05;
 
 /** The cosines of the lowest frequencies without the constant one. Each row holds one frequency. */
-const COSINES = Array.from({ length: FREQUENCIES }, (_, frequency) =>
-  Float64Array.from({ length: EDGE }, (_, at) =>
-    Math.cos((Math.PI * (frequency + 1) * (2 * at + 1)) / (2 * EDGE)),
+const COSINES = Array.from({ length: FREQUENCIES_PER_AXIS }, (_, frequency) =>
+  Float64Array.from({ length: SQUARE_EDGE_PX }, (_, at) =>
+    Math.cos((Math.PI * (frequency + 1) * (2 * at + 1)) / (2 * SQUARE_EDGE_PX)),
   ),
 );
 
@@ -23,7 +26,7 @@ const COSINES = Array.from({ length: FREQUENCIES }, (_, frequency) =>
  * @see Zauner, Implementation and Benchmarking of Perceptual Image Hash Functions (2010).
  */
 export function computePerceptualHash(copy: PixelSample): string {
-  const strengths = lowestFrequencies(squareOf(copy));
+  const strengths = lowestFrequencies(greySquareOf(copy));
   const median = strengths.toSorted()[strengths.length / 2] as number;
   let hash = '';
   for (let at = 0; at < strengths.length; at += 4) {
@@ -44,22 +47,26 @@ export function hashDistance(one: string, other: string): number {
 }
 
 /** The grey values of the picture, scaled to a square by area means. */
-function squareOf({ data, width, height, channels }: PixelSample): Float64Array {
+function greySquareOf({ data, width, height, channels }: PixelSample): Float64Array {
   const grey = greyPixelsOf(data as Uint8Array, channels, { width, height }).data;
-  const rows = new Float64Array(EDGE * height);
+  const rows = new Float64Array(SQUARE_EDGE_PX * height);
   for (let y = 0; y < height; y++)
-    for (let to = 0; to < EDGE; to++)
-      rows[y * EDGE + to] = meanOf(width, to, (x) => grey[y * width + x] as number);
-  const square = new Float64Array(EDGE * EDGE);
-  for (let column = 0; column < EDGE; column++)
-    for (let to = 0; to < EDGE; to++)
-      square[to * EDGE + column] = meanOf(height, to, (y) => rows[y * EDGE + column] as number);
+    for (let to = 0; to < SQUARE_EDGE_PX; to++)
+      rows[y * SQUARE_EDGE_PX + to] = meanOf(width, to, (x) => grey[y * width + x] as number);
+  const square = new Float64Array(SQUARE_EDGE_PX * SQUARE_EDGE_PX);
+  for (let column = 0; column < SQUARE_EDGE_PX; column++)
+    for (let to = 0; to < SQUARE_EDGE_PX; to++)
+      square[to * SQUARE_EDGE_PX + column] = meanOf(
+        height,
+        to,
+        (y) => rows[y * SQUARE_EDGE_PX + column] as number,
+      );
   return square;
 }
 
 /** The mean of the part of a row or column that is scaled to one of EDGE pixels. */
 function meanOf(length: number, to: number, valueAt: (at: number) => number): number {
-  const [from, until] = [(to * length) / EDGE, ((to + 1) * length) / EDGE];
+  const [from, until] = [(to * length) / SQUARE_EDGE_PX, ((to + 1) * length) / SQUARE_EDGE_PX];
   let sum = 0;
   for (let at = Math.floor(from); at < until; at++)
     sum += (Math.min(at + 1, until) - Math.max(at, from)) * valueAt(at);
@@ -68,17 +75,18 @@ function meanOf(length: number, to: number, valueAt: (at: number) => number): nu
 
 /** The strengths of the lowest frequencies in both directions, per pixel. */
 function lowestFrequencies(square: Float64Array): Float64Array {
-  const across = new Float64Array(FREQUENCIES * EDGE);
-  for (let y = 0; y < EDGE; y++)
+  const across = new Float64Array(FREQUENCIES_PER_AXIS * SQUARE_EDGE_PX);
+  for (let y = 0; y < SQUARE_EDGE_PX; y++)
     for (const [frequency, cosines] of COSINES.entries())
-      across[frequency * EDGE + y] = cosines.reduce(
-        (sum, c, x) => sum + c * (square[y * EDGE + x] as number),
+      across[frequency * SQUARE_EDGE_PX + y] = cosines.reduce(
+        (sum, c, x) => sum + c * (square[y * SQUARE_EDGE_PX + x] as number),
         0,
       );
-  const strengths = new Float64Array(FREQUENCIES * FREQUENCIES);
+  const strengths = new Float64Array(FREQUENCIES_PER_AXIS * FREQUENCIES_PER_AXIS);
   for (const [down, cosines] of COSINES.entries())
-    for (let frequency = 0; frequency < FREQUENCIES; frequency++)
-      strengths[down * FREQUENCIES + frequency] =
-        cosines.reduce((sum, c, y) => sum + c * (across[frequency * EDGE + y] as number), 0) / (EDGE * EDGE);
+    for (let frequency = 0; frequency < FREQUENCIES_PER_AXIS; frequency++)
+      strengths[down * FREQUENCIES_PER_AXIS + frequency] =
+        cosines.reduce((sum, c, y) => sum + c * (across[frequency * SQUARE_EDGE_PX + y] as number), 0) /
+        (SQUARE_EDGE_PX * SQUARE_EDGE_PX);
   return strengths;
 }

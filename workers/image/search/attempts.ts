@@ -1,7 +1,7 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import type { EncodeOptions } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
-import { defaultSearchEffort, EXACT_EFFORT } from '../encode/effort.ts';
+import { defaultSearchEffort, MIN_LOSSLESS_ANIMATION_EFFORT } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { DeadlineError } from '../refusal.ts';
@@ -120,7 +120,9 @@ async function withExactPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): Pro
   const { search, settings, goal, found } = lossy;
   if (!goal.wantsExact) return [lossy];
   const { encode, pixels } = search;
-  const effort = encode.effort ?? Math.max(EXACT_EFFORT, effortOf(encode, pixels).effort ?? EXACT_EFFORT);
+  const effort =
+    encode.effort ??
+    Math.max(MIN_LOSSLESS_ANIMATION_EFFORT, effortOf(encode, pixels).effort ?? MIN_LOSSLESS_ANIMATION_EFFORT);
   const { expected: _, ...row } = goal.row;
   const exact: SearchPlan<J> = {
     search: { ...search, encode: { ...encode, effort } },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lossyReason } from '../../../../workers/image/encode/encoder.ts';
+import { losslessImpossibleReason } from '../../../../workers/image/encode/encoder.ts';
 import {
   FRAME_SELECTORS,
   isAnimationFormat,
@@ -226,7 +226,7 @@ function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[nu
  * without a format.
  */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
-  const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => lossyReason(one) ?? []);
+  const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => losslessImpossibleReason(one) ?? []);
   const step = steps.findLast(({ fragment }) => fragment.encode.lossless === true);
   if (lossy === undefined || step === undefined) return;
   const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;
