@@ -9,8 +9,8 @@ import type {
 } from '../protocol.ts';
 import { assertEncodable } from './encode/encoder.ts';
 import { chooseFrames, type FrameFacts, isAnimationFormat } from './frames.ts';
-import { assertScoreMeasurable, refusalOfScore } from './likeness/measurable.ts';
-import { stepNamed } from './operations/index.ts';
+import { assertScoreMeasurable, scoreRefusalFor } from './likeness/measurable.ts';
+import { findStepOperation } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
@@ -72,7 +72,7 @@ function countFrames(
   steps: ImagePass['steps'],
   outputFormat: string,
 ): number {
-  const canMove = steps.every(({ operation }) => stepNamed(operation)?.frames !== 'first');
+  const canMove = steps.every(({ operation }) => findStepOperation(operation)?.frames !== 'first');
   return chooseFrames(decode, input, { canMove, outputFormat }).count;
 }
 
@@ -88,7 +88,7 @@ function applyStepRules(
   const warnings: PassWarning[] = [];
   let shape = picture;
   for (const [index, { operation: name, params }] of steps.entries()) {
-    const operation = stepNamed(name);
+    const operation = findStepOperation(name);
     if (operation === undefined) continue;
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
     const fault = operation.rule(params) ?? operation.fits(seen, params);
@@ -118,7 +118,7 @@ export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undef
 
 /** The failure of a comparison whose pictures are too small or too large for a score; undefined for other sizes. */
 export function findScoringSizeFailure(size: Size): TaskFailure | undefined {
-  return refusalOfScore({ ...size, frames: 1 }, 'leave it out')?.failure;
+  return scoreRefusalFor({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 
 /**

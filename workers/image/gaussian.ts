@@ -6,7 +6,7 @@ import { cutBox, fillBoxWithPixel, pastePixels } from './pixels/paint.ts';
 import { type Pixels, readPixels } from './pixels/pixels.ts';
 import { enlargePixels } from './pixels/resample.ts';
 
-/** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
+/** The largest sigma at which the whole kernel is applied to every pixel. The cost of the kernel grows with sigma. */
 const MAX_DIRECT_SIGMA_PX = 4;
 /** For a larger sigma, each edge is first reduced so far that the sigma in the reduced picture has this value. */
 const REDUCED_SIGMA_PX = 3;
@@ -14,13 +14,13 @@ const REDUCED_SIGMA_PX = 3;
 const MIN_EDGE_PX = 8;
 /** The blur that the reduction itself causes, as the variance of its linear kernel in pixels of the reduced picture. */
 const REDUCTION_VARIANCE = 1 / 6;
-/** Radius of a kernel in sigmas. Beyond it, the amplitude of the kernel is below the cut-off. */
-const REACH = 3.5;
+/** The radius of a kernel in sigmas. Beyond this radius, the amplitude of the kernel is below the cut-off. */
+const KERNEL_RADIUS_SIGMAS = 3.5;
 
 /** Blurs a picture of one frame by a Gaussian. */
 export async function gaussianBlur(picture: PassPicture, sigma: number): Promise<void> {
-  if (sigma <= MAX_DIRECT_SIGMA_PX) blurredWhole(await picture.at('blur', 'linear'), sigma);
-  else picture.replace(await blurredSmall(picture, sigma));
+  if (sigma <= MAX_DIRECT_SIGMA_PX) blurAtFullSize(await picture.at('blur', 'linear'), sigma);
+  else picture.replace(await blurReducedCopy(picture, sigma));
 }
 
 /**
@@ -28,34 +28,37 @@ export async function gaussianBlur(picture: PassPicture, sigma: number): Promise
  * too weak, and in integers they change the brightness. sharp truncates floats to bytes where it should round, so half
  * a level is added to them.
  */
-function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
+function blurAtFullSize(pipeline: Sharp, sigma: number): Sharp {
   return pipeline.blur({ sigma, minAmplitude: 0.003, precision: 'float' }).linear(1, 0.5);
 }
 
-/** The factor by which an edge of a picture is reduced before a blur of that sigma. */
-function reductionOf(edgePx: number, sigma: number): number {
+/** The factor by which an edge of a picture is reduced before a blur with `sigma`. */
+function reductionFactorFor(edgePx: number, sigma: number): number {
   return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, edgePx / MIN_EDGE_PX));
 }
 
 /**
  * Blurs the pixels of one frame by a Gaussian that is applied to a reduced copy. The copy lacks only details that a
  * wide blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are repeated
- * outwards. An edge that is too short to be reduced so far gets the rest of the blur along itself.
+ * outwards. If an edge is too short for that reduction, the rest of the blur is applied along this edge.
  */
-async function blurredSmall(picture: PassPicture, sigma: number): Promise<Pixels> {
+async function blurReducedCopy(picture: PassPicture, sigma: number): Promise<Pixels> {
   const pixels = await picture.pixels();
-  const [acrossBy, downBy] = [reductionOf(pixels.width, sigma), reductionOf(pixels.height, sigma)];
-  const [across, down] = [sigmaAfter(acrossBy, sigma), sigmaAfter(downBy, sigma)] as const;
+  const [acrossBy, downBy] = [
+    reductionFactorFor(pixels.width, sigma),
+    reductionFactorFor(pixels.height, sigma),
+  ];
+  const [across, down] = [sigmaOfReducedCopy(acrossBy, sigma), sigmaOfReducedCopy(downBy, sigma)] as const;
   const shared = Math.min(across, down, REDUCED_SIGMA_PX);
-  const margin = Math.ceil(shared * REACH);
+  const margin = Math.ceil(shared * KERNEL_RADIUS_SIGMAS);
   const size = {
     width: scaleSize(pixels, 1 / acrossBy).width,
     height: scaleSize(pixels, 1 / downBy).height,
   };
-  const reducedWithMargin = await withMargin(picture, pixels, size, margin);
-  if (across > REDUCED_SIGMA_PX) blurAlong(reducedWithMargin, 'rows', Math.sqrt(across ** 2 - shared ** 2));
-  if (down > REDUCED_SIGMA_PX) blurAlong(reducedWithMargin, 'columns', Math.sqrt(down ** 2 - shared ** 2));
-  const blurred = await readPixels(blurredWhole(picture.pipelineOver(reducedWithMargin), shared));
+  const reducedWithMargin = await reduceWithMargin(picture, pixels, size, margin);
+  if (across > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'rows', Math.sqrt(across ** 2 - shared ** 2));
+  if (down > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'columns', Math.sqrt(down ** 2 - shared ** 2));
+  const blurred = await readPixels(blurAtFullSize(picture.pipelineOver(reducedWithMargin), shared));
   return enlargePixels(blurred, pixels, 'cubic', picture.checkDeadline, {
     ...size,
     left: margin,
@@ -64,7 +67,7 @@ async function blurredSmall(picture: PassPicture, sigma: number): Promise<Pixels
 }
 
 /** The sigma in pixels of a reduced copy, without the blur of the reduction itself. */
-function sigmaAfter(factor: number, sigma: number): number {
+function sigmaOfReducedCopy(factor: number, sigma: number): number {
   return Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
 }
 
@@ -72,14 +75,14 @@ function sigmaAfter(factor: number, sigma: number): number {
  * Blurs the rows or the columns of a small picture, which may be far shorter than the kernel. Edge pixels are repeated
  * outwards, and transparent pixels give no colour.
  */
-function blurAlong(
+function blurLines(
   { data, width, height, channels }: Pixels,
   lines: 'rows' | 'columns',
   sigma: number,
 ): void {
   const [count, step] = lines === 'rows' ? [width, channels] : [height, width * channels];
   const [lineCount, lineStep] = lines === 'rows' ? [height, width * channels] : [width, channels];
-  const shares = sharesOf(count, sigma);
+  const shares = pixelWeightsFor(count, sigma);
   const opacityAt = channels % 2 === 0 ? channels - 1 : undefined;
   const line = new Uint8Array(count * channels);
   for (let start = 0; start < lineCount * lineStep; start += lineStep) {
@@ -104,9 +107,12 @@ function blurAlong(
   }
 }
 
-/** The share of each pixel of a line in each blurred pixel; those of its ends include the repeated ones. */
-function sharesOf(count: number, sigma: number): Float64Array {
-  const reach = Math.ceil(sigma * REACH);
+/**
+ * The weight of each pixel of a line in each blurred pixel. The weights of the pixels at both ends include those of the
+ * repeated pixels.
+ */
+function pixelWeightsFor(count: number, sigma: number): Float64Array {
+  const reach = Math.ceil(sigma * KERNEL_RADIUS_SIGMAS);
   const kernel = Float64Array.from({ length: 2 * reach + 1 }, (_, at) =>
     Math.exp(-((at - reach) ** 2) / (2 * sigma ** 2)),
   );
@@ -121,7 +127,12 @@ function sharesOf(count: number, sigma: number): Float64Array {
 }
 
 /** Reduces a picture and repeats its own edge pixels around it, not those of the reduced picture. */
-async function withMargin(picture: PassPicture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
+async function reduceWithMargin(
+  picture: PassPicture,
+  pixels: Pixels,
+  size: Size,
+  margin: number,
+): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>
     readPixels(picture.pipelineOver(cutBox(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));

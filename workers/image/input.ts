@@ -16,7 +16,7 @@ import {
  * The libvips loaders that may read input. Its other loaders (SVG, PDF, its own formats) stay blocked, because they are
  * a security risk.
  */
-const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
+const ALLOWED_LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
 
 /**
  * Blocks every loader except those on the list, in the whole process. All loaders are blocked for a moment, so no other
@@ -24,37 +24,40 @@ const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
  */
 export function blockUnusedLoaders(): void {
   sharp.block({ operation: ['VipsForeignLoad'] });
-  sharp.unblock({ operation: LOADERS.map((name) => `VipsForeignLoad${name}`) });
+  sharp.unblock({ operation: ALLOWED_LOADERS.map((name) => `VipsForeignLoad${name}`) });
 }
 
 /** Facts from the header of an input. */
 export interface InputFacts extends Size {
   /** The format as named by libvips; `raw` for pixels. */
   format: string;
-  /** Number of frames or pages in the file. Width and height are those of one upright frame. */
+  /** The number of frames or pages in the file. Width and height are those of one upright frame. */
   frames: number;
   hasAlpha: boolean;
   /** EXIF orientation, 1 to 8. At 1 the stored frames are upright. */
   orientation: number;
   /** Whether the pixels are RGB, so that they may keep their own ICC profile. */
   isRgb: boolean;
-  /** Whether it has one channel besides alpha. */
+  /** Whether the picture has one channel besides alpha. */
   isGrey: boolean;
   /** Whether the pixels are indexed: they use a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;
-  /** Whether channels have more than 8 bits. */
+  /** Whether each channel has more than 8 bits. */
   isDeep: boolean;
   /** Whether the file is a 16-bit PNG or TIFF; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
   /** Display time of each frame, in milliseconds. */
   delays?: number[];
-  /** Number of times that an animation plays; 0 means endlessly. */
+  /** The number of times that an animation plays; 0 means endlessly. */
   loop?: number;
 }
 
-/** Corrupt and truncated files fail. Junk between JPEG segments is tolerated, because cameras write it. */
-const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
+/**
+ * With these options, corrupt and truncated files fail. Junk between JPEG segments is tolerated, because cameras write
+ * it.
+ */
+const STRICT_INPUT_OPTIONS: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
 
 /**
  * Reads the header, or uses the header that the sender has read.
@@ -63,25 +66,25 @@ const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
  */
 export async function readInputFacts(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
   const { raw, header } = task;
-  if (raw !== undefined) return sourceOfHeader({ ...RAW_HEADER, ...raw });
+  if (raw !== undefined) return inputFactsFromHeader({ ...RAW_PIXELS_HEADER, ...raw });
   // The sender's header lacks the colour space and the profile. They matter only for kept metadata and for 16-bit
   // channels.
-  if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
+  if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return inputFactsFromHeader(header);
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
   return source;
 }
 
 async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {
-  const header = await sharp(input, { ...STRICT, page })
+  const header = await sharp(input, { ...STRICT_INPUT_OPTIONS, page })
     .metadata()
     .catch((error: Error) => {
       throw error.message.includes('exceeds pixel limit') ? pictureTooLarge() : unreadablePicture();
     });
-  return sourceOfMetadata(header);
+  return inputFactsFromMetadata(header);
 }
 
-function sourceOfMetadata(header: Metadata): InputFacts {
+function inputFactsFromMetadata(header: Metadata): InputFacts {
   const { width, height } = header.autoOrient;
   return {
     format: header.format,
@@ -101,10 +104,12 @@ function sourceOfMetadata(header: Metadata): InputFacts {
   };
 }
 
-/** The facts of pixels that have no file. */
-const RAW_HEADER = { format: 'raw', orientation: 1, hasAlpha: true, isGrey: false, isIndexed: false };
+/** The header facts of raw pixels, which have no file. */
+const RAW_PIXELS_HEADER = { format: 'raw', orientation: 1, hasAlpha: true, isGrey: false, isIndexed: false };
 
-function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { format: string }): InputFacts {
+function inputFactsFromHeader(
+  header: Omit<InputHeader, 'format' | 'bitDepth'> & { format: string },
+): InputFacts {
   const { format, width, height, orientation, hasAlpha, isGrey, isIndexed } = header;
   const isSideways = orientation >= 5;
   return {
@@ -152,7 +157,7 @@ export async function decodeKeptFrames(
   const wanted = new Set(kept);
   const frames: Pixels[] = [];
   for (const { first, count } of frameBatchesOf(kept, width * height)) {
-    const pipeline = sharp(input, { ...STRICT, ignoreIcc, page: first, pages: count });
+    const pipeline = sharp(input, { ...STRICT_INPUT_OPTIONS, ignoreIcc, page: first, pages: count });
     pipeline.toColourspace('srgb').timeout({ seconds: secondsLeft() });
     const strip = splitFrames(await readPixels(hasAlpha ? pipeline.ensureAlpha() : pipeline, count));
     const chosen = strip.filter((_, index) => wanted.has(first + index));
@@ -171,7 +176,7 @@ export function sharpOptionsFor(
   if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
   // Several frames lie in one strip, which sharp cannot turn as a whole. The picture turns each frame later.
   return {
-    ...STRICT,
+    ...STRICT_INPUT_OPTIONS,
     ignoreIcc,
     autoOrient: count === 1,
     ...(first > 0 && { page: first }),
@@ -182,7 +187,7 @@ export function sharpOptionsFor(
 /** Opens a still picture whose header was not read before, and returns its size. The picture is upright and in sRGB. */
 export async function openStillPicture(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
   const { input } = await makeFileReadable(file);
-  const opened = sharp(input, { ...STRICT, autoOrient: true });
+  const opened = sharp(input, { ...STRICT_INPUT_OPTIONS, autoOrient: true });
   const { depth, hasProfile, autoOrient } = await opened.metadata();
   return [depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened, autoOrient];
 }

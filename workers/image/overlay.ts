@@ -3,7 +3,7 @@ import { type Box, intersectBox } from './pixels/geometry.ts';
 import { cutBox } from './pixels/paint.ts';
 import { type Pixels, splitFrames, withoutAlpha } from './pixels/pixels.ts';
 
-/** Draws an RGBA picture over every frame of another picture. Parts outside the frame are cut off. */
+/** Draws an RGBA picture over every frame of another picture. Parts of the layer outside the frame are cut off. */
 export async function overlayPicture(
   picture: PassPicture,
   layer: Pixels,
@@ -13,10 +13,10 @@ export async function overlayPicture(
   const visible = intersectBox({ ...at, width: layer.width, height: layer.height }, picture);
   if (visible === undefined) return;
   const part = cutBox(layer, { ...visible, left: visible.left - at.left, top: visible.top - at.top });
-  await (mode === 'over' ? layOver(picture, part, visible) : blendInto(picture, part, visible, mode));
+  await (mode === 'over' ? compositeLayer(picture, part, visible) : blendInto(picture, part, visible, mode));
 }
 
-async function layOver(picture: PassPicture, layer: Pixels, at: Box): Promise<void> {
+async function compositeLayer(picture: PassPicture, layer: Pixels, at: Box): Promise<void> {
   const { data, width, height, channels } = layer;
   const image = { input: Buffer.from(data.buffer), raw: { width, height, channels }, left: at.left };
   const layers = Array.from({ length: picture.frames }, (_, frame) => ({
@@ -41,7 +41,7 @@ async function blendInto(picture: PassPicture, layer: Pixels, at: Box, mode: Ble
  * libvips has them too, but applies the opacity of a translucent layer twice: multiplying by half-opaque white would
  * darken the picture below.
  */
-const FORMULAS = {
+const BLEND_FORMULAS = {
   multiply: (below, above) => below * above,
   screen: (below, above) => below + above - below * above,
   overlay: (below, above) => hardLight(above, below),
@@ -53,13 +53,13 @@ const FORMULAS = {
   'soft-light': softLight,
   difference: (below, above) => Math.abs(below - above),
   exclusion: (below, above) => below + above - 2 * below * above,
-} satisfies Record<string, Formula>;
+} satisfies Record<string, BlendFormula>;
 
 /** Computes the blended value from the values below and above, 0 to 1. */
-type Formula = (below: number, above: number) => number;
+type BlendFormula = (below: number, above: number) => number;
 
-type BlendMode = keyof typeof FORMULAS;
-export const BLEND_MODES = Object.keys(FORMULAS) as BlendMode[];
+type BlendMode = keyof typeof BLEND_FORMULAS;
+export const BLEND_MODES = Object.keys(BLEND_FORMULAS) as BlendMode[];
 
 function hardLight(below: number, above: number): number {
   return above <= 0.5 ? 2 * below * above : 1 - 2 * (1 - below) * (1 - above);
@@ -82,7 +82,7 @@ function blendLayer(
   mode: BlendMode,
   checkDeadline: () => void,
 ): void {
-  const table = tableOf(FORMULAS[mode]);
+  const table = blendTableFor(BLEND_FORMULAS[mode]);
   for (let y = 0; y < layer.height; y++) {
     checkDeadline();
     let from = y * layer.width * 4;
@@ -93,7 +93,7 @@ function blendLayer(
 }
 
 /** The result of a formula for each pair of 8-bit values. Results are 0 to 255. */
-function tableOf(formula: Formula): Float32Array {
+function blendTableFor(formula: BlendFormula): Float32Array {
   return Float32Array.from(
     { length: 1 << 16 },
     (_, both) => 255 * formula((both >> 8) / 255, (both & 255) / 255),

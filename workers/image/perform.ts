@@ -47,7 +47,7 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
     case 'branch':
       return performBranchTask(task, canBeKilled);
     case 'transform':
-      return transformed(task);
+      return performAndDescribe(task);
   }
 }
 
@@ -55,7 +55,7 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
  * Performs a pass and describes its result if the task asks for a description. The result is neither copied nor sent to
  * another thread.
  */
-async function transformed(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
+async function performAndDescribe(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const result = await performTransformTask(task);
   if (result.kind === 'failure' || task.describes === undefined) return result;
   // The result of a pass has one picture per file. An animation has several frames, which the codec counts itself.

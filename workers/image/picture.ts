@@ -20,7 +20,7 @@ import {
  * per pipeline. A picture with an EXIF orientation is turned upright between `scale` and `mirror`. sharp swaps the axes
  * of the operations before that, so that the picture can still be shrunk while it is decoded.
  */
-const SLOTS = [
+const PIPELINE_SLOTS = [
   'trim',
   'extract',
   'flatten',
@@ -57,11 +57,11 @@ const SLOTS = [
   'negate',
 ] as const;
 
-type PipelineSlot = (typeof SLOTS)[number];
+type PipelineSlot = (typeof PIPELINE_SLOTS)[number];
 
 /**
- * Slots of the first list make a pipeline with transparency work on premultiplied colours from `scale` to `sharpen`. In
- * such a pipeline, the slots of the second list would compute wrong colours.
+ * The slots at which a pipeline with transparency works on premultiplied colours, from `scale` to `sharpen`, and the
+ * slots that would compute wrong colours in such a pipeline.
  */
 const PREMULTIPLYING_SLOTS: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
 const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
@@ -75,7 +75,7 @@ const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
 
 /**
  * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline returns only the first channel of its
- * pixels, whatever was painted since. All other slots must wait for the next pipeline.
+ * pixels, whatever was painted since. Calls at all other slots must therefore wait for the next pipeline.
  */
 const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
   'scale',
@@ -97,7 +97,7 @@ const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
  */
 function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, hasAlpha: boolean): boolean {
   const uses = (slots: readonly PipelineSlot[]) => slots.some((one) => used.has(one));
-  if (uses(SLOTS.slice(SLOTS.indexOf(slot)))) return true;
+  if (uses(PIPELINE_SLOTS.slice(PIPELINE_SLOTS.indexOf(slot)))) return true;
   if (used.has('greyscale') && !GREYSCALE_SLOTS.includes(slot)) return true;
   const mixesAlpha =
     (STRAIGHT_ALPHA_SLOTS.includes(slot) && uses(PREMULTIPLYING_SLOTS)) ||
@@ -118,7 +118,13 @@ interface PictureFacts extends Size {
 }
 
 /** Slots at which sharp works after the conversion to the colour space of the output. */
-const BY_CHANNEL: readonly PipelineSlot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
+const OUTPUT_COLOUR_SLOTS: readonly PipelineSlot[] = [
+  'joinChannel',
+  'boolean',
+  'bandbool',
+  'tint',
+  'extractChannel',
+];
 
 /**
  * A picture during a pass: a sharp pipeline that has not run yet, and the facts about its result. Steps are collected
@@ -223,7 +229,7 @@ export class PassPicture {
   /** Writes a grey picture with one channel. Steps that address channels by number are run first. */
   async writeGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
-    if (BY_CHANNEL.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
+    if (OUTPUT_COLOUR_SLOTS.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
     this.writtenIn = 'b-w';
   }
 

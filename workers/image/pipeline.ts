@@ -21,7 +21,7 @@ import {
 } from './input.ts';
 import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './metadata/carried-metadata.ts';
 import { withRawProfilesAsChunks } from './metadata/png.ts';
-import { stepNamed } from './operations/index.ts';
+import { findStepOperation } from './operations/index.ts';
 import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
@@ -35,15 +35,15 @@ import { isResultGrey, writePassResult } from './writing.ts';
  * @returns the file, or a failure as plain data without the codec's own messages.
  */
 export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
-  const result = await attempt(task);
+  const result = await performAttempt(task);
   // The header that the sender read may be wrong. A failure counts only if the pass also fails with the header that the
   // thread reads.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
-  return attempt(unhinted);
+  return performAttempt(unhinted);
 }
 
-async function attempt(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
+async function performAttempt(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const opened = await openPass(task);
   return 'work' in opened ? runPass(opened) : opened;
 }
@@ -64,7 +64,7 @@ export async function openPass(
 ): Promise<OpenedPass | TaskFailure> {
   const startedMs = performance.now();
   try {
-    const work = await open(task, readFile);
+    const work = await openPassWork(task, readFile);
     return { work, decodeMs: performance.now() - startedMs };
   } catch (error) {
     return taskFailureOf(error, true);
@@ -111,7 +111,7 @@ export async function runPass(
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function open(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
+async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
   const { decode, encode: asked } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
@@ -132,7 +132,12 @@ async function open(sent: TransformTask, readFile: typeof makeFileReadable): Pro
     // The profile of an HDR input is used for reading only.
     ...(isHdr ? (['srgb'] as const) : []),
   ]);
-  const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
+  const { steps, encode } = await withProfileColours(
+    { steps: planned, encode: output },
+    task,
+    source,
+    profile,
+  );
   const carried = await prepareCarriedBlocks(task.input, {
     policy: encode.metadata,
     format: source.format,
@@ -142,7 +147,7 @@ async function open(sent: TransformTask, readFile: typeof makeFileReadable): Pro
     conceals: steps.some(({ operation }) => operation.conceals),
   });
   const picture = await openPicture(task, source, chosen, profile === 'own');
-  const { ground, fill } = backgroundsOf(encode);
+  const { ground, fill } = backgroundColoursOf(encode);
   return {
     task,
     steps,
@@ -158,7 +163,7 @@ async function open(sent: TransformTask, readFile: typeof makeFileReadable): Pro
   };
 }
 
-/** The picture of the chosen frames. Chosen frames with gaps between them are decoded at once. */
+/** The picture of the chosen frames. If other frames lie between the chosen frames, they are decoded at once. */
 async function openPicture(
   task: TransformTask,
   source: InputFacts,
@@ -191,22 +196,22 @@ function sizeWarnings(
 
 function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
   return steps.map(({ operation: name, params }, index) => {
-    const operation = stepNamed(name);
+    const operation = findStepOperation(name);
     if (operation === undefined)
       throw invalidArgument(`steps[${index}].operation`, `"${name}" is not an operation on a picture.`);
     return { operation, params, index };
   });
 }
 
-type Painting = Pick<PassWork, 'steps' | 'encode'>;
+type StepColours = Pick<PassWork, 'steps' | 'encode'>;
 
 /** The steps, with their colours converted to the ICC profile that the pixels keep. */
-async function paintable(
-  painting: Painting,
+async function withProfileColours(
+  painting: StepColours,
   { input }: TransformTask,
   source: InputFacts,
   profile: CarriedProfile,
-): Promise<Painting> {
+): Promise<StepColours> {
   const { steps, encode } = painting;
   const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
@@ -237,7 +242,7 @@ function coloursOf({ operation, params }: PlannedStep): [string, string][] {
   );
 }
 
-function backgroundsOf(encode: PassWork['encode']): { ground: Rgba | undefined; fill: Rgba } {
+function backgroundColoursOf(encode: PassWork['encode']): { ground: Rgba | undefined; fill: Rgba } {
   const asked = encode.background === undefined ? undefined : parseColour(encode.background, 'background');
   if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
   const ground = { ...(asked ?? WHITE), alpha: 1 };

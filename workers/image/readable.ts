@@ -81,16 +81,21 @@ function withStillBrand(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>
 }
 
 /**
- * Completes a JPEG that lacks only its end marker, because decoders take such a file for a truncated one. Cameras write
- * such files, and so do uploads that stop two bytes early.
+ * The end marker. A JPEG that lacks only this marker is completed, because decoders take such a file for a truncated
+ * one. Cameras write such files, and so do uploads that stop two bytes early.
  */
 
 const END_MARKER = Buffer.from([0xff, END_OF_IMAGE_MARKER]);
-/** Bytes without a marker. They change the picture if the decoder still needs data. */
-const FILLER = Buffer.alloc(64, 0x5a);
-/** More rows than libvips decodes at once. libvips reports missing data before these rows. */
-const LAST_ROWS = 64;
-const COEFFICIENTS = 64;
+/**
+ * Bytes that contain no marker. Added to the end of a file, they change the picture if the decoder still needs data.
+ */
+const FILLER_BYTES = Buffer.alloc(64, 0x5a);
+/**
+ * The number of last rows that are compared: more than libvips decodes at once. libvips reports missing data before
+ * these rows.
+ */
+const COMPARED_LAST_ROWS = 64;
+const BLOCK_COEFFICIENTS = 64;
 
 /** Adds the end marker to a file that lacks no row and no scan; returns any other file unchanged. */
 async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
@@ -99,7 +104,9 @@ async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uin
   // The first byte of the marker may be there.
   const data = file.at(-1) === 0xff ? file.subarray(0, -1) : file;
   const whole = Buffer.concat([data, END_MARKER]);
-  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER, END_MARKER])).catch(() => false);
+  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER_BYTES, END_MARKER])).catch(
+    () => false,
+  );
   return isWhole ? whole : input;
 }
 
@@ -120,7 +127,7 @@ function endsInCompleteScan(file: Buffer): boolean {
     ];
     for (let index = 0; index < components; index++) {
       const component = bytes.u8(start + 1 + 2 * index);
-      const left = missing.get(component) ?? new Set(Array(COEFFICIENTS).keys());
+      const left = missing.get(component) ?? new Set(Array(BLOCK_COEFFICIENTS).keys());
       missing.set(component, left);
       // The low half byte counts the bits of a coefficient that are still to come.
       for (let at = first; at <= last; at++) if ((bits & 0x0f) === 0) left.delete(at);
@@ -131,14 +138,14 @@ function endsInCompleteScan(file: Buffer): boolean {
 
 /** Whether a decoder makes the same last rows of both files, and reports no error for the first file. */
 async function isSamePicture(whole: Buffer, filled: Buffer): Promise<boolean> {
-  const rows = await lastRows(whole, 'warning');
-  return Buffer.from(rows).equals(await lastRows(filled, 'error'));
+  const rows = await decodeLastRows(whole, 'warning');
+  return Buffer.from(rows).equals(await decodeLastRows(filled, 'error'));
 }
 
-async function lastRows(file: Buffer, failOn: 'warning' | 'error'): Promise<Uint8Array> {
+async function decodeLastRows(file: Buffer, failOn: 'warning' | 'error'): Promise<Uint8Array> {
   const picture = sharp(file, { failOn, limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const { width, height } = await picture.metadata();
-  const rows = Math.min(height, LAST_ROWS);
+  const rows = Math.min(height, COMPARED_LAST_ROWS);
   const { data } = await encodeLocalOutput(
     picture.extract({ left: 0, top: height - rows, width, height: rows }).raw(),
   );

@@ -20,21 +20,25 @@ export function invalidArgument(
   return new PassRefusal({ code: 'invalid_param', param, message, ...(details && { details }) });
 }
 
-function unsupported(message: string): PassRefusal {
+function unsupportedFormat(message: string): PassRefusal {
   return new PassRefusal({ code: 'unsupported_format', message });
 }
 
 export function unreadablePicture(): PassRefusal {
-  return unsupported('The image cannot be decoded: it is damaged, cut short, or not in a supported format.');
+  return unsupportedFormat(
+    'The image cannot be decoded: it is damaged, cut short, or not in a supported format.',
+  );
 }
 
 export function pictureTooLarge(): PassRefusal {
-  return unsupported(`The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`);
+  return unsupportedFormat(
+    `The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`,
+  );
 }
 
 /**
- * An operation's error about one of its parameters, before the index of its step in the pass is known.
- * The pipeline turns it into a Refusal on `steps[i].params.<key>`.
+ * An operation's error about one of its parameters, before the index of its step in the pass is known. The pipeline
+ * turns it into a `PassRefusal` on `steps[i].params.<key>`.
  */
 export class BadArgumentError extends Error {
   override readonly name = 'BadArgumentError';
@@ -63,22 +67,22 @@ export function argumentRefusal(
   operation: DescribedOperation,
   params: object,
 ): PassRefusal {
-  return invalidArgument(`${path}.${ownKey(key, operation, params)}`, message, details);
+  return invalidArgument(`${path}.${parameterToReport(key, operation, params)}`, message, details);
 }
 
 /**
- * The name of the parameter to report. A size may be out of bounds because of a parameter with another name; then the
- * first such parameter that was sent is named.
+ * The name of the parameter to report. A size may be out of bounds because of a parameter with another name. In that
+ * case the first such parameter that was sent is named.
  */
-function ownKey(key: string, operation: DescribedOperation, params: object): string {
+function parameterToReport(key: string, operation: DescribedOperation, params: object): string {
   if (key in params) return key;
   return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
 }
 
-/** Nobody waits for the answer any more. */
+/** The deadline of a task has passed, so that nobody waits for the answer any more. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
-  /** What a search had reached until then; absent where no file was written. */
+  /** What a search had reached until the deadline; absent if no file was written. */
   readonly details: SearchDetails | undefined;
   /** See `TaskFailure`. */
   readonly doableShare: number | undefined;
@@ -98,7 +102,7 @@ export function secondsLeft(deadlineMs: number): number {
 }
 
 /** sharp's message about an argument: "Expected number between 0.3 and 1000 for sigma but received …". */
-const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
+const SHARP_ARGUMENT_ERROR = /^Expected (.+) for (?:options\.)?(\w+)/;
 
 /**
  * Turns an error about an argument into a refusal that names the path of the argument; returns any other error
@@ -111,7 +115,7 @@ export function asArgumentRefusal(
   params: object,
 ): unknown {
   if (error instanceof BadArgumentError) return argumentRefusal(error, path, operation, params);
-  const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
+  const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT_ERROR.exec(error.message)) || [];
   return key === undefined
     ? error
     : invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { stepNamed } from '../../../workers/image/operations/index.ts';
+import { findStepOperation } from '../../../workers/image/operations/index.ts';
 import type { LayerFiles } from '../../imaging/images/image-call.ts';
 import type { AdditionalFile } from '../../platform/http/bodies/multipart.ts';
 import {
@@ -74,7 +74,7 @@ function secondPictureFieldOf({
   operation,
 }: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
   const op = findOp(name);
-  const work = name === undefined ? stepNamed(operation ?? '') : op?.runs === 'pass' ? op : undefined;
+  const work = name === undefined ? findStepOperation(operation ?? '') : op?.runs === 'pass' ? op : undefined;
   const key = work?.readsSecondAsset;
   return key === undefined ? undefined : { field: name === undefined ? 'params' : 'parameters', key };
 }

@@ -130,7 +130,7 @@ const LARGE_WEBP_EFFORT = 7;
 
 /**
  * The effort of a search for the smallest file, which encodes many times. Undefined means the default effort.
- * @param written all frames together.
+ * @param written the frames and the pixels of all frames together.
  */
 export function defaultSearchEffort(
   format: OutputFormat,

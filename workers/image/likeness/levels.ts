@@ -8,9 +8,9 @@ export interface PixelRaster extends Size {
   channels: number;
 }
 
-/** Linear light of a picture at one scale, row by row. */
+/** One scale of a picture, in linear light, which is read row by row. */
 export interface PyramidLevel extends Size {
-  /** Writes red, green and blue of each pixel of a row. */
+  /** Writes red, green and blue of each pixel of row `y` into an array. */
   readRow(y: number, into: Float32Array): void;
 }
 
@@ -18,7 +18,7 @@ export interface PyramidLevel extends Size {
  * The picture at its own size. Transparent parts are laid on grey.
  * @param ground the grey, 0 to 255.
  */
-export function pyramidLevelOf(raster: PixelRaster, ground: number): PyramidLevel {
+export function fullSizeLevel(raster: PixelRaster, ground: number): PyramidLevel {
   const { data, width, height, channels } = raster;
   const lastColour = channels < 3 ? 0 : 2;
   const alphaAt = rasterHasAlpha(raster) ? channels - 1 : undefined;

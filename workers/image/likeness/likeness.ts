@@ -7,8 +7,8 @@ import { computeSsim, lumaOf } from './ssim.ts';
 import { computeSsimulacra2 } from './ssimulacra2.ts';
 
 /** A measure of likeness to a picture, which a target names and a search evaluates. */
-interface Likeness {
-  /** The parameter that asks for it. */
+interface LikenessMetric {
+  /** The parameter that asks for this measure. */
   param: 'minSsim' | 'ssimulacra2';
   least: number;
   /** The name of the measure in the quality curves of the encoders. */
@@ -30,26 +30,29 @@ interface Likeness {
 /** The target of a search by likeness. */
 export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
-/** Keeps the logarithm finite for a likeness of 1. Smaller differences are invisible. */
+/**
+ * The smallest difference from 1 that is counted, so that the logarithm stays finite. Smaller differences are
+ * invisible.
+ */
 const MIN_UNLIKENESS = 1e-7;
 
 /** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
-export function similarityMeter(pixels: Pixels, target: LikenessTarget): Likeness {
+export function likenessMetricFor(pixels: Pixels, target: LikenessTarget): LikenessMetric {
   return 'minSsim' in target
-    ? structuralLikeness(pixels, target.minSsim)
-    : visualLikeness(pixels, target.ssimulacra2);
+    ? ssimMetric(pixels, target.minSsim)
+    : ssimulacra2Metric(pixels, target.ssimulacra2);
 }
 
 /** The measured value under the field name of the API. */
 export function achievedLikenessOf(
-  { param, rounded }: Likeness,
+  { param, rounded }: LikenessMetric,
   value: number,
 ): Pick<TargetSearchResult, 'ssim' | 'ssimulacra2'> {
   return param === 'minSsim' ? { ssim: rounded(value) } : { ssimulacra2: rounded(value) };
 }
 
 /** SSIM of the luma, of all frames at once. */
-function structuralLikeness(pixels: Pixels, least: number): Likeness {
+function ssimMetric(pixels: Pixels, least: number): LikenessMetric {
   const model = lumaOf(pixels.data, { ...pixels, height: pixels.height * pixels.frames });
   return {
     param: 'minSsim',
@@ -60,7 +63,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
     tolerance: 0.015,
     same: 1,
     async measure(file) {
-      const { data, info } = await decoded(file);
+      const { data, info } = await decodeToPixels(file);
       return computeSsim(model, lumaOf(data, info));
     },
     evenly: (value) => -Math.log(1 - value + MIN_UNLIKENESS),
@@ -69,7 +72,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
 }
 
 /** SSIMULACRA 2 of the frame that is least like its original. */
-function visualLikeness(pixels: Pixels, least: number): Likeness {
+function ssimulacra2Metric(pixels: Pixels, least: number): LikenessMetric {
   assertScoreMeasurable(pixels);
   const models = splitFrames(pixels);
   return {
@@ -80,7 +83,7 @@ function visualLikeness(pixels: Pixels, least: number): Likeness {
     tolerance: 0.5,
     same: 100,
     async measure(file) {
-      const { data, info } = await decoded(file);
+      const { data, info } = await decodeToPixels(file);
       const channels = info.channels as Pixels['channels'];
       const strip = { data, width: info.width, height: pixels.height, channels, frames: pixels.frames };
       const frames = splitFrames(strip);
@@ -91,7 +94,7 @@ function visualLikeness(pixels: Pixels, least: number): Likeness {
   };
 }
 
-async function decoded(file: Uint8Array) {
+async function decodeToPixels(file: Uint8Array) {
   const pipeline = sharp(file, { pages: -1, limitInputPixels: false }).toColourspace('srgb');
   return encodeLocalOutput(pipeline.raw());
 }

@@ -2,20 +2,20 @@ import type { Size } from '../../formats/size.ts';
 import { invalidArgument, type PassRefusal } from '../refusal.ts';
 import { MIN_SCORED_EDGE_PX } from './ssimulacra2.ts';
 
-/** Size in pixels above which a search by SSIMULACRA 2 would not end in time. */
-const MAX_MEASURED_PX = 4_000_000;
+/** The size in pixels above which a search by SSIMULACRA 2 would not end in time. */
+const MAX_SCORED_PX = 4_000_000;
 
 /** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function assertScoreMeasurable(picture: Size & { frames: number }): void {
-  const refusal = refusalOfScore(picture, 'ask for minSsim');
+  const refusal = scoreRefusalFor(picture, 'ask for minSsim');
   if (refusal !== undefined) throw refusal;
 }
 
 /**
- * The refusal of a score for a picture that is too small or too large; undefined if it can be measured.
+ * The refusal to score a picture that is too small or too large; undefined if the picture can be scored.
  * @param instead what the caller may do instead.
  */
-export function refusalOfScore(
+export function scoreRefusalFor(
   { width, height, frames }: Size & { frames: number },
   instead: string,
 ): PassRefusal | undefined {
@@ -23,10 +23,10 @@ export function refusalOfScore(
     const message = `ssimulacra2 needs pictures of at least ${MIN_SCORED_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ${instead}.`;
     return invalidArgument('ssimulacra2', message, { limit: MIN_SCORED_EDGE_PX });
   }
-  if (width * height * frames > MAX_MEASURED_PX) {
+  if (width * height * frames > MAX_SCORED_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);
-    const message = `ssimulacra2 is measured up to ${megapixels(MAX_MEASURED_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ${instead}.`;
-    return invalidArgument('ssimulacra2', message, { limit: MAX_MEASURED_PX });
+    const message = `ssimulacra2 is measured up to ${megapixels(MAX_SCORED_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ${instead}.`;
+    return invalidArgument('ssimulacra2', message, { limit: MAX_SCORED_PX });
   }
   return undefined;
 }

@@ -1,18 +1,12 @@
-import {
-  halvedLevel,
-  type PixelRaster,
-  type PyramidLevel,
-  pyramidLevelOf,
-  rasterHasAlpha,
-} from './levels.ts';
+import { fullSizeLevel, halvedLevel, type PixelRaster, type PyramidLevel, rasterHasAlpha } from './levels.ts';
 import { SSIMULACRA2_WEIGHTS } from './ssimulacra2-weights.ts';
 
-/** Number of columns in a row of weights. */
-const ERRORS = 6;
-/** Number of channels of the colour space XYB. */
-const CHANNELS = 3;
-const SCALES = SSIMULACRA2_WEIGHTS.length / CHANNELS;
-/** Smallest side of a picture that has a score, in pixels. */
+/** The number of error columns in a row of weights. */
+const ERROR_COLUMNS = 6;
+/** The number of channels of the colour space XYB. */
+const XYB_CHANNELS = 3;
+const SCALE_COUNT = SSIMULACRA2_WEIGHTS.length / XYB_CHANNELS;
+/** The smallest side, in pixels, of a picture that can be scored. */
 export const MIN_SCORED_EDGE_PX = 8;
 /**
  * A channel is left out at a scale if all its weights are smaller than this. That changes a score by less than 0.01,
@@ -24,23 +18,26 @@ const NEGLIGIBLE_WEIGHT = 0.002;
  * The weights of the blur, from its centre outwards: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis
  * 2016). Pixels outside the picture count as zero.
  */
-const TAPS = [
+const GAUSSIAN_TAPS = [
   0.2646211054881984, 0.21292859201042202, 0.10933537277746015, 0.03601111465836416, 0.009414367809653693,
 ] as const;
-const REACH_PX = TAPS.length - 1;
-const RING_ROWS = 2 * REACH_PX + 1;
-/** Keeps flat areas from dividing by zero. */
-const C2 = 0.0009;
+const BLUR_RADIUS_PX = GAUSSIAN_TAPS.length - 1;
+const RING_BUFFER_ROWS = 2 * BLUR_RADIUS_PX + 1;
+/** The constant of SSIM that prevents a division by zero for flat areas. */
+const CONTRAST_CONSTANT = 0.0009;
 
-/** Absorption of light by the cones (opsin absorbance of JPEG XL), and its bias. */
-const LONG = [0.3, 0.622, 0.078] as const;
-const MEDIUM = [0.23, 0.692, 0.078] as const;
-const SHORT = [0.24342268924547819, 0.20476744424496821, 0.5518098665095535] as const;
-const BIAS = 0.0037930732552754493;
-const BIAS_ROOT = Math.cbrt(BIAS);
+/**
+ * The weights of red, green and blue in the light that each kind of cone absorbs (the opsin absorbance of JPEG XL), and
+ * its bias.
+ */
+const LONG_CONE_WEIGHTS = [0.3, 0.622, 0.078] as const;
+const MEDIUM_CONE_WEIGHTS = [0.23, 0.692, 0.078] as const;
+const SHORT_CONE_WEIGHTS = [0.24342268924547819, 0.20476744424496821, 0.5518098665095535] as const;
+const OPSIN_BIAS = 0.0037930732552754493;
+const OPSIN_BIAS_ROOT = Math.cbrt(OPSIN_BIAS);
 
 /** The dark and the light grey on which transparent pixels are laid. The lower of the two scores counts. */
-const GROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
+const GREY_BACKGROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
 
 /**
  * SSIMULACRA 2.1 of two pictures of the same size, at least 8 pixels along each side. The score is 100 for identical
@@ -50,37 +47,40 @@ const GROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
  * bright even areas: by up to 1.5 points above 80. It takes about half a second and 6 megabytes per megapixel.
  */
 export function computeSsimulacra2(one: PixelRaster, other: PixelRaster): number {
-  if (!rasterHasAlpha(one) && !rasterHasAlpha(other)) return scoreOn(one, other, 0);
-  return Math.min(...GROUNDS.map((ground) => scoreOn(one, other, ground)));
+  if (!rasterHasAlpha(one) && !rasterHasAlpha(other)) return scoreOnBackground(one, other, 0);
+  return Math.min(...GREY_BACKGROUNDS.map((ground) => scoreOnBackground(one, other, ground)));
 }
 
-function scoreOn(one: PixelRaster, other: PixelRaster, ground: number): number {
-  let [a, b] = [pyramidLevelOf(one, ground), pyramidLevelOf(other, ground)];
-  const count = scalesOf(a);
+function scoreOnBackground(one: PixelRaster, other: PixelRaster, ground: number): number {
+  let [a, b] = [fullSizeLevel(one, ground), fullSizeLevel(other, ground)];
+  const count = scaleCountOf(a);
   let error = 0;
   for (let scale = 0; scale < count; scale++) {
     if (scale > 0) [a, b] = [halvedLevel(a), halvedLevel(b)];
     const weights = [0, 1, 2].map(
       (channel) => SSIMULACRA2_WEIGHTS[channel * count + scale] as readonly number[],
     );
-    error += errorAt(a, b, weights);
+    error += errorOfScale(a, b, weights);
   }
-  return scoreFor(error);
+  return scoreForError(error);
 }
 
 /** The published curve from an error to the score that people give. */
-function scoreFor(weighted: number): number {
+function scoreForError(weighted: number): number {
   const error = weighted * 0.9562382616834844;
   const seen =
     2.326765642916932 * error - 0.020884521182843837 * error ** 2 + 6.248496625763138e-5 * error ** 3;
   return seen > 0 ? 100 - 10 * seen ** 0.6276336467831387 : 100;
 }
 
-/** The number of scales; a small picture has fewer. The last scale may have a side of less than 8 pixels. */
-function scalesOf({ width, height }: PyramidLevel): number {
+/**
+ * The number of scales on which a picture is compared; a small picture has fewer. The last scale may have a side of
+ * less than 8 pixels.
+ */
+function scaleCountOf({ width, height }: PyramidLevel): number {
   let edgePx = Math.min(width, height);
   let count = 0;
-  for (; count < SCALES && edgePx >= MIN_SCORED_EDGE_PX; count++) {
+  for (; count < SCALE_COUNT && edgePx >= MIN_SCORED_EDGE_PX; count++) {
     if (count > 0) edgePx = Math.ceil(edgePx / 2);
   }
   return count;
@@ -101,49 +101,51 @@ interface ChannelComparison {
   sums: Float64Array;
 }
 
-/** The weighted errors of one scale. @param weights of each channel. */
-function errorAt(a: PyramidLevel, b: PyramidLevel, weights: readonly (readonly number[])[]): number {
+/** The sum of the weighted errors of one scale. @param weights of each channel. */
+function errorOfScale(a: PyramidLevel, b: PyramidLevel, weights: readonly (readonly number[])[]): number {
   const { width, height } = a;
-  const channels = weights.map((row) => comparisonOf(row, width));
+  const channels = weights.map((row) => startChannelComparison(row, width));
   const compared = channels.filter((channel) => channel !== undefined);
   if (compared.length === 0) return 0;
   const light = new Float32Array(3 * width);
   const rowsOf = (side: 'a' | 'b', slot: number) => channels.map((channel) => channel?.rows[side][slot]);
-  const scratch = createScratch(width);
-  for (let y = 0; y < height + REACH_PX; y++) {
-    const slot = y % RING_ROWS;
+  const scratch = createScratchBuffers(width);
+  for (let y = 0; y < height + BLUR_RADIUS_PX; y++) {
+    const slot = y % RING_BUFFER_ROWS;
     if (y < height) {
       a.readRow(y, light);
-      writeXyb(light, rowsOf('a', slot));
+      convertRowToXyb(light, rowsOf('a', slot));
       b.readRow(y, light);
-      writeXyb(light, rowsOf('b', slot));
+      convertRowToXyb(light, rowsOf('b', slot));
     }
     for (const { rows, sums } of compared) {
-      if (y < height) blurAlong(rows, slot, scratch);
+      if (y < height) blurRowsHorizontally(rows, slot, scratch);
       else for (const ring of [rows.meanA, rows.meanB, rows.squares, rows.product]) ring[slot]?.fill(0);
-      if (y >= REACH_PX) addErrors(rows, y - REACH_PX, scratch, sums);
+      if (y >= BLUR_RADIUS_PX) addErrors(rows, y - BLUR_RADIUS_PX, scratch, sums);
     }
   }
-  return compared.reduce((total, channel) => total + weighted(channel, width * height), 0);
+  return compared.reduce((total, channel) => total + weightedErrorOf(channel, width * height), 0);
 }
 
 /** Starts a comparison of one channel. Undefined if the channel has no weight at this scale. */
-function comparisonOf(weights: readonly number[], width: number): ChannelComparison | undefined {
+function startChannelComparison(weights: readonly number[], width: number): ChannelComparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
-  return counts ? { rows: createRows(width), weights, sums: new Float64Array(ERRORS) } : undefined;
+  return counts
+    ? { rows: createChannelRows(width), weights, sums: new Float64Array(ERROR_COLUMNS) }
+    : undefined;
 }
 
-/** Weights the means of the errors, which come first, and their 4-norms. */
-function weighted({ weights, sums }: ChannelComparison, pixels: number): number {
+/** The weighted sum of the means of the errors, which come first, and of their 4-norms. */
+function weightedErrorOf({ weights, sums }: ChannelComparison, pixels: number): number {
   return weights.reduce((total, weight, error) => {
     const mean = (sums[error] as number) / pixels;
-    return total + weight * (error < ERRORS / 2 ? mean : mean ** 0.25);
+    return total + weight * (error < ERROR_COLUMNS / 2 ? mean : mean ** 0.25);
   }, 0);
 }
 
-function createRows(width: number): ChannelRows {
-  const ring = (length: number) => Array.from({ length: RING_ROWS }, () => new Float32Array(length));
-  const padded = () => ring(width + 2 * REACH_PX);
+function createChannelRows(width: number): ChannelRows {
+  const ring = (length: number) => Array.from({ length: RING_BUFFER_ROWS }, () => new Float32Array(length));
+  const padded = () => ring(width + 2 * BLUR_RADIUS_PX);
   const plain = () => ring(width);
   return { a: padded(), b: padded(), meanA: plain(), meanB: plain(), squares: plain(), product: plain() };
 }
@@ -152,10 +154,13 @@ function createRows(width: number): ChannelRows {
  * Buffers that are reused for each row: the products, padded by the radius of the blur, and the rows blurred in both
  * directions.
  */
-type Scratch = Record<'squares' | 'product' | 'meanA' | 'meanB' | 'sumSquares' | 'sumProduct', Float32Array>;
+type ScratchBuffers = Record<
+  'squares' | 'product' | 'meanA' | 'meanB' | 'sumSquares' | 'sumProduct',
+  Float32Array
+>;
 
-function createScratch(width: number): Scratch {
-  const padded = () => new Float32Array(width + 2 * REACH_PX);
+function createScratchBuffers(width: number): ScratchBuffers {
+  const padded = () => new Float32Array(width + 2 * BLUR_RADIUS_PX);
   const plain = () => new Float32Array(width);
   return {
     squares: padded(),
@@ -167,41 +172,58 @@ function createScratch(width: number): Scratch {
   };
 }
 
-/** Writes a row of each channel that is not undefined, shifted into the range from 0 to 1. */
-function writeXyb(light: Float32Array, [intoX, intoY, intoB]: (Float32Array | undefined)[]): void {
-  for (let at = 0, to = REACH_PX; at < light.length; at += 3, to++) {
+/**
+ * Converts a row of linear light to XYB, shifted into the range from 0 to 1. An array that is undefined is not written.
+ */
+function convertRowToXyb(light: Float32Array, [intoX, intoY, intoB]: (Float32Array | undefined)[]): void {
+  for (let at = 0, to = BLUR_RADIUS_PX; at < light.length; at += 3, to++) {
     const [red, green, blue] = [light[at] as number, light[at + 1] as number, light[at + 2] as number];
-    const long = Math.cbrt(LONG[0] * red + LONG[1] * green + LONG[2] * blue + BIAS) - BIAS_ROOT;
-    const medium = Math.cbrt(MEDIUM[0] * red + MEDIUM[1] * green + MEDIUM[2] * blue + BIAS) - BIAS_ROOT;
+    const long =
+      Math.cbrt(
+        LONG_CONE_WEIGHTS[0] * red + LONG_CONE_WEIGHTS[1] * green + LONG_CONE_WEIGHTS[2] * blue + OPSIN_BIAS,
+      ) - OPSIN_BIAS_ROOT;
+    const medium =
+      Math.cbrt(
+        MEDIUM_CONE_WEIGHTS[0] * red +
+          MEDIUM_CONE_WEIGHTS[1] * green +
+          MEDIUM_CONE_WEIGHTS[2] * blue +
+          OPSIN_BIAS,
+      ) - OPSIN_BIAS_ROOT;
     const y = (long + medium) / 2;
     if (intoX !== undefined) intoX[to] = 7 * (long - medium) + 0.42;
     if (intoY !== undefined) intoY[to] = y + 0.01;
     if (intoB !== undefined) {
-      const short = Math.cbrt(SHORT[0] * red + SHORT[1] * green + SHORT[2] * blue + BIAS) - BIAS_ROOT;
+      const short =
+        Math.cbrt(
+          SHORT_CONE_WEIGHTS[0] * red +
+            SHORT_CONE_WEIGHTS[1] * green +
+            SHORT_CONE_WEIGHTS[2] * blue +
+            OPSIN_BIAS,
+        ) - OPSIN_BIAS_ROOT;
       intoB[to] = short - y + 0.55;
     }
   }
 }
 
-function blurAlong(rows: ChannelRows, slot: number, { squares, product }: Scratch): void {
+function blurRowsHorizontally(rows: ChannelRows, slot: number, { squares, product }: ScratchBuffers): void {
   const [a, b] = [rows.a[slot] as Float32Array, rows.b[slot] as Float32Array];
   for (let x = 0; x < a.length; x++) {
     const [one, other] = [a[x] as number, b[x] as number];
     squares[x] = one * one + other * other;
     product[x] = one * other;
   }
-  blurRow(a, rows.meanA[slot] as Float32Array);
-  blurRow(b, rows.meanB[slot] as Float32Array);
-  blurRow(squares, rows.squares[slot] as Float32Array);
-  blurRow(product, rows.product[slot] as Float32Array);
+  blurRowHorizontally(a, rows.meanA[slot] as Float32Array);
+  blurRowHorizontally(b, rows.meanB[slot] as Float32Array);
+  blurRowHorizontally(squares, rows.squares[slot] as Float32Array);
+  blurRowHorizontally(product, rows.product[slot] as Float32Array);
 }
 
 /**
  * Blurs a row horizontally.
  * @param row padded by the radius of the blur on both sides.
  */
-function blurRow(row: Float32Array, into: Float32Array): void {
-  const [t0, t1, t2, t3, t4] = TAPS;
+function blurRowHorizontally(row: Float32Array, into: Float32Array): void {
+  const [t0, t1, t2, t3, t4] = GAUSSIAN_TAPS;
   for (let x = 0; x < into.length; x++) {
     into[x] =
       t0 * (row[x + 4] as number) +
@@ -213,9 +235,10 @@ function blurRow(row: Float32Array, into: Float32Array): void {
 }
 
 /** Blurs vertically around one row of a ring buffer. */
-function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): void {
-  const [t0, t1, t2, t3, t4] = TAPS;
-  const row = (offset: number) => ring[(middle + offset + RING_ROWS) % RING_ROWS] as Float32Array;
+function blurVertically(ring: Float32Array[], middle: number, into: Float32Array): void {
+  const [t0, t1, t2, t3, t4] = GAUSSIAN_TAPS;
+  const row = (offset: number) =>
+    ring[(middle + offset + RING_BUFFER_ROWS) % RING_BUFFER_ROWS] as Float32Array;
   const r0 = row(0);
   const [u1, u2, u3, u4] = [row(-1), row(-2), row(-3), row(-4)];
   const [d1, d2, d3, d4] = [row(1), row(2), row(3), row(4)];
@@ -230,31 +253,35 @@ function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): v
 }
 
 /** Adds the errors of one row, and their fourth powers, to the sums. */
-function addErrors(rows: ChannelRows, middle: number, scratch: Scratch, sums: Float64Array): void {
+function addErrors(rows: ChannelRows, middle: number, scratch: ScratchBuffers, sums: Float64Array): void {
   const { meanA, meanB, sumSquares, sumProduct } = scratch;
-  blurAcross(rows.meanA, middle, meanA);
-  blurAcross(rows.meanB, middle, meanB);
-  blurAcross(rows.squares, middle, sumSquares);
-  blurAcross(rows.product, middle, sumProduct);
-  const [a, b] = [rows.a[middle % RING_ROWS] as Float32Array, rows.b[middle % RING_ROWS] as Float32Array];
+  blurVertically(rows.meanA, middle, meanA);
+  blurVertically(rows.meanB, middle, meanB);
+  blurVertically(rows.squares, middle, sumSquares);
+  blurVertically(rows.product, middle, sumProduct);
+  const [a, b] = [
+    rows.a[middle % RING_BUFFER_ROWS] as Float32Array,
+    rows.b[middle % RING_BUFFER_ROWS] as Float32Array,
+  ];
   const added = [0, 0, 0, 0, 0, 0];
   for (let x = 0; x < meanA.length; x++) {
     const [mA, mB] = [meanA[x] as number, meanB[x] as number];
     const covariance = (sumProduct[x] as number) - mA * mB;
     const variances = (sumSquares[x] as number) - (mA * mA + mB * mB);
-    const likeness = ((1 - (mA - mB) ** 2) * (2 * covariance + C2)) / (variances + C2);
-    const edgeB = Math.abs((b[x + REACH_PX] as number) - mB);
-    const edgeA = Math.abs((a[x + REACH_PX] as number) - mA);
+    const likeness =
+      ((1 - (mA - mB) ** 2) * (2 * covariance + CONTRAST_CONSTANT)) / (variances + CONTRAST_CONSTANT);
+    const edgeB = Math.abs((b[x + BLUR_RADIUS_PX] as number) - mB);
+    const edgeA = Math.abs((a[x + BLUR_RADIUS_PX] as number) - mA);
     const edge = (1 + edgeB) / (1 + edgeA) - 1;
-    count(added, 0, Math.max(0, 1 - likeness));
-    count(added, 1, Math.max(0, edge));
-    count(added, 2, Math.max(0, -edge));
+    addError(added, 0, Math.max(0, 1 - likeness));
+    addError(added, 1, Math.max(0, edge));
+    addError(added, 2, Math.max(0, -edge));
   }
-  for (let error = 0; error < ERRORS; error++)
+  for (let error = 0; error < ERROR_COLUMNS; error++)
     sums[error] = (sums[error] as number) + (added[error] as number);
 }
 
-function count(sums: number[], error: number, value: number): void {
+function addError(sums: number[], error: number, value: number): void {
   sums[error] = (sums[error] as number) + value;
-  sums[error + ERRORS / 2] = (sums[error + ERRORS / 2] as number) + value ** 4;
+  sums[error + ERROR_COLUMNS / 2] = (sums[error + ERROR_COLUMNS / 2] as number) + value ** 4;
 }

@@ -24,7 +24,7 @@ import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
-/** A file, with the facts from its opening that its metadata policy needs. */
+/** A file, with the facts about it that its metadata policy needs. */
 export interface FileWithMetadataPolicy {
   input: Uint8Array<ArrayBuffer>;
   source: InputFacts;
@@ -56,12 +56,12 @@ export interface CarriedMetadataBlocks {
    * again.
    */
   carrier?: Uint8Array<ArrayBuffer> | undefined;
-  /** Whether the codec would copy an embedded preview from the file, so that only its pixels may be used. */
+  /** Whether the codec would copy an embedded preview from the file. Only the pixels of such a file may be used. */
   fileLeaks?: true;
 }
 
 /** The facts about a pass that decide its metadata. */
-interface PreparedFor {
+interface MetadataPassFacts {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
@@ -81,7 +81,7 @@ interface PreparedFor {
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
-  { policy, format, page, isMoving, movesPixels, conceals }: PreparedFor,
+  { policy, format, page, isMoving, movesPixels, conceals }: MetadataPassFacts,
 ): Promise<CarriedMetadataBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;
@@ -136,12 +136,13 @@ export async function pipelineWithMetadata(
     const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
-  return withBlocks(picture.finish(), file);
+  return withMetadataBlocks(picture.finish(), file);
 }
 
 /**
- * Does the same as pipelineWithMetadata for raw pixels. sharp attaches metadata only to the pixels of the file that has
- * it. So the file is resized to the pixels' size, and the pixels are laid over it.
+ * Returns a pipeline over raw pixels that writes the metadata that the policy keeps. sharp attaches metadata only to
+ * the pixels of the file that has it. Therefore the file is resized to the size of the pixels, and the pixels are laid
+ * over it.
  * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(
@@ -149,13 +150,14 @@ export function pixelsWithMetadata(
   file: FileWithMetadataPolicy,
   writtenIn: string | undefined,
 ): Sharp {
-  const pipeline = onFile(pixels, file);
+  const pipeline = layOverFile(pixels, file);
   return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
 }
 
-function onFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy): Sharp {
+function layOverFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy): Sharp {
   const { input, source, chosen, policy, carried, profile } = file;
-  if (policy !== 'keep' || source.format === 'raw') return withBlocks(openPixelPipeline(pixels), file);
+  if (policy !== 'keep' || source.format === 'raw')
+    return withMetadataBlocks(openPixelPipeline(pixels), file);
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
   const canvas = sharp(carried.carrier ?? input, sharpOptionsFor({}, chosen, profile === 'own'))
@@ -164,14 +166,17 @@ function onFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy): Shar
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (is16BitPixels(pixels)) canvas.pipelineColourspace('rgb16');
-  return withBlocks(channels === 4 ? canvas : canvas.removeAlpha(), file);
+  return withMetadataBlocks(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 
 /**
  * Sets the pipeline to write EXIF, XMP and the profile. The orientation of a still picture is not written, because
  * sharp drops the tag once it has turned the picture upright.
  */
-function withBlocks(pipeline: Sharp, { source, policy, carried, profile }: FileWithMetadataPolicy): Sharp {
+function withMetadataBlocks(
+  pipeline: Sharp,
+  { source, policy, carried, profile }: FileWithMetadataPolicy,
+): Sharp {
   const { exif, xmp } = carried;
   if (exif?.fields !== undefined) pipeline.withExif({ IFD0: exif.fields });
   else if (exif !== undefined) pipeline.keepExif();
@@ -199,10 +204,10 @@ export function addMetadataTags(
   return withExifTags(data, exif?.structure, exif?.fields === undefined ? 'all' : 'rights', iptc);
 }
 
-/** The density, EXIF and XMP, and the profile. */
-const CARRIED = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+/** The segments that hold the density (APP0), EXIF and XMP (APP1), and the profile (APP2). */
+const CARRIED_JPEG_MARKERS = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
 
-let pixel: Promise<PipelineOutput> | undefined;
+let onePixelJpeg: Promise<PipelineOutput> | undefined;
 
 /**
  * A JPEG of one pixel with the metadata blocks of another JPEG. The codec copies blocks only together with pixels of
@@ -210,10 +215,10 @@ let pixel: Promise<PipelineOutput> | undefined;
  */
 async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const create = { width: 1, height: 1, channels: 3, background: 'white' } as const;
-  pixel ??= encodeOutput(sharp({ create }).jpeg());
-  const { data: white } = await pixel;
-  const blocks = headOf(jpeg).filter(({ marker }) => CARRIED.includes(marker));
-  const own = headOf(white).find(({ marker }) => marker === APP0_MARKER);
+  onePixelJpeg ??= encodeOutput(sharp({ create }).jpeg());
+  const { data: white } = await onePixelJpeg;
+  const blocks = carriedSegmentsOf(jpeg).filter(({ marker }) => CARRIED_JPEG_MARKERS.includes(marker));
+  const own = carriedSegmentsOf(white).find(({ marker }) => marker === APP0_MARKER);
   return Buffer.concat([
     white.subarray(0, JPEG_MARKER_BYTES),
     ...blocks.map(({ at, next }) => jpeg.subarray(at, next)),
@@ -221,6 +226,6 @@ async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayB
   ]);
 }
 
-function headOf(jpeg: Uint8Array): JpegSegment[] {
+function carriedSegmentsOf(jpeg: Uint8Array): JpegSegment[] {
   return [...jpegHeadSegments(new ByteReader(jpeg))];
 }

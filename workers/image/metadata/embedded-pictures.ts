@@ -4,11 +4,11 @@
  */
 
 /** The first bytes of JPEG, PNG, WebP, GIF, AVIF and HEIF files. */
-const FILE = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
+const PICTURE_FILE_START = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
 /** Enough base64 or hexadecimal digits to hold the first bytes of a file and some of its content. */
-const DIGITS = /[\w+/-]{60,}/g;
-/** Characters between digits: ends of lines, and the zero bytes of letters in UTF-16. */
-const BETWEEN_DIGITS = /[\s\0]+/g;
+const ENCODED_BYTES = /[\w+/-]{60,}/g;
+/** The characters that may stand between digits: ends of lines, and the zero bytes of letters in UTF-16. */
+const DIGIT_SEPARATORS = /[\s\0]+/g;
 
 /**
  * Whether a block of metadata contains a picture.
@@ -16,16 +16,18 @@ const BETWEEN_DIGITS = /[\s\0]+/g;
  */
 export function containsPicture(block: Uint8Array | string): boolean {
   const text = typeof block === 'string' ? block : latin1Of(block);
-  if (FILE.test(text)) return true;
-  const runs = text.replace(BETWEEN_DIGITS, '').match(DIGITS) ?? [];
-  return runs.some((digits) => readingsOf(digits).some((bytes) => FILE.test(latin1Of(bytes))));
+  if (PICTURE_FILE_START.test(text)) return true;
+  const runs = text.replace(DIGIT_SEPARATORS, '').match(ENCODED_BYTES) ?? [];
+  return runs.some((digits) =>
+    decodedReadingsOf(digits).some((bytes) => PICTURE_FILE_START.test(latin1Of(bytes))),
+  );
 }
 
 /**
  * The bytes that digits stand for, read from each possible offset, because other letters may come before the first
  * digit.
  */
-function readingsOf(digits: string): Buffer[] {
+function decodedReadingsOf(digits: string): Buffer[] {
   const from = (encoding: 'base64' | 'hex', starts: readonly number[]) =>
     starts.map((start) => Buffer.from(digits.slice(start), encoding));
   return [...from('base64', [0, 1, 2, 3]), ...from('hex', [0, 1])];

@@ -14,21 +14,21 @@ import { containsPicture } from './embedded-pictures.ts';
  * resource, a TIFF as a tag.
  */
 
-/** Dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
-const BY_LINE = { number: 80, longestBytes: 32 };
-const COPYRIGHT_NOTICE = { number: 116, longestBytes: 128 };
+/** The dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
+const BY_LINE_DATASET = { number: 80, longestBytes: 32 };
+const COPYRIGHT_NOTICE_DATASET = { number: 116, longestBytes: 128 };
 /** Declares the texts as UTF-8: the escape sequence `ESC % G` in dataset 1:90. */
-const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
+const UTF8_DECLARATION = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 
 /**
  * The envelope record, which names the encoding of texts, and the application record, which holds texts that describe a
  * picture.
  */
 const [ENVELOPE, APPLICATION] = [1, 2];
-/** The first of three dataset numbers of the application record that hold a preview. */
-const PREVIEW = 200;
-/** A JPEG holds it in one segment. */
-const MAX_BYTES = 60_000;
+/** The first of the three dataset numbers of the application record that hold a preview. */
+const FIRST_PREVIEW_DATASET = 200;
+/** The limit of an IPTC block in bytes, because a JPEG holds it in one segment. */
+const MAX_IPTC_BYTES = 60_000;
 
 /**
  * The IPTC that a result carries: the texts, without a preview and without other Photoshop resources, one of which is a
@@ -39,11 +39,11 @@ export function carriedIptc(block: Uint8Array): Buffer | undefined {
   const bytes = new ByteReader(datasetsOf(block));
   const kept: Uint8Array[] = [];
   for (const { record, number, at, start, end, truncated } of iptcDatasets(bytes)) {
-    const isText = record === ENVELOPE || (record === APPLICATION && number < PREVIEW);
+    const isText = record === ENVELOPE || (record === APPLICATION && number < FIRST_PREVIEW_DATASET);
     if (isText && !truncated && !containsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
   }
   const iptc = Buffer.concat(kept);
-  return iptc.length === 0 || iptc.length > MAX_BYTES ? undefined : iptc;
+  return iptc.length === 0 || iptc.length > MAX_IPTC_BYTES ? undefined : iptc;
 }
 
 function datasetsOf(block: Uint8Array): Uint8Array {
@@ -57,13 +57,13 @@ function datasetsOf(block: Uint8Array): Uint8Array {
 /** The rights fields as IPTC; undefined when there are no texts. */
 export function buildRightsIptc(byLines: readonly string[], notices: readonly string[]): Buffer | undefined {
   const sets = [
-    ...byLines.map((text) => dataset(BY_LINE, text)),
-    ...notices.map((text) => dataset(COPYRIGHT_NOTICE, text)),
+    ...byLines.map((text) => encodeDataset(BY_LINE_DATASET, text)),
+    ...notices.map((text) => encodeDataset(COPYRIGHT_NOTICE_DATASET, text)),
   ];
-  return sets.length === 0 ? undefined : Buffer.concat([UTF8, ...sets]);
+  return sets.length === 0 ? undefined : Buffer.concat([UTF8_DECLARATION, ...sets]);
 }
 
-function dataset({ number, longestBytes }: typeof BY_LINE, text: string): Buffer {
+function encodeDataset({ number, longestBytes }: typeof BY_LINE_DATASET, text: string): Buffer {
   const cut = Buffer.from(text).subarray(0, longestBytes);
   // A character that was cut in half is removed.
   const value = Buffer.from(cut.toString().replace(/\uFFFD+$/, ''));

@@ -7,15 +7,15 @@ import { containsPicture } from './embedded-pictures.ts';
  * Limits the memory that a hostile TIFF structure can cost. The tag reader takes some 16 bytes of heap for every byte
  * that a tag claims, and thousands of tags may claim the same megabytes, so that a 25 MB file could take gigabytes.
  *
- * So the directories are walked first. An entry that claims too many bytes, or exceeds the total, loses its type, so
- * that readers skip it. Only uninteresting entries are that large: strip tables, maker notes, previews.
+ * The directories are therefore walked first. An entry that claims too many bytes, or exceeds the total, loses its
+ * type, so that readers skip it. Only entries that nobody needs are that large: strip tables, maker notes, previews.
  */
 
-/** Limit of the values of one entry, and of all entries together. */
+/** The limits of the values of one entry, and of all entries together. */
 export const MAX_EXIF_VALUE_BYTES = 64 * 1024;
 export const MAX_EXIF_TOTAL_BYTES = 512 * 1024;
-/** Offset of the type in an entry. */
-const TYPE_AT = 2;
+/** The offset of the type within a directory entry. */
+const ENTRY_TYPE_OFFSET = 2;
 
 /**
  * Returns a copy of a TIFF structure whose bulky entries have no type. Undefined when the bytes are no TIFF structure,
@@ -28,7 +28,7 @@ export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefi
   let leftBytes = MAX_EXIF_TOTAL_BYTES;
   for (const { at, claimedBytes } of directories.flatMap(({ entries }) => entries)) {
     if (claimedBytes > Math.min(MAX_EXIF_VALUE_BYTES, leftBytes))
-      copy.fill(0, at + TYPE_AT, at + TYPE_AT + 2);
+      copy.fill(0, at + ENTRY_TYPE_OFFSET, at + ENTRY_TYPE_OFFSET + 2);
     else leftBytes -= claimedBytes;
   }
   return copy;
@@ -45,8 +45,8 @@ export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefi
 const ENTRY_BYTES = 12;
 const OFFSET_BYTES = 4;
 
-/** Tags that are never carried. */
-const NOT_CARRIED: ReadonlySet<number> = new Set([
+/** The tags that are never carried. */
+const UNCARRIED_TAGS: ReadonlySet<number> = new Set([
   // Offset and length of a thumbnail, which readers follow in any directory; then another kind of thumbnail.
   0x0201, 0x0202, 0x501b,
   // The maker note. Its layout is the maker's own, and it holds copies of the picture or offsets into the file.
@@ -57,7 +57,7 @@ const NOT_CARRIED: ReadonlySet<number> = new Set([
   // The size of the original, and places in it.
   0x1001, 0x1002, 0x9214, 0xa214,
 ]);
-const ORIENTATION = 0x0112;
+const ORIENTATION_TAG = 0x0112;
 
 /**
  * Blanks the EXIF entries that are not carried, in place.
@@ -75,7 +75,7 @@ export function blankUncarriedExif(
   const at = file.indexOf(tiff);
   if (at === -1) return false;
   const end = at + tiff.length;
-  if (!blankIn(file.subarray(at, end), orientation)) return false;
+  if (!blankEntriesOf(file.subarray(at, end), orientation)) return false;
   if (file.toString('latin1', at - 4, at) === 'eXIf')
     file.writeUInt32BE(crc32(file.subarray(at - 4, end)), end);
   return true;
@@ -86,14 +86,14 @@ export function blankUncarriedExif(
  * thumbnail.
  * @returns whether there was a directory.
  */
-function blankIn(tiff: Buffer, orientation: boolean): boolean {
+function blankEntriesOf(tiff: Buffer, orientation: boolean): boolean {
   const bytes = new ByteReader(tiff);
   const directories = exifDirectoriesOrNone(bytes);
   let leftBytes = MAX_EXIF_TOTAL_BYTES;
   for (const { entries, nextAt } of directories) {
     for (const entry of entries) {
       const isBulky = entry.claimedBytes > Math.min(MAX_EXIF_VALUE_BYTES, leftBytes);
-      const isStale = orientation && entry.tag === ORIENTATION;
+      const isStale = orientation && entry.tag === ORIENTATION_TAG;
       if (isBulky || isStale || !isCarriedExifEntry(bytes, entry))
         tiff.fill(0, entry.at, entry.at + ENTRY_BYTES);
       else leftBytes -= entry.claimedBytes;
@@ -105,5 +105,5 @@ function blankIn(tiff: Buffer, orientation: boolean): boolean {
 
 /** Whether an entry of EXIF may be carried. */
 export function isCarriedExifEntry(bytes: ByteReader, { tag, valueAt, claimedBytes }: TiffEntry): boolean {
-  return !NOT_CARRIED.has(tag) && !containsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
+  return !UNCARRIED_TAGS.has(tag) && !containsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
 }

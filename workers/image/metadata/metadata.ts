@@ -29,7 +29,7 @@ import { readImageTags } from './tags.ts';
 const PNG_UNIT_METRE = 1;
 const METRES_PER_INCH = 0.0254;
 
-const BITS_BY_DEPTH: Record<string, number> = {
+const BITS_BY_SAMPLE_TYPE: Record<string, number> = {
   char: 8,
   ushort: 16,
   short: 16,
@@ -51,7 +51,9 @@ export async function describeImage(
   { palette, ...readings }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
 ): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
-  const decoded = await decode(input, raw, readings).catch((error: unknown) => taskFailureOf(error, true));
+  const decoded = await decodeFile(input, raw, readings).catch((error: unknown) =>
+    taskFailureOf(error, true),
+  );
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque, bitDepth } = decoded;
@@ -77,7 +79,7 @@ export async function describeImage(
 }
 
 /** Reads the header of a file and decodes its pixels. */
-async function decode(
+async function decodeFile(
   file: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   readings: HeaderDecodeHints,
@@ -86,20 +88,20 @@ async function decode(
     ...readings,
     ...(raw !== undefined && { raw }),
   });
-  const header = await open(described, raw).metadata();
+  const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > MAX_PIXELS) throw pictureTooLarge();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
-  const copy = await workingCopy(input, raw, { size: header.autoOrient, isWide });
-  const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
+  const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
+  const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
   return { header, copy, isOpaque, bitDepth: bitDepth ?? bitDepthOf(header) };
 }
 
 function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
-  return bitsPerSample ?? BITS_BY_DEPTH[depth] ?? 8;
+  return bitsPerSample ?? BITS_BY_SAMPLE_TYPE[depth] ?? 8;
 }
 
-/** Number of pages. For a HEIF file it comes from `readings`, because libvips also counts tiles. */
+/** The number of pages. For a HEIF file, the number comes from `readings`, because libvips also counts tiles. */
 function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderDecodeHints): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
@@ -132,12 +134,12 @@ function densityOf(
 }
 
 /** Opens the input with the same options for every decoding. Warnings of the decoder are ignored. */
-function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
+function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
 }
 
-async function workingCopy(
+async function decodeWorkingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
@@ -149,7 +151,7 @@ async function workingCopy(
     false,
   ).scaled;
   // The copy is scaled in the way of a pass, so that both measure the same values for the same picture.
-  const small = open(input, raw)
+  const small = openForMeasuring(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
   if (isWide) toSrgb(small);
@@ -162,7 +164,7 @@ async function workingCopy(
  * Whether every pixel is opaque, in 8 bits. Scaling may have hidden a single transparent pixel. So if the working copy
  * is opaque and smaller than the picture, the whole alpha channel is decoded.
  */
-async function isOpaqueAll(
+async function isEveryPixelOpaque(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   copy: PixelSample,
@@ -170,7 +172,7 @@ async function isOpaqueAll(
 ): Promise<boolean> {
   if (copy.channels === 4 && !isChannelFull(copy.data, 3, 4)) return false;
   if (copy.width * copy.height === pixels) return true;
-  const alpha = await encodeLocalOutput(open(input, raw).extractChannel('alpha').raw());
+  const alpha = await encodeLocalOutput(openForMeasuring(input, raw).extractChannel('alpha').raw());
   return isChannelFull(alpha.data, 0, 1);
 }
 

@@ -15,12 +15,12 @@ import { containsPicture } from './embedded-pictures.ts';
  * chunk stay unchanged.
  */
 
-/** Limit of one text, when it is inflated. */
+/** The limits of one text and of all texts, when they are inflated. */
 const MAX_INFLATED_TEXT_BYTES = 1024 * 1024;
 const MAX_ALL_TEXTS_BYTES = 4 * 1024 * 1024;
 /** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const COMPRESSED_TEXT_TYPES = ['zTXt', 'iTXt'];
-const NOTHING = new Uint8Array();
+const EMPTY_BYTES = new Uint8Array();
 
 /**
  * Returns the same bytes, or a copy without the texts that are too large. A file that is not a PNG is returned
@@ -34,15 +34,15 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
       : undefined;
     if (packed === undefined) return undefined;
     const text = inflateWithLimit(packed, Math.min(MAX_INFLATED_TEXT_BYTES, leftBytes));
-    if (text === undefined) return NOTHING;
+    if (text === undefined) return EMPTY_BYTES;
     leftBytes -= text.byteLength;
     return undefined;
   });
 }
 
 /**
- * The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and
- * data. Undefined for text that is not compressed.
+ * The deflated text in a text chunk. The chunk holds `keyword\0`, method and data, or `keyword\0`, flag, method, two
+ * more texts and data. Undefined for text that is not compressed.
  */
 function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
@@ -63,14 +63,16 @@ const XMP_START = `${XMP_KEYWORD}\0`;
  * end, where libvips does not look. The first chunk of a kind counts, as in the reader of headers.
  */
 
-/** Returns the same bytes if EXIF and XMP are where libvips looks, and if the file is not a PNG. */
+/**
+ * Moves EXIF and XMP before the pixels. Returns the same bytes if they are there already, and if the file is not a PNG.
+ */
 export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const bytes = new ByteReader(input);
   const found = new Map<'exif' | 'xmp', PngChunk>();
   let pixelsAt = input.length;
   for (const chunk of pngChunks(bytes)) {
     if (chunk.type === 'IDAT') pixelsAt = Math.min(pixelsAt, chunk.at);
-    const kind = kindOf(bytes, chunk);
+    const kind = metadataKindOf(bytes, chunk);
     if (kind !== undefined && !chunk.truncated && !found.has(kind)) found.set(kind, chunk);
   }
   const late = [...found.values()].filter(({ at }) => at > pixelsAt);
@@ -78,11 +80,11 @@ export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
   return replacePngChunks(input, ({ at, next }, png) => {
     if (at === pixelsAt)
       return Buffer.concat([...late.map((one) => png.subarray(one.at, one.next)), png.subarray(at, next)]);
-    return late.some((one) => one.at === at) ? NOTHING : undefined;
+    return late.some((one) => one.at === at) ? EMPTY_BYTES : undefined;
   });
 }
 
-function kindOf(bytes: ByteReader, { type, start }: PngChunk): 'exif' | 'xmp' | undefined {
+function metadataKindOf(bytes: ByteReader, { type, start }: PngChunk): 'exif' | 'xmp' | undefined {
   if (type === 'eXIf') return 'exif';
   const isXmp = type === 'iTXt' && bytes.text(start, XMP_START.length) === XMP_START;
   return isXmp ? 'xmp' : undefined;
@@ -93,26 +95,28 @@ function kindOf(bytes: ByteReader, { type, start }: PngChunk): 'exif' | 'xmp' | 
  * readers understand such texts, but libvips does not, and would drop them when metadata is kept.
  */
 
-const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
+const RAW_PROFILE_KEYWORD = /^Raw profile type (exif|xmp|APP1)$/;
 const XMP_PREFIX = Buffer.from('http://ns.adobe.com/xap/1.0/\0', 'latin1');
-/** Limit of an inflated profile. No profile of tags is larger, because `withoutBulkyTexts` removes larger texts. */
-const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/**
+ * The limit of an inflated profile. No EXIF or XMP profile is larger, because `withoutBulkyTexts` removes larger texts.
+ */
+const MAX_PROFILE_BYTES = 4 * 1024 * 1024;
 
-/** The types of chunk that raw profiles become: EXIF, XMP. */
-const KINDS = ['eXIf', 'iTXt'];
+/** The types of the chunks that replace raw profiles: eXIf for EXIF, iTXt for XMP. */
+const PROFILE_CHUNK_TYPES = ['eXIf', 'iTXt'];
 
 /**
  * Replaces the first raw profile with EXIF by an eXIf chunk, and the first one with XMP by an iTXt chunk. A file that
  * has an eXIf chunk keeps it. Returns the same bytes if nothing is replaced, and if the file is not a PNG.
- * @throws TooManyParts
+ * @throws TooManyPartsError
  */
 export function withRawProfilesAsChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const types = [...pngChunks(new ByteReader(input))].map(({ type }) => type);
   const found = new Set<string>(types.filter((type) => type === 'eXIf'));
   return replacePngChunks(input, ({ type, start, end }, png) => {
-    if (found.size === KINDS.length || (type !== 'zTXt' && type !== 'tEXt')) return undefined;
+    if (found.size === PROFILE_CHUNK_TYPES.length || (type !== 'zTXt' && type !== 'tEXt')) return undefined;
     const profile = rawProfileOf(type, png.subarray(start, end));
-    const own = profile && chunkOf(profile);
+    const own = profile && profileChunkFor(profile);
     const kind = own?.toString('latin1', 4, 8) ?? '';
     if (found.has(kind)) return undefined;
     if (own !== undefined) found.add(kind);
@@ -123,11 +127,11 @@ export function withRawProfilesAsChunks(input: Uint8Array<ArrayBuffer>): Uint8Ar
 /** The profile that a text chunk holds. */
 function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
-  if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
+  if (!RAW_PROFILE_KEYWORD.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
   const text =
     type === 'tEXt'
       ? data.subarray(keywordEnd + 1)
-      : inflateWithLimit(data.subarray(keywordEnd + 2), MAX_TEXT_BYTES);
+      : inflateWithLimit(data.subarray(keywordEnd + 2), MAX_PROFILE_BYTES);
   return text && decodeHexProfile(text.toString('latin1'));
 }
 
@@ -137,7 +141,7 @@ export function decodeHexProfile(text: string): Buffer {
 }
 
 /** The chunk for a profile; undefined for a profile that is neither EXIF nor XMP. */
-function chunkOf(profile: Buffer): Buffer | undefined {
+function profileChunkFor(profile: Buffer): Buffer | undefined {
   const exif = withoutExifPrefix(profile);
   if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return buildPngChunk('eXIf', exif);
   const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
@@ -149,16 +153,17 @@ function chunkOf(profile: Buffer): Buffer | undefined {
 
 /** Texts of a PNG besides EXIF and XMP: title, author, comments. Only a PNG can carry them. */
 
-const TEXT_TYPES = ['tEXt', 'zTXt', 'iTXt'];
+const TEXT_CHUNK_TYPES = ['tEXt', 'zTXt', 'iTXt'];
 /** Matches text chunks that hold a whole block of another format, such as EXIF with its thumbnail. */
-const BLOCK = /^(?:Raw profile type |XML:com\.adobe\.xmp\0)/;
+const METADATA_BLOCK_START = /^(?:Raw profile type |XML:com\.adobe\.xmp\0)/;
 
 /** The text chunks of a PNG that a result carries, each with its length and checksum; none for any other file. */
 export function carriedPngTexts(input: Uint8Array): Uint8Array[] {
   const bytes = new ByteReader(input);
   const carried: Uint8Array[] = [];
   for (const { type, at, start, end, next, truncated } of pngChunks(bytes)) {
-    if (!TEXT_TYPES.includes(type) || truncated || BLOCK.test(bytes.text(start, 32))) continue;
+    if (!TEXT_CHUNK_TYPES.includes(type) || truncated || METADATA_BLOCK_START.test(bytes.text(start, 32)))
+      continue;
     const content = Buffer.from(bytes.slice(start, end));
     const packed = deflatedTextIn(type, content);
     const text = packed === undefined ? content : inflateWithLimit(packed, MAX_INFLATED_TEXT_BYTES);

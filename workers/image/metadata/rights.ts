@@ -7,23 +7,27 @@ import { readImageTags } from './tags.ts';
 import { RDF_NAMESPACE, type XmpPacket } from './xmp.ts';
 
 /** The rights fields of a file: the EXIF fields unchanged, and an XMP document with only the rights fields. */
-interface Rights {
+interface RightsFields {
   fields: Record<string, string>;
   xmp: XmpPacket | undefined;
   /** Copyright notice and by-line as IPTC, if the file has IPTC. */
   iptc: Buffer | undefined;
 }
 
-type Tags = Record<string, PlainTagValue>;
+type PlainTags = Record<string, PlainTagValue>;
 
-/** EXIF fields about rights. */
-const EXIF_FIELDS = ['Copyright', 'Artist'];
+/** The EXIF fields about rights. */
+const RIGHTS_EXIF_FIELDS = ['Copyright', 'Artist'];
 
 /**
- * XMP fields about rights, each with the shape that its schema prescribes: one text, one text in several languages, or
- * a list.
+ * The XMP fields about rights, each with the shape that its schema prescribes: one text, one text in several languages,
+ * or a list.
  */
-const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' | 'Alt' | 'Seq' | 'Bag'])[] = [
+const RIGHTS_XMP_FIELDS: readonly (readonly [
+  name: string,
+  tag: string,
+  shape: 'text' | 'Alt' | 'Seq' | 'Bag',
+])[] = [
   ['dc:rights', 'rights', 'Alt'],
   ['dc:creator', 'creator', 'Seq'],
   ['xmpRights:Marked', 'Marked', 'text'],
@@ -32,24 +36,26 @@ const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' |
   ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
-/** IPTC fields that replace absent XMP fields. They are written as XMP, because every format can carry XMP. */
-const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
+/** The IPTC fields that replace absent XMP fields. They are written as XMP, because every format can carry XMP. */
+const IPTC_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 
 /** Reads the rights fields of a file. */
-export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): Rights {
+export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): RightsFields {
   const { exif = {}, xmp = {}, iptc = {} } = readImageTags(input, header);
-  const fields = EXIF_FIELDS.flatMap((name) => textsOf(exif[name]).map((text) => [name, text] as const));
+  const fields = RIGHTS_EXIF_FIELDS.flatMap((name) =>
+    textsOf(exif[name]).map((text) => [name, text] as const),
+  );
   return {
     fields: Object.fromEntries(fields),
-    xmp: documentOf(xmp, iptc),
+    xmp: rightsXmpOf(xmp, iptc),
     iptc: buildRightsIptc(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
   };
 }
 
-function documentOf(xmp: Tags, iptc: Tags): XmpPacket | undefined {
-  const elements = XMP_FIELDS.map(([name, tag, shape]) => {
-    const texts = textsOf(xmp[tag] ?? iptc[IPTC_FIELDS[tag] ?? '']);
-    return texts.length === 0 ? '' : `<${name}>${shaped(texts, shape)}</${name}>`;
+function rightsXmpOf(xmp: PlainTags, iptc: PlainTags): XmpPacket | undefined {
+  const elements = RIGHTS_XMP_FIELDS.map(([name, tag, shape]) => {
+    const texts = textsOf(xmp[tag] ?? iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']);
+    return texts.length === 0 ? '' : `<${name}>${shapedMarkup(texts, shape)}</${name}>`;
   }).join('');
   if (elements === '') return undefined;
   const namespaces =
@@ -62,10 +68,10 @@ function documentOf(xmp: Tags, iptc: Tags): XmpPacket | undefined {
 }
 
 /**
- * The texts in the shape of their field. Their languages are unknown, so the first text is the default for all
- * languages.
+ * The XMP markup of texts in the shape of their field. The languages of the texts are unknown, so the first text is the
+ * default for all languages.
  */
-function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
+function shapedMarkup(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
   const items = texts.map((text) => escapeMarkup(withoutControlCharacters(text)));
   const [first = ''] = items;
   if (shape === 'text') return first;

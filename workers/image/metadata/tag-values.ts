@@ -11,7 +11,7 @@ const MAX_NAME_CHARACTERS = 128;
 
 export type PlainTagValue = string | number | boolean | PlainTagValue[] | { [name: string]: PlainTagValue };
 
-/** The characters of JSON that the tags of a file may still take. */
+/** The number of JSON characters that the tags of a file may still take. */
 interface TagBudget {
   leftCharacters: number;
 }
@@ -27,7 +27,7 @@ export function plainTagsOf(
   const plain: Record<string, PlainTagValue> = {};
   for (const [name, value] of tags) {
     if (!isSafeName(name)) continue;
-    const plainValue = toPlain(value, 0);
+    const plainValue = toPlainValue(value, 0);
     if (plainValue === undefined) continue;
     const characters = JSON.stringify([name, plainValue]).length;
     if (characters > budget.leftCharacters) continue;
@@ -51,7 +51,7 @@ function isSafeName(name: string): boolean {
   );
 }
 
-function toPlain(value: unknown, depth: number): PlainTagValue | undefined {
+function toPlainValue(value: unknown, depth: number): PlainTagValue | undefined {
   if (typeof value === 'string') return plainText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'boolean') return value;
@@ -68,14 +68,14 @@ function plainText(value: string): string | undefined {
 
 function plainList(values: unknown[], depth: number): PlainTagValue[] | undefined {
   if (values.length === 0 || values.length > MAX_LIST_ENTRIES) return undefined;
-  const list = values.map((value) => toPlain(value, depth + 1));
+  const list = values.map((value) => toPlainValue(value, depth + 1));
   return list.every((value) => value !== undefined) ? list : undefined;
 }
 
 function plainObject(value: object, depth: number): PlainTagValue | undefined {
   const entries = Object.entries(value)
     .filter(([name]) => isSafeName(name))
-    .map(([name, inner]) => [name, toPlain(inner, depth + 1)] as const)
+    .map(([name, inner]) => [name, toPlainValue(inner, depth + 1)] as const)
     .filter((entry): entry is readonly [string, PlainTagValue] => entry[1] !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
@@ -85,12 +85,12 @@ function plainObject(value: object, depth: number): PlainTagValue | undefined {
  * two fields of the same form.
  */
 
-const CODE_BYTES = 8;
+const ENCODING_CODE_BYTES = 8;
 const ESCAPE = 0x1b;
 const UTF16_BE = 'utf-16be';
 const UTF16_LE = 'utf-16le';
 /** Control characters other than tabs and line ends, which text never has. */
-const CONTROLS = /[^\P{Cc}\t\r\n]/u;
+const CONTROL_CHARACTER = /[^\P{Cc}\t\r\n]/u;
 
 /**
  * Decodes text that names its own encoding.
@@ -98,15 +98,15 @@ const CONTROLS = /[^\P{Cc}\t\r\n]/u;
  * @returns undefined for bytes that are not text.
  */
 export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
-  const code = Buffer.from(bytes.subarray(0, CODE_BYTES))
+  const code = Buffer.from(bytes.subarray(0, ENCODING_CODE_BYTES))
     .toString('latin1')
     .replace(/\0+$/, '')
     .toUpperCase();
-  const body = bytes.subarray(CODE_BYTES);
-  if (code === 'UNICODE') return decoded(body, utf16Of(body, littleEndian));
-  if (code === 'JIS') return decoded(body, jisOf(body));
+  const body = bytes.subarray(ENCODING_CODE_BYTES);
+  if (code === 'UNICODE') return decodeText(body, decodeUtf16(body, littleEndian));
+  if (code === 'JIS') return decodeText(body, decodeJis(body));
   // Some writers omit the code.
-  return bytewise(code === 'ASCII' || code === '' ? body : bytes);
+  return decodeSingleBytes(code === 'ASCII' || code === '' ? body : bytes);
 }
 
 /**
@@ -114,38 +114,38 @@ export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string
  * mark, the order with fewer different high bytes is taken: high bytes are 0 for Latin letters, and few values for text
  * of any other script.
  */
-function utf16Of(text: Uint8Array, littleEndian: boolean): string {
+function decodeUtf16(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
   if (mark === 0xfeff) return UTF16_BE;
   if (mark === 0xfffe) return UTF16_LE;
-  const [first, second] = [kindsIn(text, 0), kindsIn(text, 1)];
+  const [first, second] = [distinctBytesIn(text, 0), distinctBytesIn(text, 1)];
   if (first === second) return littleEndian ? UTF16_LE : UTF16_BE;
   return first < second ? UTF16_BE : UTF16_LE;
 }
 
 /**
- * Number of different bytes other than 0 among every second byte.
- * @param from the first of these bytes.
+ * The number of different values other than 0 among every second byte.
+ * @param from offset of the first of these bytes.
  */
-function kindsIn(text: Uint8Array, from: 0 | 1): number {
+function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 
 /** Decodes the code "JIS": JIS X 0208, which escapes switch on, or Shift JIS, which occurs as well. */
-function jisOf(text: Uint8Array): string {
+function decodeJis(text: Uint8Array): string {
   return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
 }
 
-function decoded(text: Uint8Array, encoding: string): string {
+function decodeText(text: Uint8Array, encoding: string): string {
   return new TextDecoder(encoding).decode(text);
 }
 
 /** Decodes text with one byte per character, or UTF-8. */
-function bytewise(text: Uint8Array): string | undefined {
+function decodeSingleBytes(text: Uint8Array): string | undefined {
   const bytes = Buffer.from(text);
   const end = bytes.indexOf(0);
   const body = end === -1 ? bytes : bytes.subarray(0, end);
   const utf8 = body.toString('utf8');
   const read = utf8.includes('\uFFFD') ? body.toString('latin1') : utf8;
-  return CONTROLS.test(read) ? undefined : read;
+  return CONTROL_CHARACTER.test(read) ? undefined : read;
 }

@@ -20,16 +20,19 @@ import { decodeExifText, type PlainTagValue, plainTagsOf } from './tag-values.ts
 import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** The groups of tags as the reader returns them. A tag is a value, or an object that holds one. */
-type Groups = Record<string, unknown>;
+type TagGroups = Record<string, unknown>;
 
-/** Limit of all tags of a file in total, in characters of JSON. */
+/** The limit of all tags of a file together, in characters of JSON. */
 const MAX_TAGS_CHARACTERS = 128 * 1024;
-/** Bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate blocks. */
-const HEAD_BYTES = 256 * 1024;
+/**
+ * The number of bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate
+ * blocks.
+ */
+const CONTAINER_HEAD_BYTES = 256 * 1024;
 /** The segments of a JPEG that hold its own tags. */
-const HEAD_MARKERS = [APP0_MARKER, BASELINE_FRAME_MARKER, PROGRESSIVE_FRAME_MARKER];
+const CONTAINER_TAG_MARKERS = [APP0_MARKER, BASELINE_FRAME_MARKER, PROGRESSIVE_FRAME_MARKER];
 /** The first byte of a TIFF structure in this byte order: `I` of `II`. */
-const LITTLE_ENDIAN = 0x49;
+const LITTLE_ENDIAN_START = 0x49;
 const MAX_BLOCK_BYTES = 1024 * 1024;
 const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
@@ -39,8 +42,8 @@ const MAX_JPEG_SEGMENT_BYTES = 65_000;
  */
 const REPORTED_GROUPS = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
-/** Tags that are text although their type is bytes. ExifReader returns that text as their `description`. */
-const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
+/** The tags that are text although their type is bytes. ExifReader returns that text as their `description`. */
+const TEXT_TAGS_OF_BYTE_TYPE: ReadonlySet<string> = new Set([
   'ExifVersion',
   'FlashpixVersion',
   'InteroperabilityVersion',
@@ -51,36 +54,36 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** Tags whose bytes begin with the encoding of their text. */
-const ENCODED_TEXTS: ReadonlySet<string> = new Set([
+/** The tags whose bytes begin with the encoding of their text. */
+const TAGS_NAMING_ENCODING: ReadonlySet<string> = new Set([
   'UserComment',
   'GPSProcessingMethod',
   'GPSAreaInformation',
 ]);
 
-/** Tags about the internal layout of the file, and blocks that are reported tag by tag. */
+/** Matches tags about the internal layout of the file, and blocks that are reported tag by tag. */
 const UNREPORTED_TAG =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
-/** Keyword under which ImageMagick stores a profile in a PNG, before the name of the profile. */
-const RAW_PROFILE = 'Raw profile type ';
+/** The keyword under which ImageMagick stores a profile in a PNG, before the name of the profile. */
+const RAW_PROFILE_KEYWORD = 'Raw profile type ';
 
 /**
  * Every tag of a file under its own name, in groups: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own
- * (`jfif`, `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. It
- * never throws: a part that cannot be read is left out.
+ * (`jfif`, `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. The
+ * function never throws: a block that cannot be read is left out.
  */
 export function readImageTags(
   input: Uint8Array<ArrayBuffer>,
   header: Metadata,
 ): Record<string, Record<string, PlainTagValue>> {
   const exif = exifBlock(input, header);
-  const littleEndian = exif?.[0] === LITTLE_ENDIAN;
-  const groups: Groups = {
-    ...read(headOf(input, header), ['file', 'jfif', 'png', 'riff', 'gif']),
-    ...read(exif, ['exif', 'gps']),
+  const littleEndian = exif?.[0] === LITTLE_ENDIAN_START;
+  const groups: TagGroups = {
+    ...readTagGroups(containerHeadOf(input, header), ['file', 'jfif', 'png', 'riff', 'gif']),
+    ...readTagGroups(exif, ['exif', 'gps']),
     ...xmpTags(input, header),
-    ...read(profileBlock(header), ['icc', 'iptc']),
+    ...readTagGroups(profileBlock(header), ['icc', 'iptc']),
   };
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, PlainTagValue>> = {};
@@ -89,8 +92,8 @@ export function readImageTags(
       ([name, tag]) => isTag(tag) && !UNREPORTED_TAG.test(name),
     );
     const values = tags.map(([name, tag]) => {
-      const held = heldBy(tag, isText(group, name));
-      return [name, ENCODED_TEXTS.has(name) ? textOf(held, littleEndian) : held] as const;
+      const held = valueOfTag(tag, isTextTag(group, name));
+      return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(held, littleEndian) : held] as const;
     });
     const texts = group === 'png' ? compressedTexts(values, header) : [];
     const plain = plainTagsOf([...values, ...texts], budget);
@@ -100,15 +103,15 @@ export function readImageTags(
 }
 
 /**
- * Whether a value of the reader is a tag. The source of an XMP document is none, nor is the rest of a tag named
- * `__proto__`.
+ * Whether a value that the reader returned is a tag. The source of an XMP document is no tag, nor is what remains of a
+ * tag named `__proto__`.
  */
 function isTag(tag: unknown): boolean {
   return typeof tag !== 'string';
 }
 
-/** Reads one block. The result is empty when there is no block, or when it cannot be read. */
-function read(block: Buffer | undefined, groups: readonly string[]): Groups {
+/** Reads the tags of one block. The result is empty when there is no block, or when it cannot be read. */
+function readTagGroups(block: Buffer | undefined, groups: readonly string[]): TagGroups {
   if (block === undefined) return {};
   try {
     const includeTags = Object.fromEntries(groups.map((group) => [group, true]));
@@ -119,18 +122,24 @@ function read(block: Buffer | undefined, groups: readonly string[]): Groups {
 }
 
 /**
- * The part of a file with the container's own tags. The reader prints a line to the console about some of what else a
- * JPEG or a HEIF may hold, such as a second EXIF segment.
+ * The part of a file with the container's own tags. The reader is not given the rest, because it prints a line to the
+ * console about some other blocks, such as a second EXIF segment.
  */
-function headOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): Buffer {
+function containerHeadOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): Buffer {
   const bytes = new ByteReader(input);
   if (format === 'jpeg') {
-    const segments = [...jpegHeadSegments(bytes)].filter(({ marker }) => HEAD_MARKERS.includes(marker));
+    const segments = [...jpegHeadSegments(bytes)].filter(({ marker }) =>
+      CONTAINER_TAG_MARKERS.includes(marker),
+    );
     const parts = segments.map(({ at, next }) => bytes.slice(at, next));
-    return Buffer.concat([bytes.slice(0, JPEG_MARKER_BYTES), ...parts]).subarray(0, HEAD_BYTES);
+    return Buffer.concat([bytes.slice(0, JPEG_MARKER_BYTES), ...parts]).subarray(0, CONTAINER_HEAD_BYTES);
   }
   const [first] = format === 'heif' ? isoBoxes(bytes) : [];
-  return Buffer.from(input.buffer, input.byteOffset, Math.min(first?.next ?? input.byteLength, HEAD_BYTES));
+  return Buffer.from(
+    input.buffer,
+    input.byteOffset,
+    Math.min(first?.next ?? input.byteLength, CONTAINER_HEAD_BYTES),
+  );
 }
 
 /** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
@@ -142,11 +151,13 @@ function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
 }
 
 /** The tags of both XMP packets; where both have a tag, the main one counts. */
-function xmpTags(input: Uint8Array, header: Metadata): Groups {
+function xmpTags(input: Uint8Array, header: Metadata): TagGroups {
   const main = xmpPacket(input, header) ?? rawProfile('xmp', header);
   if (main === undefined) return {};
   const second = secondXmpPacket(input, header, main);
-  const [tags, more] = [main, second].map((packet) => read(packet && xmpBlock(packet), ['xmp']).xmp ?? {});
+  const [tags, more] = [main, second].map(
+    (packet) => readTagGroups(packet && xmpBlock(packet), ['xmp']).xmp ?? {},
+  );
   return { xmp: { ...more, ...tags } };
 }
 
@@ -159,7 +170,7 @@ function xmpBlock({ buffer, byteOffset, byteLength }: Uint8Array): Buffer | unde
 }
 
 function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefined {
-  const profile = comments.find(({ keyword }) => keyword === RAW_PROFILE + name);
+  const profile = comments.find(({ keyword }) => keyword === RAW_PROFILE_KEYWORD + name);
   return profile && decodeHexProfile(profile.text);
 }
 
@@ -186,34 +197,34 @@ function iptcResource(iptc: Buffer): Buffer {
   return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }
 
-/** Texts that libvips has inflated and the reader has not. */
+/** The texts that libvips has inflated and the reader has not. */
 function compressedTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
   header: Metadata,
 ): [string, string][] {
   return (header.comments ?? [])
-    .filter(({ keyword }) => !keyword.startsWith(RAW_PROFILE))
+    .filter(({ keyword }) => !keyword.startsWith(RAW_PROFILE_KEYWORD))
     .filter(({ keyword }) => !known.some(([name]) => name === keyword || name.startsWith(`${keyword} (`)))
     .map(({ keyword, text }) => [keyword, text]);
 }
 
 /** Whether the reader returns the bytes of this tag as the value, and their text as the description. */
-function isText(group: string, name: string): boolean {
-  return group === 'iptc' || TEXT_IN_BYTES.has(name);
+function isTextTag(group: string, name: string): boolean {
+  return group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name);
 }
 
-/** The text of a tag that names its encoding. If the reader has returned no bytes, the value itself. */
-function textOf(held: unknown, littleEndian: boolean): unknown {
+/** The text of a tag that names its encoding. If the reader has returned no bytes, the value itself is returned. */
+function decodeTagText(held: unknown, littleEndian: boolean): unknown {
   const isBytes = Array.isArray(held) && held.every((byte) => typeof byte === 'number');
   return isBytes ? decodeExifText(Uint8Array.from(held), littleEndian) : held;
 }
 
-/** The value of a reader's tag. It may be a list of values (IPTC), or nested (XMP). */
-function heldBy(tag: unknown, text: boolean): unknown {
-  if (Array.isArray(tag)) return tag.map((one) => heldBy(one, text));
+/** The value of a reader's tag. The value may be a list (IPTC), or nested (XMP). */
+function valueOfTag(tag: unknown, text: boolean): unknown {
+  if (Array.isArray(tag)) return tag.map((one) => valueOfTag(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;
   if (text) return 'description' in tag ? tag.description : undefined;
   if ('computed' in tag) return tag.computed;
-  if ('value' in tag) return heldBy(tag.value, text);
-  return Object.fromEntries(Object.entries(tag).map(([name, value]) => [name, heldBy(value, text)]));
+  if ('value' in tag) return valueOfTag(tag.value, text);
+  return Object.fromEntries(Object.entries(tag).map(([name, value]) => [name, valueOfTag(value, text)]));
 }

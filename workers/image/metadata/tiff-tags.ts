@@ -23,20 +23,20 @@ interface TagEntry {
   below?: TagEntry[];
 }
 
-/** Offset in a TIFF of the field that holds the offset of the first directory. */
+/** The offset in a TIFF of the field that holds the offset of the first directory. */
 const IFD_POINTER_OFFSET = 4;
 const ENTRY_BYTES = 12;
 const LONG_TYPE = 4;
 const UNDEFINED_TYPE = 7;
-/** Types of values that are pairs of numbers: fractions, unsigned and signed. */
+/** The types of values that are pairs of numbers: fractions, unsigned and signed. */
 const RATIONAL_TYPES: readonly number[] = [5, 10];
 /** Types above this one hold offsets, which are useless outside of their file. */
-const LAST_TYPE = 12;
-const MAX_ENTRIES = 512;
+const LAST_COPIED_TYPE = 12;
+const MAX_DIRECTORY_ENTRIES = 512;
 /** Tags that give the size of the picture. They have no place in the EXIF of a TIFF. */
-const PIXEL_DIMENSIONS: readonly number[] = [0xa002, 0xa003];
+const PIXEL_DIMENSION_TAGS: readonly number[] = [0xa002, 0xa003];
 
-/** Tags of a first directory that describe the picture and not its pixels. */
+/** The tags of a first directory that describe the picture and not its pixels. */
 const DESCRIPTIVE_TAGS: ReadonlySet<number> = new Set([
   0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
   0x9c9e, 0x9c9f, 0x4746, 0x4749,
@@ -48,9 +48,9 @@ const RIGHTS_TAGS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
 /**
  * Adds the tags of an EXIF structure to a little-endian TIFF.
- * @param exif a TIFF structure, or a whole TIFF. Parts that cannot be read are left out.
+ * @param exif a TIFF structure, or a whole TIFF. Entries that cannot be read are left out.
  * @param which all descriptive tags, or only the rights.
- * @param iptc is added as its own tag.
+ * @param iptc the IPTC block, which is added as its own tag.
  */
 export function withExifTags(
   tiff: Uint8Array<ArrayBuffer>,
@@ -62,7 +62,7 @@ export function withExifTags(
   const [first] = tiffPageDirectories(new ByteReader(file));
   if (first === undefined || first.isBig || !first.littleEndian) return tiff;
   const kept = which === 'all' ? DESCRIPTIVE_TAGS : RIGHTS_TAGS;
-  const added = exif === undefined ? [] : entriesOf(exif).filter(({ tag }) => kept.has(tag));
+  const added = exif === undefined ? [] : carriedEntriesOf(exif).filter(({ tag }) => kept.has(tag));
   if (iptc !== undefined)
     added.push({ tag: IPTC_TAG, type: UNDEFINED_TYPE, count: iptc.length, value: iptc });
   if (added.length === 0) return tiff;
@@ -70,7 +70,7 @@ export function withExifTags(
     .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
     .map(({ at }) => file.subarray(at, at + ENTRY_BYTES));
   const start = file.byteLength + (file.byteLength % 2);
-  const directory = written(added, start, own, first.next);
+  const directory = encodeDirectory(added, start, own, first.next);
   const result = new Uint8Array(start + directory.byteLength);
   result.set(file);
   result.set(directory, start);
@@ -82,13 +82,13 @@ export function withExifTags(
  * The entries of an EXIF structure that are carried. An entry that points to a directory includes the entries of that
  * directory.
  */
-function entriesOf(exif: Uint8Array): TagEntry[] {
+function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
   const bytes = new ByteReader(withoutExifPrefix(exif));
   const directories = exifDirectoriesOrNone(bytes);
   let bytesLeft = MAX_EXIF_TOTAL_BYTES;
   const carried = (directory: TiffDirectory): TagEntry[] =>
-    directory.entries.slice(0, MAX_ENTRIES).flatMap((entry) => {
-      if (PIXEL_DIMENSIONS.includes(entry.tag)) return [];
+    directory.entries.slice(0, MAX_DIRECTORY_ENTRIES).flatMap((entry) => {
+      if (PIXEL_DIMENSION_TAGS.includes(entry.tag)) return [];
       if (EXIF_POINTER_TAGS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
@@ -112,16 +112,16 @@ function carriedValue(
   limitBytes: number,
 ): Buffer | undefined {
   const end = valueAt + claimedBytes;
-  if (type > LAST_TYPE || claimedBytes === 0 || end > bytes.length || claimedBytes > limitBytes)
+  if (type > LAST_COPIED_TYPE || claimedBytes === 0 || end > bytes.length || claimedBytes > limitBytes)
     return undefined;
   const copy = Buffer.from(bytes.slice(valueAt, end));
   if (littleEndian) return copy;
   const numbers = RATIONAL_TYPES.includes(type) ? 2 * count : count;
-  return swapped(copy, claimedBytes / numbers);
+  return swapByteOrder(copy, claimedBytes / numbers);
 }
 
-/** @param numberBytes size of each number in the value. */
-function swapped(value: Buffer, numberBytes: number): Buffer {
+/** Swaps the byte order of each number in a value. @param numberBytes the size of a number. */
+function swapByteOrder(value: Buffer, numberBytes: number): Buffer {
   if (numberBytes === 1) return value;
   if (numberBytes === 2) return value.swap16();
   return numberBytes === 4 ? value.swap32() : value.swap64();
@@ -133,7 +133,7 @@ function swapped(value: Buffer, numberBytes: number): Buffer {
  * @param ready entries that are already encoded.
  * @param next offset of the directory after it; 0 for none.
  */
-function written(entries: TagEntry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
+function encodeDirectory(entries: TagEntry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
   const count = entries.length + ready.length;
   const bodies: Buffer[] = [];
   let free = start + 2 + count * ENTRY_BYTES + 4;
@@ -149,7 +149,7 @@ function written(entries: TagEntry[], start: number, ready: Buffer[] = [], next 
     entry.writeUInt16LE(tag, 0);
     entry.writeUInt16LE(type, 2);
     entry.writeUInt32LE(count, 4);
-    if (below !== undefined) entry.writeUInt32LE(append(written(below, free)), 8);
+    if (below !== undefined) entry.writeUInt32LE(append(encodeDirectory(below, free)), 8);
     else if (value.byteLength > 4) entry.writeUInt32LE(append(value), 8);
     else value.copy(entry, 8);
     return entry;

@@ -16,23 +16,23 @@ const XMLNS = 'http://www.w3.org/2000/xmlns/';
 export const RDF_NAMESPACE = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
 /** The namespace of the reference to a second packet. */
 export const NOTE_NAMESPACE = 'http://ns.adobe.com/xmp/note/';
-/** The elements around the descriptions of a packet. They stay even if nothing is left in them. */
-const ROOTS: readonly string[] = ['xmpmeta', 'xapmeta', 'RDF'];
+/** The elements around the descriptions of a packet. They are written even if nothing is left in them. */
+const ENCLOSING_ELEMENTS: readonly string[] = ['xmpmeta', 'xapmeta', 'RDF'];
 
 /** The properties to drop: a namespace, and the names within it. */
-type Dropped = readonly (readonly [namespace: RegExp, names: RegExp])[];
-const ALL = /^/;
+type PropertyPatterns = readonly (readonly [namespace: RegExp, names: RegExp])[];
+const ANY_NAME = /^/;
 
-const NOT_CARRIED: Dropped = [
+const UNCARRIED_PROPERTIES: PropertyPatterns = [
   // Copies of the picture.
   [/^http:\/\/ns\.adobe\.com\/xap\/1\.0\/$/, /^Thumbnails$/],
-  [/^http:\/\/ns\.adobe\.com\/xap\/1\.0\/g\/img\//, ALL],
+  [/^http:\/\/ns\.adobe\.com\/xap\/1\.0\/g\/img\//, ANY_NAME],
   // Pictures, gain maps, depth maps, sounds and videos that a phone adds to the file. Panoramas are not among them.
-  [/^http:\/\/ns\.[\w-]+\.com\/photos\/(?!1\.0\/panorama\/)/, ALL],
-  [/^http:\/\/ns\.adobe\.com\/hdr-gain-map\//, ALL],
-  [/^http:\/\/ns\.apple\.com\/(?:HDRGainMap|pixeldatainfo)\//, ALL],
+  [/^http:\/\/ns\.[\w-]+\.com\/photos\/(?!1\.0\/panorama\/)/, ANY_NAME],
+  [/^http:\/\/ns\.adobe\.com\/hdr-gain-map\//, ANY_NAME],
+  [/^http:\/\/ns\.apple\.com\/(?:HDRGainMap|pixeldatainfo)\//, ANY_NAME],
   // The reference to the second packet, whose properties are carried with those of the main one.
-  [RegExp(`^${RegExp.escape(NOTE_NAMESPACE)}`), ALL],
+  [RegExp(`^${RegExp.escape(NOTE_NAMESPACE)}`), ANY_NAME],
   // The size, orientation and encoding of the original file.
   [
     /^http:\/\/ns\.adobe\.com\/tiff\/1\.0\/$/,
@@ -46,12 +46,12 @@ const NOT_CARRIED: Dropped = [
   [/^http:\/\/purl\.org\/dc\/elements\/1\.1\/$/, /^format$/],
 ];
 
-/** Properties that give places in the picture. They are true only as long as no pixel is moved. */
-const PLACES: Dropped = [
+/** The properties that give places in the picture. They are true only as long as no pixel is moved. */
+const PLACE_PROPERTIES: PropertyPatterns = [
   [/^http:\/\/ns\.google\.com\/photos\/1\.0\/panorama\/$/, /^(?:CroppedArea|FullPano|LargestValid)/],
-  [/^http:\/\/www\.metadataworkinggroup\.com\/schemas\/regions\/$/, ALL],
-  [/^http:\/\/ns\.microsoft\.com\/photo\/1\.2\/(?:t\/Region#)?$/, ALL],
-  [/^http:\/\/ns\.acdsee\.com\/regions\/$/, ALL],
+  [/^http:\/\/www\.metadataworkinggroup\.com\/schemas\/regions\/$/, ANY_NAME],
+  [/^http:\/\/ns\.microsoft\.com\/photo\/1\.2\/(?:t\/Region#)?$/, ANY_NAME],
+  [/^http:\/\/ns\.acdsee\.com\/regions\/$/, ANY_NAME],
   [/^http:\/\/iptc\.org\/std\/Iptc4xmpExt\//, /^ImageRegion$/],
   // Crops, and lists of places that were retouched, of the picture before it was developed.
   [
@@ -60,7 +60,7 @@ const PLACES: Dropped = [
   ],
 ];
 
-/** A packet to write. */
+/** An XMP packet to write. */
 export interface XmpPacket {
   /** The markup before the descriptions of the picture, and after them. */
   start: string;
@@ -82,15 +82,15 @@ export function carriedXmp(
   packet: Uint8Array,
   { movesPixels, second }: { movesPixels: boolean; second?: Uint8Array | undefined },
 ): XmpPacket | undefined {
-  const dropped = movesPixels ? [...NOT_CARRIED, ...PLACES] : NOT_CARRIED;
+  const dropped = movesPixels ? [...UNCARRIED_PROPERTIES, ...PLACE_PROPERTIES] : UNCARRIED_PROPERTIES;
   const main = new PacketWriter(dropped);
-  const written = writtenBy(main, packet);
+  const written = writePacketWith(main, packet);
   if (written === undefined || second === undefined) return written;
-  const more = writtenBy(new PacketWriter(dropped, main), second);
+  const more = writePacketWith(new PacketWriter(dropped, main), second);
   return { ...written, descriptions: [...written.descriptions, ...(more?.descriptions ?? [])] };
 }
 
-function writtenBy(writer: PacketWriter, packet: Uint8Array): XmpPacket | undefined {
+function writePacketWith(writer: PacketWriter, packet: Uint8Array): XmpPacket | undefined {
   if (packet.byteLength > MAX_PACKET_BYTES) return undefined;
   const parser = new SaxesParser({ xmlns: true, position: false } as const);
   parser.on('processinginstruction', ({ target, body }) => writer.instruction(target, body));
@@ -123,11 +123,11 @@ interface OpenElement {
   hasLost: boolean;
 }
 
-/** Stands for the descriptions in the markup around them. No XML has this character. */
-const DESCRIPTIONS = '\0';
+/** Marks the place of the descriptions in the markup around them. No XML has this character. */
+const DESCRIPTIONS_MARK = '\0';
 
 class PacketWriter {
-  readonly #dropped: Dropped;
+  readonly #dropped: PropertyPatterns;
   /** The properties of the main packet; undefined for the writer of the main packet itself. */
   readonly #mainProperties: ReadonlySet<string> | undefined;
   readonly #open: OpenElement[] = [];
@@ -139,17 +139,18 @@ class PacketWriter {
   #written = '';
 
   /**
-   * @param main the writer of the packet to which the descriptions will be added. They then lack the properties that
-   *   it has, because a property may be there only once, and declare the namespaces of the elements around them.
+   * @param main the writer of the packet to which the descriptions will be added. Properties that the main packet has
+   *   are then left out, because a property may occur only once. The descriptions then declare the namespaces of the
+   *   elements around them.
    */
-  constructor(dropped: Dropped, main?: PacketWriter) {
+  constructor(dropped: PropertyPatterns, main?: PacketWriter) {
     this.#dropped = dropped;
     this.#mainProperties = main === undefined ? undefined : main.#properties;
   }
 
-  /** What has been written; undefined without RDF. */
+  /** The packet that has been written; undefined if it has no RDF. */
   get packet(): XmpPacket | undefined {
-    const [start = '', end] = this.#written.split(DESCRIPTIONS);
+    const [start = '', end] = this.#written.split(DESCRIPTIONS_MARK);
     return end === undefined ? undefined : { start, end, descriptions: this.#descriptions };
   }
 
@@ -165,7 +166,7 @@ class PacketWriter {
     const isProperty = this.#isRdf(this.#open.at(-2));
     const declared: Record<string, string> = {};
     let text = '';
-    let holdsFacts = ROOTS.includes(local);
+    let holdsFacts = ENCLOSING_ELEMENTS.includes(local);
     let hasLost = false;
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
@@ -205,7 +206,7 @@ class PacketWriter {
     return element !== undefined && element === this.#rdf;
   }
 
-  /** Notes a property of the picture. @returns whether the main packet has it. */
+  /** Records a property of the picture. @returns whether the main packet has that property. */
   #repeats(namespace: string, name: string): boolean {
     const property = `${namespace} ${name}`;
     this.#properties.add(property);
@@ -224,7 +225,7 @@ class PacketWriter {
     const element = this.#open.pop();
     if (element === undefined) return;
     const { name, attributes, text, isDropped, holdsFacts, hasLost } = element;
-    const content = this.#isRdf(element) ? DESCRIPTIONS : element.content;
+    const content = this.#isRdf(element) ? DESCRIPTIONS_MARK : element.content;
     const parent = this.#open.at(-1);
     const isEmptied = hasLost && !holdsFacts && text.trim() === '';
     if (isDropped || isEmptied || containsPicture(text)) {

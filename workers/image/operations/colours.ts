@@ -38,7 +38,7 @@ export const modulateOperation = defineStepOperation({
   async apply(picture, { brightness, saturation, hue, lightness }) {
     (await picture.at('modulate')).modulate({
       brightness,
-      saturation: saturation * darkening(brightness, lightness),
+      saturation: saturation * darkeningFactor(brightness, lightness),
       hue: Math.round(hue),
       lightness,
     });
@@ -49,7 +49,7 @@ export const modulateOperation = defineStepOperation({
  * The factor by which a colour becomes darker, 0 to 1. The saturation is scaled by the same factor, because red without
  * any light is black.
  */
-function darkening(brightness: number, lightness: number): number {
+function darkeningFactor(brightness: number, lightness: number): number {
   return Math.min(1, brightness) * Math.min(1, (100 + lightness) / 100);
 }
 

@@ -44,7 +44,7 @@ export const compositeOperation = defineStepOperation({
     const width = scale === undefined ? undefined : Math.max(1, Math.round(picture.width * scale));
     const layer = await pass.layer(layerAssetId, 'layerAssetId', (opened, size) => {
       if (width === undefined) return opened.ensureAlpha();
-      assertScalable(size, width);
+      assertScaledLayerFits(size, width);
       return opened.resize({ width }).ensureAlpha();
     });
     if (opacity < 1) multiplyAlpha(layer, opacity);
@@ -57,8 +57,8 @@ export const compositeOperation = defineStepOperation({
   },
 });
 
-/** @throws BadArgument on `scale` if a layer of that width would be larger than a picture may be. */
-function assertScalable(layer: Size, width: number): void {
+/** @throws BadArgumentError on `scale` if a layer of that width would be larger than a picture may be. */
+function assertScaledLayerFits(layer: Size, width: number): void {
   const height = Math.max(1, Math.round((layer.height * width) / layer.width));
   const fault = sizeLimitError({ width, height });
   if (fault === undefined) return;

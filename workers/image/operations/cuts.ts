@@ -32,15 +32,15 @@ export const cropOperation = defineStepOperation({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
-  fits: (picture, { aspect }) => sizeLimitError(resultOf(picture, aspect), picture.frames),
-  size: (input, { aspect }) => resultOf(input, aspect),
+  fits: (picture, { aspect }) => sizeLimitError(croppedSize(picture, aspect), picture.frames),
+  size: (input, { aspect }) => croppedSize(input, aspect),
   async apply(picture, { aspect, ...aim }) {
     const scaled = { width: picture.width, height: picture.height };
-    await scaleAndCrop(picture, { scaled, result: resultOf(picture, aspect) }, cropAnchorOf(aim));
+    await scaleAndCrop(picture, { scaled, result: croppedSize(picture, aspect) }, cropAnchorOf(aim));
   },
 });
 
-function resultOf(input: Size, aspect: string): Size {
+function croppedSize(input: Size, aspect: string): Size {
   const [across = 1, down = 1] = aspect.split(':').map(Number);
   return largestSizeOfRatio(input, across / down);
 }
@@ -93,7 +93,7 @@ function edgeFault(
   return undefined;
 }
 
-/** Smallest side of a picture in which sharp can search for edges, in pixels. */
+/** The smallest side of a picture in which sharp can search for edges, in pixels. */
 const MIN_EDGE_PX = 3;
 
 export const trimOperation = defineStepOperation({
@@ -131,14 +131,14 @@ export const trimOperation = defineStepOperation({
     }
     let kept: Box | undefined;
     for (const frame of await picture.frameByFrame()) {
-      const box = await findBox(frame, options);
+      const box = await findContentBox(frame, options);
       kept = kept === undefined ? box : boundingBoxOf(kept, box);
     }
     if (kept !== undefined) await cropToBox(picture, kept);
   },
 });
 
-async function findBox(frame: Sharp, options: TrimOptions): Promise<Box> {
+async function findContentBox(frame: Sharp, options: TrimOptions): Promise<Box> {
   const { info } = await encodeOutput(frame.trim(options).raw());
   // sharp reports offsets as the distance that the picture was moved: zero or negative.
   return {

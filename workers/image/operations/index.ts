@@ -130,13 +130,13 @@ export type StepName = {
 /** The arguments that a caller may send for this operation. */
 export type StepArguments<N extends StepName> = RequestedArguments<(typeof OPERATIONS)[N]['declared']>;
 
-/** The operation with that name; undefined when there is none. */
+/** The operation with this name; undefined when there is none. */
 export function findOperation(name: string): Operation | undefined {
   return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name as OperationName] : undefined;
 }
 
-/** The operation with that name that changes the picture; undefined when there is none. */
-export function stepNamed(name: string): StepOperation | undefined {
+/** The operation with this name that changes the picture; undefined when there is none. */
+export function findStepOperation(name: string): StepOperation | undefined {
   const operation = findOperation(name);
   return operation?.kind === 'step' ? operation : undefined;
 }
@@ -144,14 +144,14 @@ export function stepNamed(name: string): StepOperation | undefined {
 /** A second asset that a step reads in addition to its picture. */
 export interface Layer {
   assetId: string;
-  /** The parameter that names it. */
+  /** The parameter that names the asset. */
   key: string;
 }
 
 /** The layers that these steps read, in order. */
 export function layersOf(steps: readonly OperationStep[]): Layer[] {
   return steps.flatMap(({ operation, params }) => {
-    const key = stepNamed(operation)?.readsSecondAsset;
+    const key = findStepOperation(operation)?.readsSecondAsset;
     return key === undefined ? [] : [{ assetId: String(params[key]), key }];
   });
 }

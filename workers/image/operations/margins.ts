@@ -14,7 +14,7 @@ import {
 
 const MAX_ADDED_PX = 16384;
 
-type Room = Record<'top' | 'right' | 'bottom' | 'left', number>;
+type AddedMargins = Record<'top' | 'right' | 'bottom' | 'left', number>;
 
 export const extendOperation = defineStepOperation({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
@@ -43,7 +43,7 @@ export const extendOperation = defineStepOperation({
   },
 });
 
-function extendedSize(input: Size, { top, right, bottom, left }: Room): Size {
+function extendedSize(input: Size, { top, right, bottom, left }: AddedMargins): Size {
   return { width: input.width + left + right, height: input.height + top + bottom };
 }
 

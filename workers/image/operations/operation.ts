@@ -52,8 +52,8 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
   /**
-   * Number of copies of the picture that the step keeps in memory at once. The estimated memory of a pass decides when
-   * it is admitted.
+   * The number of copies of the picture that the step keeps in memory at once. The estimated memory of a pass decides
+   * when it is admitted.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
   /**
@@ -85,8 +85,8 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   rule(params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
   /**
-   * Checks whether the step can be done to a picture, without its pixels. Returns the argument at fault. It is called
-   * before a pass takes a slot; `apply` also checks it.
+   * Checks, without the pixels, whether the step can be applied to a picture. Returns the argument at fault. The check
+   * runs before a pass takes a slot, and `apply` repeats it.
    */
   fits(picture: PictureShape, params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
   /**
@@ -94,7 +94,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * @param input the size of the picture before the step.
    */
   warningsAbout(input: Size, params: Readonly<Record<string, unknown>>): PassWarning[];
-  /** Size of a frame after the step; an upper bound if it depends on the pixels. */
+  /** The size of a frame after the step; an upper bound if the size depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /**
    * The size to which the step scales the whole picture first, from whatever size the decoder reads. Undefined if the
@@ -117,7 +117,10 @@ export interface SettingOperation<P extends TProperties = TProperties> extends O
 /** The context of a pass that a step may use besides the picture. */
 export interface PassContext {
   sharp: typeof sharp;
-  /** Colour of new areas: the pass's background, else transparent or, if the output has no alpha, white. */
+  /**
+   * The colour of new areas: the background of the pass. Without a background it is transparent or, if the output has
+   * no alpha, white.
+   */
   fill: Rgba;
   /**
    * Reads the pixels of a second picture.
@@ -133,7 +136,7 @@ export interface PassContext {
 
 type AlphaEffect = 'kept' | 'added' | 'dropped';
 
-interface StepSource<P extends TProperties> {
+interface StepDefinition<P extends TProperties> {
   description: string;
   /** The parameters. One with a default may be left out, and is then filled in. */
   parameters: P;
@@ -142,24 +145,24 @@ interface StepSource<P extends TProperties> {
   commutesWithFlatten?: true | ((params: FilledArguments<P>) => boolean);
   profile?(params: FilledArguments<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: FilledArguments<P>) => number);
-  /** Absent: it depends on anything. */
+  /** If absent, the size may depend on anything. */
   sizeAfter?: 'kept' | 'given' | 'found';
-  /** The effect on transparency. A function returns undefined if the rest of the pass decides too. */
+  /** The effect on transparency. A function returns undefined if the effect also depends on the rest of the pass. */
   alphaAfter: AlphaEffect | ((params: FilledArguments<P>) => AlphaEffect | boolean | undefined);
   changesNothing?(params: FilledArguments<P>): boolean;
   /**
    * The effect on grey. `keeps`: a grey picture stays grey if the colours among its arguments are grey. `makes`: any
-   * picture becomes grey. `colours`, or nothing: a grey picture may get colours.
+   * picture becomes grey. `colours`, the default: a grey picture may get colours.
    */
   grey?: 'keeps' | 'makes' | ((params: FilledArguments<P>) => 'keeps' | 'makes' | 'colours');
   readsSecondAsset?: string;
   conceals?: true;
   rule?(params: FilledArguments<P>): BadArgumentError | undefined;
   fits?(picture: PictureShape, params: FilledArguments<P>): BadArgumentError | undefined;
-  /** Absent: it warns of nothing. */
+  /** If absent, the step has no warnings. */
   warningsAbout?(input: Size, params: FilledArguments<P>): PassWarning[];
   size?(input: Size, params: FilledArguments<P>): Size;
-  /** Absent: it needs every pixel. */
+  /** If absent, the step needs every pixel. */
   scalesTo?(input: Size, params: FilledArguments<P>): Size | undefined;
   apply(picture: PassPicture, params: FilledArguments<P>, pass: PassContext): Promise<void>;
 }
@@ -168,10 +171,10 @@ interface StepSource<P extends TProperties> {
 export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
- * Defines a step. Defaults: it takes an animation as one strip, does not commute with flattening, may colour a grey
- * picture and may change something. It keeps the size, but nothing relies on that.
+ * Defines a step. By default, a step processes an animation as one strip, does not commute with flattening, may colour
+ * a grey picture, and may change something. It also keeps the size, but no caller relies on that.
  */
-export function defineStepOperation<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
+export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
   const filled = createDefaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
@@ -186,9 +189,9 @@ export function defineStepOperation<P extends TProperties>(source: StepSource<P>
     kind: 'step',
     declared: parameters,
     parameters: argumentsSchema(parameters),
-    commutesWithFlatten: (params) => factOf(source.commutesWithFlatten, filled(params)) ?? false,
-    cpuMsPerMegapixel: (params) => factOf(source.cpuMsPerMegapixel, filled(params)),
-    copies: (params) => factOf(source.copies, filled(params)),
+    commutesWithFlatten: (params) => resolveProperty(source.commutesWithFlatten, filled(params)) ?? false,
+    cpuMsPerMegapixel: (params) => resolveProperty(source.cpuMsPerMegapixel, filled(params)),
+    copies: (params) => resolveProperty(source.copies, filled(params)),
     changesNothing: isIdentity,
     keepsAlpha: (params) => alphaEffect(params) === 'kept',
     transparentAfter(params) {
@@ -203,7 +206,7 @@ export function defineStepOperation<P extends TProperties>(source: StepSource<P>
     fits: (picture, params) => fits?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
-      const effect = factOf(source.grey, filled(params));
+      const effect = resolveProperty(source.grey, filled(params));
       if (effect === 'keeps') return wasGrey && hasGreyColours(parameters, filled(params));
       return effect === 'makes';
     },
@@ -216,8 +219,8 @@ export function defineStepOperation<P extends TProperties>(source: StepSource<P>
   };
 }
 
-/** A property of an operation that may depend on the arguments. */
-function factOf<P, V extends number | string | boolean | undefined>(
+/** The value of a property of an operation that may depend on the arguments. */
+function resolveProperty<P, V extends number | string | boolean | undefined>(
   fact: V | ((params: P) => V),
   params: P,
 ): V {

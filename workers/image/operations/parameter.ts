@@ -23,22 +23,24 @@ const MAX_MARGIN_PX = 4096;
  * The default of a parameter, or none. It is part of the schema's type, so that the type tells which arguments may be
  * left out.
  */
-type Default<T> = { readonly default: T } | NoDefault;
-type NoDefault = Readonly<Record<never, never>>;
+type DefaultOption<T> = { readonly default: T } | NoDefaultOption;
+type NoDefaultOption = Readonly<Record<never, never>>;
 
-/** Arguments with their defaults filled in, as an operation or op works with them. */
+/** Arguments with their defaults filled in, as an operation or op receives them. */
 export type FilledArguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** Arguments as sent. Those that are optional or have a default may be left out. */
 export type RequestedArguments<P extends TProperties> = {
-  readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
-} & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
+  readonly [K in Exclude<keyof P, OptionalKeys<P>>]: Static<P[K]>;
+} & { readonly [K in OptionalKeys<P>]?: Static<P[K]> | undefined };
 
-type Omissible<P extends TProperties> = {
+type OptionalKeys<P extends TProperties> = {
   [K in keyof P]: P[K] extends TOptional<TSchema> | { readonly default: unknown } ? K : never;
 }[keyof P];
 
-/** The schema of the arguments. It allows no undeclared ones, and arguments with a default may be left out. */
+/**
+ * The schema of the arguments. The schema allows no undeclared arguments, and arguments with a default may be left out.
+ */
 export function argumentsSchema(properties: TProperties, options: { open?: boolean } = {}): TObject {
   const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
     name,
@@ -56,11 +58,11 @@ export function createDefaultsFiller<P extends TProperties>(
   return (sent) => ({ ...defaults, ...sent }) as FilledArguments<P>;
 }
 
-export const integerParameter = bounded(Type.Integer);
-export const numberParameter = bounded(Type.Number);
+export const integerParameter = boundedParameter(Type.Integer);
+export const numberParameter = boundedParameter(Type.Number);
 
-function bounded<S extends TNumber | TInteger>(make: (options: NumberOptions) => S) {
-  return <const D extends Default<number> = NoDefault>(
+function boundedParameter<S extends TNumber | TInteger>(make: (options: NumberOptions) => S) {
+  return <const D extends DefaultOption<number> = NoDefaultOption>(
     minimum: number,
     maximum: number,
     description: string,
@@ -76,24 +78,23 @@ export function numberListParameter(
   return Type.Array(Type.Number({ minimum: -1e6, maximum: 1e6 }), { minItems, maxItems, description });
 }
 
-export function flagParameter<const D extends Default<boolean> = NoDefault>(
+export function flagParameter<const D extends DefaultOption<boolean> = NoDefaultOption>(
   description: string,
   options?: D,
 ): TBoolean & D {
   return Type.Boolean({ description, ...options }) as TBoolean & D;
 }
 
-/** One of a fixed set of words. */
-export function choiceParameter<const T extends string, const D extends Default<NoInfer<T>> = NoDefault>(
-  values: readonly T[],
-  description: string,
-  options?: D,
-): TUnsafe<T> & D {
+/** A parameter whose value is one of a fixed set of words. */
+export function choiceParameter<
+  const T extends string,
+  const D extends DefaultOption<NoInfer<T>> = NoDefaultOption,
+>(values: readonly T[], description: string, options?: D): TUnsafe<T> & D {
   return Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options }) as TUnsafe<T> & D;
 }
 
-/** Text of a bounded length, in characters. */
-export function textParameter<const D extends Default<string> = NoDefault>(
+/** A parameter whose value is a text of a bounded length, in characters. */
+export function textParameter<const D extends DefaultOption<string> = NoDefaultOption>(
   minLength: number,
   maxLength: number,
   description: string,
@@ -103,7 +104,7 @@ export function textParameter<const D extends Default<string> = NoDefault>(
 }
 
 /** A CSS colour; the schema validator implements the format `css-color`. */
-export function colourParameter<const D extends Default<string> = NoDefault>(
+export function colourParameter<const D extends DefaultOption<string> = NoDefaultOption>(
   description: string,
   options?: D,
 ): TString & D {
@@ -117,7 +118,7 @@ export function assetIdParameter(description: string): TString {
 
 export const optionalParameter = Type.Optional;
 
-export function positionParameter<const D extends Default<NamedPlace> = NoDefault>(
+export function positionParameter<const D extends DefaultOption<NamedPlace> = NoDefaultOption>(
   description: string,
   options?: D,
 ): TUnsafe<NamedPlace> & D {
@@ -142,7 +143,7 @@ export function marginParameter<const D extends { readonly default: number }>(
 }
 
 /** The radius of round corners, in pixels or as a share of both sides. See `cornerRadius`. */
-export function radiusParameter<const D extends Default<number> = NoDefault>(
+export function radiusParameter<const D extends DefaultOption<number> = NoDefaultOption>(
   description: string,
   options?: D,
 ): TUnion<[TInteger, TString]> & D {
@@ -156,12 +157,12 @@ export function radiusParameter<const D extends Default<number> = NoDefault>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
-/** What every gravity says of attention. */
+/** The sentence about `attention` in the description of every gravity parameter. */
 export const ATTENTION_HINT =
   'attention finds contrast and colour, not faces: for those give a place, or focalX and focalY.';
 
 /** A named place, the part that draws the eye (`attention`), or the part with the most detail (`entropy`). */
-export function gravityParameter<const D extends Default<Gravity> = NoDefault>(
+export function gravityParameter<const D extends DefaultOption<Gravity> = NoDefaultOption>(
   description: string,
   options?: D,
 ): TUnsafe<Gravity> & D {

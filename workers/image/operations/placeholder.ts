@@ -9,8 +9,8 @@ import { choiceParameter } from './parameter.ts';
 
 type PlaceholderKind = 'blur' | 'color' | 'pixel';
 
-/** Longest side of each kind, in pixels. */
-const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
+/** The longest side of each kind, in pixels. */
+const MAX_PLACEHOLDER_EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
 export const placeholderOperation = defineStepOperation({
   description:
@@ -29,11 +29,11 @@ export const placeholderOperation = defineStepOperation({
   // An animation is represented by its first frame.
   frames: 'first',
   commutesWithFlatten: true,
-  size: (input, { kind }) => sizeOf(input, kind),
+  size: (input, { kind }) => placeholderSize(input, kind),
   async apply(picture, { kind }, { found }) {
-    const result = sizeOf(picture, kind);
+    const result = placeholderSize(picture, kind);
     // The picture is scaled to the size that the metadata endpoint uses, so that the hashes are identical.
-    await scaleToSize(picture, within(picture, MAX_SAMPLE_EDGE_PX));
+    await scaleToSize(picture, scaledWithinEdge(picture, MAX_SAMPLE_EDGE_PX));
     found.hashes = placeholderHashesOf(toPixelSample(await picture.pixels()));
     // The linear kernel only averages. A sharper kernel would let the edges of the picture colour a single pixel.
     await scaleToSize(picture, result, 'linear');
@@ -41,11 +41,11 @@ export const placeholderOperation = defineStepOperation({
   },
 });
 
-function sizeOf(input: Size, kind: PlaceholderKind): Size {
+function placeholderSize(input: Size, kind: PlaceholderKind): Size {
   if (kind === 'color') return { width: 1, height: 1 };
-  return within(input, EDGE_PX[kind]);
+  return scaledWithinEdge(input, MAX_PLACEHOLDER_EDGE_PX[kind]);
 }
 
-function within(input: Size, edgePx: number): Size {
+function scaledWithinEdge(input: Size, edgePx: number): Size {
   return fitIntoBox(input, { width: edgePx, height: edgePx }, 'inside', false).scaled;
 }

@@ -10,27 +10,27 @@ import { defineStepOperation } from './operation.ts';
 import { choiceParameter, colourParameter, integerParameter } from './parameter.ts';
 
 const MAX_EDGE_PX = 100_000;
-const FILL = '#000000';
-const EXAMPLE = { x: 10, y: 10, width: 20, height: 20 };
+const DEFAULT_FILL_COLOUR = '#000000';
+const EXAMPLE_REGION = { x: 10, y: 10, width: 20, height: 20 };
 
-const REGION = Type.Object(
+const REGION_SCHEMA = Type.Object(
   {
     x: integerParameter(0, MAX_EDGE_PX, 'Left edge in pixels.'),
     y: integerParameter(0, MAX_EDGE_PX, 'Top edge in pixels.'),
     width: integerParameter(1, MAX_EDGE_PX, 'Width in pixels.'),
     height: integerParameter(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
-  { additionalProperties: false, examples: [EXAMPLE] },
+  { additionalProperties: false, examples: [EXAMPLE_REGION] },
 );
 
 export const redactOperation = defineStepOperation({
   description:
     'Covers rectangles so that what lay under them is really gone from the file; for text, take the style fill.',
   parameters: {
-    regions: Type.Array(REGION, {
+    regions: Type.Array(REGION_SCHEMA, {
       minItems: 1,
       maxItems: 100,
-      examples: [[EXAMPLE]],
+      examples: [[EXAMPLE_REGION]],
       description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
     }),
     style: choiceParameter(
@@ -38,7 +38,7 @@ export const redactOperation = defineStepOperation({
       'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep one rough colour for each 96 px of an edge (at most 3 x 3), and fill what is narrower.',
       { default: 'fill' },
     ),
-    color: colourParameter('Colour of the rectangles that are filled.', { default: FILL }),
+    color: colourParameter('Colour of the rectangles that are filled.', { default: DEFAULT_FILL_COLOUR }),
   },
   grey: 'keeps',
   copies: 1,
@@ -54,7 +54,7 @@ export const redactOperation = defineStepOperation({
       .find((fault) => fault !== undefined),
   warningsAbout(input, { regions, style, color }) {
     const isUsed = style === 'fill' || groupsWithin(input, regions).some(isTooSmallForColours);
-    return isUsed || color === FILL ? [] : [{ code: 'no_effect', name: 'color' }];
+    return isUsed || color === DEFAULT_FILL_COLOUR ? [] : [{ code: 'no_effect', name: 'color' }];
   },
   async apply(picture, { regions, style, color }) {
     // The alpha of the colour is ignored, because a translucent cover would hide nothing.
@@ -69,7 +69,7 @@ export const redactOperation = defineStepOperation({
 });
 
 /** Cuts the regions to the picture, and groups those that one step covers. */
-function groupsWithin(picture: Size, regions: readonly Static<typeof REGION>[]) {
+function groupsWithin(picture: Size, regions: readonly Static<typeof REGION_SCHEMA>[]) {
   const boxes = regions.flatMap(
     ({ x, y, width, height }) => intersectBox({ left: x, top: y, width, height }, picture) ?? [],
   );
@@ -87,22 +87,25 @@ function regionFault(region: Box, picture: Size, index: number): BadArgumentErro
 
 /**
  * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can cover every
- * character in the same way and compare: single characters reveal their text as soon as each keeps its own colour. So
- * regions that lie near each other are covered as one, a side keeps at most three colours, and groups that are too
- * small for that are filled instead.
+ * character in the same way and compare: single characters reveal their text as soon as each keeps its own colour.
+ * Therefore regions that lie near each other are covered as one, a side keeps at most three colours, and groups that
+ * are too small for that are filled instead.
  */
 
 /** Regions with a smaller gap, such as the space between two characters, are covered as one. */
-const NEAR_PX = 24;
-/** Number of colours along a side. It is too small to read a word or recognise a face. */
+const MAX_NEAR_GAP_PX = 24;
+/** The largest number of colours along a side. So few colours show neither a word nor a face. */
 const MAX_CELLS_PER_SIDE = 3;
 /**
- * Smallest side of a cell. The mean of a smaller cell could reveal its content, such as the ink of one character of a
- * headline.
+ * The smallest side of a cell. The mean of a smaller cell could reveal its content, such as the ink of one character of
+ * a headline.
  */
 const MIN_CELL_PX = 96;
-/** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
-const ROUNDING = 32;
+/**
+ * Mean colours are rounded to multiples of this step, so that the amount of ink of a character cannot be measured
+ * either.
+ */
+const COLOUR_STEP = 32;
 
 type CoarseStyle = 'blur' | 'pixelate';
 
@@ -132,7 +135,7 @@ function groupNearRegions(regions: readonly Box[]): RegionGroup[] {
 function isNear({ box }: RegionGroup, { box: other }: RegionGroup): boolean {
   const gapAcross = Math.max(box.left, other.left) - Math.min(box.left + box.width, other.left + other.width);
   const gapDown = Math.max(box.top, other.top) - Math.min(box.top + box.height, other.top + other.height);
-  return Math.max(gapAcross, gapDown) < NEAR_PX;
+  return Math.max(gapAcross, gapDown) < MAX_NEAR_GAP_PX;
 }
 
 /** Whether a group is too small to keep any colour of its own. */
@@ -147,7 +150,7 @@ function coverWithMeanColours(
   style: CoarseStyle,
   checkDeadline: () => void,
 ): void {
-  const cells = cellsOf(pixels, regions, box);
+  const cells = meanColourCells(pixels, regions, box);
   const patch =
     style === 'blur' ? enlargePixels(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
   for (const region of regions) {
@@ -157,29 +160,29 @@ function coverWithMeanColours(
 }
 
 /** The mean colours of a group as a tiny picture. If regions overlap, their pixels count twice. */
-function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
+function meanColourCells(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
   const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];
   const overall = meanColourOf(pixels, regions);
   const means = divideBox(box, width, height).map((cell) => {
-    const covered = regions.flatMap((region) => overlap(region, cell) ?? []);
+    const covered = regions.flatMap((region) => overlapOf(region, cell) ?? []);
     return covered.length === 0 ? overall : meanColourOf(pixels, covered);
   });
-  const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, rounded)));
+  const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, roundToColourStep)));
   return { data, width, height, channels: pixels.channels, frames: 1 };
 }
 
-function rounded(value: number): number {
-  return Math.min(255, Math.round(value / ROUNDING) * ROUNDING);
+function roundToColourStep(value: number): number {
+  return Math.min(255, Math.round(value / COLOUR_STEP) * COLOUR_STEP);
 }
 
-function overlap(region: Box, cell: Box): Box | undefined {
+function overlapOf(region: Box, cell: Box): Box | undefined {
   const relative = { ...region, left: region.left - cell.left, top: region.top - cell.top };
   const both = intersectBox(relative, cell);
   return both && { ...both, left: both.left + cell.left, top: both.top + cell.top };
 }
 
-/** Each cell as a block of its colour. */
+/** A picture that shows each cell as a block of its colour. */
 function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
   const { channels } = cells;
   const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };

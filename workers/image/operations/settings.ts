@@ -70,7 +70,7 @@ export const keepMetadataOperation = defineSettingOperation({
   settings: (params) => ({ encode: params }),
 });
 
-/** Settings of encoders, each defined once. The operation of a format takes those that its encoder has. */
+/** The encoder settings, each defined once. The operation of a format has those that its encoder supports. */
 const quality = optionalParameter(
   integerParameter(
     1,

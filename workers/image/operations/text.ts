@@ -56,41 +56,41 @@ export const textOperation = defineStepOperation({
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
   fits(picture, { text, size: asked, margin }) {
-    const size = sizePx(asked, picture.width);
-    return linesFault(drawable(text), size, lineWidth(size, picture, margin));
+    const size = letterHeightPx(asked, picture.width);
+    return linesFault(withoutUndrawable(text), size, lineWidth(size, picture, margin));
   },
   async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
-    const written = drawable(text);
+    const written = withoutUndrawable(text);
     if (written.trim() === '') return;
-    const size = sizePx(asked, picture.width);
+    const size = letterHeightPx(asked, picture.width);
     const colour = parseColour(color, 'color');
-    const lines = { width: lineWidth(size, picture, margin), align: alignAt(position) };
-    const layout = { ...lines, font: `${drawable(font)} ${size}` };
+    const lines = { width: lineWidth(size, picture, margin), align: alignmentAt(position) };
+    const layout = { ...lines, font: `${withoutUndrawable(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = hasEmoji(written)
       ? await drawColoured(written, layout, ink, pass)
-      : inked(await drawMask(written, layout, pass), ink);
+      : colourMask(await drawMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
     await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
   },
 });
 
-/** Height of the letters in whole pixels. */
-function sizePx(asked: number | string, widthPx: number): number {
+/** The height of the letters in whole pixels. */
+function letterHeightPx(asked: number | string, widthPx: number): number {
   if (typeof asked === 'number') return asked;
   const share = Number.parseFloat(asked) / 100;
   return Math.min(MAX_SIZE_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
 /** The text without the characters that Pango cannot draw. */
-function drawable(text: string): string {
+function withoutUndrawable(text: string): string {
   return withoutControlCharacters(text.replace(/\r\n?/g, '\n'));
 }
 
-type Align = 'left' | 'centre' | 'right';
+type TextAlignment = 'left' | 'centre' | 'right';
 
 /** The alignment of several lines follows the position: right in the east, left in the west, otherwise centred. */
-function alignAt(position: NamedPlace): Align {
+function alignmentAt(position: NamedPlace): TextAlignment {
   if (position.endsWith('east')) return 'right';
   return position.endsWith('west') ? 'left' : 'centre';
 }
@@ -113,7 +113,7 @@ function linesFault(text: string, sizePx: number, width: number): BadArgumentErr
 interface TextLayout {
   font: string;
   width: number;
-  align: Align;
+  align: TextAlignment;
 }
 
 /** Draws the letters as a mask of one channel; 255 is ink. */
@@ -140,7 +140,7 @@ async function drawColoured(
 
 /** Builds the markup of a text. A word that is broken gets no hyphen that the caller did not send. */
 function markupOf(text: string): string {
-  return `<span insert_hyphens="false">${escapeMarkup(sided(text))}</span>`;
+  return `<span insert_hyphens="false">${escapeMarkup(isolateRightToLeft(text))}</span>`;
 }
 
 /** Whether a font may draw a part of the text in colours of its own. */
@@ -149,21 +149,21 @@ function hasEmoji(text: string): boolean {
 }
 
 /** Matches text whose first letter is of a script that is written from right to left. */
-const FROM_RIGHT =
+const STARTS_RIGHT_TO_LEFT =
   /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /**
  * Pango swaps left and right in a paragraph that begins with a right-to-left letter. Such a line is isolated (RLI to
  * PDI) in a left-to-right paragraph (LRM), so that it is aligned as requested.
  */
-function sided(text: string): string {
+function isolateRightToLeft(text: string): string {
   return text
     .split('\n')
-    .map((line) => (FROM_RIGHT.test(line) ? `\u200e\u2067${line}\u2069` : line))
+    .map((line) => (STARTS_RIGHT_TO_LEFT.test(line) ? `\u200e\u2067${line}\u2069` : line))
     .join('\n');
 }
 
-function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
+function colourMask({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
   const data = new Uint8Array(mask.length * 4);
   for (let index = 0, at = 0; index < mask.length; index++, at += 4) {
     data[at] = r;

@@ -44,8 +44,8 @@ export const negateOperation = defineStepOperation({
   },
 });
 
-/** Number of bisections in the search for the exponent. More precision than this is lost in 8 bits. */
-const HALVINGS = 12;
+/** The number of bisections in the search for the exponent. More precision than this is lost in 8 bits. */
+const EXPONENT_BISECTIONS = 12;
 
 export const normaliseOperation = defineStepOperation({
   description:
@@ -72,22 +72,22 @@ export const normaliseOperation = defineStepOperation({
     // A picture of one tone cannot be stretched.
     if (light <= dark) return;
     const share = (value: number) => Math.min(1, Math.max(0, (value - dark) / (light - dark)));
-    const exponent = undarkened(brightness, share);
+    const exponent = exponentRestoringBrightness(brightness, share);
     mapColourChannels(pixels, (value) => Math.round(255 * share(value) ** exponent));
   },
 });
 
 /**
- * The exponent that restores the brightness of a picture that stretching would make darker; 1 if stretching makes it
- * brighter. A picture whose darkest tones are far from black loses more in the dark tones than it gains in the light
- * ones.
+ * The exponent that restores the brightness of a picture that stretching would make darker. The exponent is 1 if
+ * stretching makes the picture brighter. A picture whose darkest tones are far from black loses more in the dark tones
+ * than it gains in the light ones.
  */
-function undarkened(brightness: Brightness, share: (value: number) => number): number {
+function exponentRestoringBrightness(brightness: Brightness, share: (value: number) => number): number {
   const before = brightness.mean((value) => value);
   const after = (exponent: number) => brightness.mean((value) => 255 * share(value) ** exponent);
   if (after(1) >= before) return 1;
   let [low, high] = [0, 1];
-  for (let halving = 0; halving < HALVINGS; halving++) {
+  for (let halving = 0; halving < EXPONENT_BISECTIONS; halving++) {
     const middle = (low + high) / 2;
     if (after(middle) >= before) low = middle;
     else high = middle;

@@ -55,7 +55,7 @@ export const rotateOperation = defineStepOperation({
   },
 });
 
-const MIRROR = {
+const MIRROR_PROPERTIES = {
   ...IN_PLACE_EFFECTS,
   parameters: {},
   grey: 'keeps',
@@ -64,7 +64,7 @@ const MIRROR = {
 } as const;
 
 export const flipOperation = defineStepOperation({
-  ...MIRROR,
+  ...MIRROR_PROPERTIES,
   description: 'Mirrors the picture top to bottom.',
   // Flipping the whole strip would reverse the order of the frames.
   frames: 'each',
@@ -74,7 +74,7 @@ export const flipOperation = defineStepOperation({
 });
 
 export const flopOperation = defineStepOperation({
-  ...MIRROR,
+  ...MIRROR_PROPERTIES,
   description: 'Mirrors the picture left to right.',
   async apply(picture) {
     (await picture.at('mirror')).flop();
@@ -82,10 +82,13 @@ export const flopOperation = defineStepOperation({
 });
 
 const MAX_OFFSET_PX = 16384;
-/** The share of its area that a picture keeps at least; a smaller one would be less than a pixel of any picture. */
+/**
+ * The smallest share of its area that a picture may keep. With a smaller share, less than a pixel of any picture would
+ * be left.
+ */
 const MIN_DETERMINANT = 1e-8;
 /** CPU milliseconds per megapixel of each interpolator. */
-const AFFINE_MS = {
+const AFFINE_MS_PER_MEGAPIXEL = {
   nearest: 35,
   bilinear: 35,
   bicubic: 35,
@@ -93,7 +96,7 @@ const AFFINE_MS = {
   nohalo: 520,
   vertexSplitQuadraticBasisSpline: 35,
 };
-const INTERPOLATORS = Object.keys(AFFINE_MS) as (keyof typeof AFFINE_MS)[];
+const INTERPOLATORS = Object.keys(AFFINE_MS_PER_MEGAPIXEL) as (keyof typeof AFFINE_MS_PER_MEGAPIXEL)[];
 
 export const affineOperation = defineStepOperation({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
@@ -111,7 +114,7 @@ export const affineOperation = defineStepOperation({
   grey: 'keeps',
   copies: 2,
   alphaAfter: ({ background }) => (isTranslucentColour(background) ? true : undefined),
-  cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
+  cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS_PER_MEGAPIXEL[interpolator],
   frames: 'each',
   sizeAfter: 'found',
   rule({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {

@@ -11,8 +11,8 @@ export type FitMode = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
 /** A position in a larger area: nine named places, or a point as shares of width and height. */
 export type Anchor = NamedPlace | { x: number; y: number };
 
-/** The shares of the free space to the left of the placed box and above it. */
-const PLACES = {
+/** For each named place, the shares of the free space that lie to the left of the placed box and above it. */
+const FREE_SPACE_SHARES = {
   center: { x: 0.5, y: 0.5 },
   north: { x: 0.5, y: 0 },
   northeast: { x: 1, y: 0 },
@@ -24,10 +24,13 @@ const PLACES = {
   northwest: { x: 0, y: 0 },
 } as const;
 
-export type NamedPlace = keyof typeof PLACES;
-export const PLACE_NAMES = Object.keys(PLACES) as NamedPlace[];
+export type NamedPlace = keyof typeof FREE_SPACE_SHARES;
+export const PLACE_NAMES = Object.keys(FREE_SPACE_SHARES) as NamedPlace[];
 
-/** Largest side and area of a picture during a pass. Without limits, a few bytes of input could take gigabytes. */
+/**
+ * The largest side and area of a picture during a pass. Without these limits, a few bytes of input could take
+ * gigabytes.
+ */
 export const MAX_EDGE_PX = 16384;
 export const MAX_AREA_PX = 100_000_000;
 
@@ -74,12 +77,12 @@ export function assertWithinSizeLimits(size: Size, frames?: number): void {
 export function placeBox(inner: Size, outer: Size, at: Anchor): Box {
   const free = { x: outer.width - inner.width, y: outer.height - inner.height };
   if (typeof at === 'string') {
-    const share = PLACES[at];
+    const share = FREE_SPACE_SHARES[at];
     return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
   }
   // The centre of the box is as near to the point as the edges of the area allow.
-  const left = fromZero(Math.round(at.x * outer.width - inner.width / 2), free.x);
-  const top = fromZero(Math.round(at.y * outer.height - inner.height / 2), free.y);
+  const left = clampFromZero(Math.round(at.x * outer.width - inner.width / 2), free.x);
+  const top = clampFromZero(Math.round(at.y * outer.height - inner.height / 2), free.y);
   return { ...inner, left, top };
 }
 
@@ -113,7 +116,7 @@ export function intersectBox(box: Box, area: Size): Box | undefined {
   return width > 0 && height > 0 ? { left, top, width, height } : undefined;
 }
 
-/** The smallest box around both. */
+/** The smallest box that contains both boxes. */
 export function boundingBoxOf(a: Box, b: Box): Box {
   const left = Math.min(a.left, b.left);
   const top = Math.min(a.top, b.top);
@@ -122,11 +125,8 @@ export function boundingBoxOf(a: Box, b: Box): Box {
   return { left, top, width: right - left, height: bottom - top };
 }
 
-/**
- * How a picture is fitted: the size to which it is scaled, and then the size that is cut out of it or to which it is
- * padded.
- */
-interface Fitting {
+/** The sizes of a fitted picture: the size to which it is scaled, and the size to which it is then cut or padded. */
+interface FittedSizes {
   scaled: Size;
   result: Size;
 }
@@ -140,16 +140,16 @@ export function fitIntoBox(
   box: { width?: number | undefined; height?: number | undefined },
   fit: FitMode,
   enlarge: boolean,
-): Fitting {
+): FittedSizes {
   const { width, height } = box;
   const across = width === undefined ? undefined : width / source.width;
   const down = height === undefined ? undefined : height / source.height;
   const ceiling = enlarge ? Number.POSITIVE_INFINITY : 1;
   if (width === undefined || height === undefined || across === undefined || down === undefined) {
-    return exactly(scaleSize(source, Math.min(ceiling, across ?? down ?? 1)));
+    return fittedExactly(scaleSize(source, Math.min(ceiling, across ?? down ?? 1)));
   }
   if (fit === 'fill') {
-    return exactly({
+    return fittedExactly({
       width: Math.min(width, source.width * ceiling),
       height: Math.min(height, source.height * ceiling),
     });
@@ -158,10 +158,10 @@ export function fitIntoBox(
   const scaled = scaleSize(source, Math.min(ceiling, factor));
   if (fit === 'contain') return { scaled, result: { width, height } };
   if (fit === 'cover') return { scaled, result: scaleSize({ width, height }, Math.min(1, ceiling / factor)) };
-  return exactly(scaled);
+  return fittedExactly(scaled);
 }
 
-function exactly(size: Size): Fitting {
+function fittedExactly(size: Size): FittedSizes {
   return { scaled: size, result: size };
 }
 
@@ -175,7 +175,7 @@ export function largestSizeOfRatio(area: Size, shape: number): Size {
     : { width: area.width, height: Math.max(1, Math.round(area.width / shape)) };
 }
 
-/** Size of the bounding box of a picture that is turned by any angle in degrees. */
+/** The size of the bounding box of a picture that is turned by any angle in degrees. */
 export function boundingSizeOfTurned({ width, height }: Size, angle: number): Size {
   const radians = (angle * Math.PI) / 180;
   const sin = Math.abs(Math.sin(radians));
@@ -199,7 +199,7 @@ export function cornerRadius(radius: number | string, { width, height }: Size): 
   return { width: most, height: most };
 }
 
-/** Whether a radius makes corners round: it is not zero. */
+/** Whether a radius makes corners round: whether it is not zero. */
 export function isRoundRadius(radius: number | string): boolean {
   return Number.parseInt(String(radius), 10) > 0;
 }
@@ -224,7 +224,7 @@ export function scaleSize({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }
 
-function fromZero(value: number, high: number): number {
+function clampFromZero(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
 

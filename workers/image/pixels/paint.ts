@@ -3,7 +3,7 @@ import type { Box } from './geometry.ts';
 import type { Pixels, Rgba } from './pixels.ts';
 
 /**
- * Functions that change the pixels of a single frame in memory, in place. They are used when every covered byte must be
+ * These functions change the pixels of a single frame in place. They are used when every covered byte must be
  * overwritten, or when only a few bytes change.
  */
 
@@ -112,7 +112,7 @@ export function repeatTile(tile: Pixels, at: { left: number; top: number }, { wi
   return { data, width, height, channels, frames: 1 };
 }
 
-/** Repeats the first bytes to the end. */
+/** Repeats the first `lengthBytes` bytes up to the end of the array. */
 function repeatPrefix(data: Uint8Array, lengthBytes: number): void {
   for (let filled = lengthBytes; filled < data.length; filled *= 2) data.copyWithin(filled, 0, filled);
 }
@@ -120,7 +120,7 @@ function repeatPrefix(data: Uint8Array, lengthBytes: number): void {
 /** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
 export function makeCornersTransparent(pixels: Pixels, radius: Size): void {
   const { data } = pixels;
-  eachInCorners(pixels, radius, (at, kept) => {
+  forEachCornerPixel(pixels, radius, (at, kept) => {
     data[at + 3] = Math.round((data[at + 3] as number) * kept);
   });
 }
@@ -128,7 +128,7 @@ export function makeCornersTransparent(pixels: Pixels, radius: Size): void {
 /** Sets RGBA pixels outside of elliptic corners to a colour, with a soft edge of one pixel. */
 export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rgba): void {
   const { data } = pixels;
-  eachInCorners(pixels, radius, (at, kept) => {
+  forEachCornerPixel(pixels, radius, (at, kept) => {
     const pictured = kept * (data[at + 3] as number);
     const inked = (1 - kept) * alpha * 255;
     const opacity = pictured + inked;
@@ -144,7 +144,7 @@ export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rg
  * Calls back for each RGBA pixel that lies partly or completely outside the round corners, with its offset and the
  * share of it that lies inside.
  */
-function eachInCorners(
+function forEachCornerPixel(
   { width, height }: Size,
   radius: Size,
   visit: (at: number, kept: number) => void,
@@ -153,7 +153,7 @@ function eachInCorners(
   const down = Math.min(radius.height, height / 2);
   for (let y = 0; y < Math.ceil(down); y++) {
     for (let x = 0; x < Math.ceil(across); x++) {
-      const kept = coverage(across - x - 0.5, down - y - 0.5, across, down);
+      const kept = coverageByEllipse(across - x - 0.5, down - y - 0.5, across, down);
       if (kept === 1) break;
       for (const row of [y, height - 1 - y]) {
         for (const column of [x, width - 1 - x]) visit((row * width + column) * 4, kept);
@@ -164,9 +164,9 @@ function eachInCorners(
 
 /**
  * The share of a pixel, 0 to 1, that lies within an ellipse.
- * @param dx and dy distance from the centre of the ellipse.
+ * @param dx horizontal distance of the pixel from the centre of the ellipse; `dy` is the vertical distance.
  */
-function coverage(dx: number, dy: number, across: number, down: number): number {
+function coverageByEllipse(dx: number, dy: number, across: number, down: number): number {
   if (dx <= 0 || dy <= 0) return 1;
   const reach = Math.hypot(dx / across, dy / down);
   const slope = Math.hypot(dx / across ** 2, dy / down ** 2) / reach;

@@ -26,20 +26,20 @@ export interface DeepPixels extends Omit<Pixels, 'data'> {
 /** Runs a pipeline and returns its pixels. @param frames number of frames in it, one below the other. */
 export async function readPixels(pipeline: Sharp, frames = 1): Promise<Pixels> {
   const { data, info } = await encodeLocalOutput(pipeline.raw());
-  return { data, ...factsOf(info, frames) };
+  return { data, ...pixelFactsOf(info, frames) };
 }
 
 /** Runs a pipeline with 16 bits and returns its pixels, RGB or RGBA. */
 export async function readDeepPixels(pipeline: Sharp): Promise<DeepPixels> {
   const { data, info } = await encodeLocalOutput(pipeline.toColourspace('rgb16').raw({ depth: 'ushort' }));
-  return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
+  return { data: new Uint16Array(data.buffer), ...pixelFactsOf(info, 1) };
 }
 
 export function is16BitPixels(pixels: Pixels | DeepPixels): pixels is DeepPixels {
   return pixels.data instanceof Uint16Array;
 }
 
-function factsOf({ width, height, channels }: OutputInfo, frames: number): Omit<Pixels, 'data'> {
+function pixelFactsOf({ width, height, channels }: OutputInfo, frames: number): Omit<Pixels, 'data'> {
   return { width, height: height / frames, channels: channels as Pixels['channels'], frames };
 }
 

@@ -13,7 +13,7 @@ import type { DeepPixels, Pixels } from './pixels.ts';
 type ResampleKernel = Exclude<keyof KernelEnum, 'nearest'>;
 
 /** Number of rows between two checks of the deadline. */
-const ROWS_AT_ONCE = 64;
+const ROWS_PER_DEADLINE_CHECK = 64;
 
 const sinc = (x: number) => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));
 const lanczos = (lobes: number) => (x: number) => sinc(x) * sinc(x / lobes);
@@ -23,23 +23,23 @@ const spline = (b: number, c: number) => (x: number) =>
     ? ((12 - 9 * b - 6 * c) * x ** 3 + (-18 + 12 * b + 6 * c) * x ** 2 + (6 - 2 * b)) / 6
     : ((-b - 6 * c) * x ** 3 + (6 * b + 30 * c) * x ** 2 + (-12 * b - 48 * c) * x + (8 * b + 24 * c)) / 6;
 
-interface Weighing {
+interface KernelWeights {
   /** Radius of the kernel in pixels of the smaller picture. */
   radius: number;
   /** The weight at a distance of 0 to `radius`. */
   weight(distance: number): number;
 }
 
-const KERNELS: Partial<Record<ResampleKernel, Weighing>> = {
+const RESAMPLE_KERNELS: Partial<Record<ResampleKernel, KernelWeights>> = {
   linear: { radius: 1, weight: (x) => 1 - x },
   cubic: { radius: 2, weight: spline(0, 0.5) },
   mitchell: { radius: 2, weight: spline(1 / 3, 1 / 3) },
   lanczos2: { radius: 2, weight: lanczos(2) },
 };
-const LANCZOS3: Weighing = { radius: 3, weight: lanczos(3) };
+const LANCZOS3_KERNEL: KernelWeights = { radius: 3, weight: lanczos(3) };
 
 /** The source pixels, along one side, that contribute to each result pixel. */
-interface Taps {
+interface KernelTaps {
   /** Number of source pixels per result pixel. */
   count: number;
   /** Index of the first source pixel for each result pixel. */
@@ -64,43 +64,43 @@ export function enlargePixels<P extends Pixels | DeepPixels>(
   const { data, ...facts } = pixels;
   const { channels } = facts;
   const most = 256 ** data.BYTES_PER_ELEMENT - 1;
-  const weighing = KERNELS[kernel] ?? LANCZOS3;
+  const weighing = RESAMPLE_KERNELS[kernel] ?? LANCZOS3_KERNEL;
   const across = tapsOf(facts.width, width, weighing, [part.left, part.width]);
   const down = tapsOf(facts.height * facts.frames, height * facts.frames, weighing, [part.top, part.height]);
   const rowLength = width * channels;
-  const result = roomFor(data, rowLength * height * facts.frames);
-  const rows = createRows(pixels, across, down.count + 1, most);
+  const result = createSampleArray(data, rowLength * height * facts.frames);
+  const rows = createRowResampler(pixels, across, down.count + 1, most);
   const sum = new Float32Array(rowLength);
   for (let y = 0; y < height * facts.frames; y++) {
-    if (y % ROWS_AT_ONCE === 0) checkDeadline();
+    if (y % ROWS_PER_DEADLINE_CHECK === 0) checkDeadline();
     sum.fill(0);
     for (let tap = 0; tap < down.count; tap++) {
       const weight = down.weights[y * down.count + tap] as number;
       if (weight !== 0) addRow(sum, rows((down.first[y] as number) + tap), weight);
     }
-    if (channels === 4) straighten(sum, most);
-    round(sum, most);
+    if (channels === 4) unpremultiply(sum, most);
+    clampAndRound(sum, most);
     result.set(sum, y * rowLength);
   }
   return { ...pixels, width, height, data: result };
 }
 
-/** An array for `length` values of the same type. */
-function roomFor({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Array, length: number) {
+/** Creates an array for `length` values of the same type. */
+function createSampleArray({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Array, length: number) {
   return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
 }
 
 /** Clamps values to the range from 0 to `most`, and adds a half, so that the later truncation rounds. */
-function round(row: Float32Array, most: number): void {
+function clampAndRound(row: Float32Array, most: number): void {
   for (let at = 0; at < row.length; at++) row[at] = Math.max(0, Math.min(most, (row[at] as number) + 0.5));
 }
 
 function tapsOf(
   from: number,
   to: number,
-  { radius, weight }: Weighing,
+  { radius, weight }: KernelWeights,
   [start, length]: [start: number, length: number],
-): Taps {
+): KernelTaps {
   const count = Math.min(from, radius * 2 + 1);
   const first = new Int32Array(to);
   const weights = new Float32Array(to * count);
@@ -122,9 +122,9 @@ function tapsOf(
  * Returns a function that resamples a row to the new width, with premultiplied colours. It caches the last rows,
  * because neighbouring result rows need the same source rows.
  */
-function createRows(
+function createRowResampler(
   { data, width, channels }: Pixels | DeepPixels,
-  taps: Taps,
+  taps: KernelTaps,
   remembered: number,
   most: number,
 ): (y: number) => Float32Array {
@@ -138,17 +138,17 @@ function createRows(
     if (slot.y === y) return slot.row;
     source.set(data.subarray(y * source.length, (y + 1) * source.length));
     if (channels === 4) premultiply(source, most);
-    widen(source, slot.row, channels, taps);
+    resampleRow(source, slot.row, channels, taps);
     slot.y = y;
     return slot.row;
   };
 }
 
-function widen(
+function resampleRow(
   from: Float32Array,
   to: Float32Array,
   channels: number,
-  { count, first, weights }: Taps,
+  { count, first, weights }: KernelTaps,
 ): void {
   for (let x = 0, at = 0; x < first.length; x++) {
     const start = (first[x] as number) * channels;
@@ -170,7 +170,7 @@ function premultiply(row: Float32Array, most: number): void {
   for (let at = 0; at < row.length; at += 4) scaleColours(row, at, (row[at + 3] as number) / most);
 }
 
-function straighten(row: Float32Array, most: number): void {
+function unpremultiply(row: Float32Array, most: number): void {
   for (let at = 0; at < row.length; at += 4) {
     const alpha = row[at + 3] as number;
     scaleColours(row, at, alpha < 0.5 ? 0 : most / alpha);
@@ -195,7 +195,7 @@ export function scaleToNearest<P extends Pixels | DeepPixels>(
   const sourceOf = (at: number, from: number, to: number) => Math.floor(((at + 0.5) * from) / to);
   const columns = Int32Array.from({ length: width }, (_, x) => sourceOf(left + x, facts.width, scaled.width));
   const rows = Int32Array.from({ length: height }, (_, y) => sourceOf(top + y, facts.height, scaled.height));
-  const result = roomFor(data, width * height * frames * channels);
+  const result = createSampleArray(data, width * height * frames * channels);
   let to = 0;
   for (let frame = 0; frame < frames; frame++) {
     for (const row of rows) {

@@ -4,7 +4,10 @@ import { boundingSizeOfTurned } from './geometry.ts';
 import { cutBox } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 
-/** Margin around the picture in which its edges blend with the background: the radius of the bicubic kernel. */
+/**
+ * The width of the margin around the picture in which its edges blend with the background: the radius of the bicubic
+ * kernel.
+ */
 const MARGIN_PX = 2;
 
 /**
@@ -25,8 +28,8 @@ export async function turnPixels(
   const padded = { width: width + 2 * MARGIN_PX, height: height + 2 * MARGIN_PX };
   const radians = (angle * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians), Math.sin(radians)];
-  const across = axisOf(padded, cos, -sin, result.width);
-  const down = axisOf(padded, sin, cos, result.height);
+  const across = axisOffsetsOf(padded, cos, -sin, result.width);
+  const down = axisOffsetsOf(padded, sin, cos, result.height);
   const margin = { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX };
   const raw = { width, height, channels };
   const room = await readPixels(
@@ -47,7 +50,7 @@ export async function turnPixels(
  * @param a first element of the matrix row that gives the coordinate.
  * @param b second element of that row.
  */
-function axisOf({ width, height }: Size, a: number, b: number, edgePx: number) {
+function axisOffsetsOf({ width, height }: Size, a: number, b: number, edgePx: number) {
   const corners = [0, a * width, b * height, a * width + b * height];
   const [low, high] = [Math.min(...corners), Math.max(...corners)];
   const start = Math.floor((roundAway(high - low) - edgePx) / 2);
@@ -56,7 +59,7 @@ function axisOf({ width, height }: Size, a: number, b: number, edgePx: number) {
   return { start, offset: roundAway(low) + start + (edgePx - 1) / 2 - middle };
 }
 
-/** Rounds as libvips does: halves away from zero. */
+/** Rounds as libvips does: halves are rounded away from zero. */
 function roundAway(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }

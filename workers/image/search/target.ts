@@ -5,7 +5,7 @@ import type {
   SearchDetails,
   TargetSearchResult,
 } from '../../protocol.ts';
-import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
+import { achievedLikenessOf, type LikenessTarget, likenessMetricFor } from '../likeness/likeness.ts';
 import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
 import { type SearchedPicture, type TriedFile, tryFiles, type WrittenFile } from './attempts.ts';
 import { sizeShareOf } from './sample.ts';
@@ -115,11 +115,11 @@ function canBeExact({ format, quality }: CommonEncoderSettings, frames: number):
 /** Finds the smallest file that reaches the likeness. */
 async function likeOriginal(target: LikenessTarget, search: TargetSearch): Promise<Reached> {
   const { pixels, original } = search;
-  const metric = similarityMeter(pixels, target);
+  const metric = likenessMetricFor(pixels, target);
   const { param, least, quantity, tolerance, evenly, rounded } = metric;
   const encode: TargetSearch['encode'] = { ...metric.settings, ...search.encode };
   const settings = encoderSettingsFor(encode, quantity, pixels.frames);
-  let ofSample: ReturnType<typeof similarityMeter> | undefined;
+  let ofSample: ReturnType<typeof likenessMetricFor> | undefined;
   const { best, nearest, trials, isThorough } = await tryFiles({ ...search, encode }, settings, {
     quantity,
     row: {
@@ -127,7 +127,7 @@ async function likeOriginal(target: LikenessTarget, search: TargetSearch): Promi
       ...expectedOf(quantity, search, settings, evenly(metric.same)),
     },
     async judge({ data }, sample) {
-      if (sample !== undefined) ofSample ??= similarityMeter(sample.pixels, target);
+      if (sample !== undefined) ofSample ??= likenessMetricFor(sample.pixels, target);
       const { measure } = sample === undefined ? metric : (ofSample ?? metric);
       const likeness = await measure(data);
       return { value: evenly(likeness), reaches: likeness >= least, likeness };

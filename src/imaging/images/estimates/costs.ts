@@ -6,7 +6,7 @@ import {
   defaultSearchEffort,
 } from '../../../../workers/image/encode/effort.ts';
 import { isAnimationFormat, parseFrameRange } from '../../../../workers/image/frames.ts';
-import { stepNamed } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation } from '../../../../workers/image/operations/index.ts';
 import { scalesOnLoad } from '../../../../workers/image/sizing.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
@@ -124,7 +124,7 @@ function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
     (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
   if (keepsFile || batchesWithSkippedFrames(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
-  const scaled = first && stepNamed(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
+  const scaled = first && findStepOperation(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
   const file = { ...header, ...displayedSizeOf(header) };
   return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : decodedFrameCount(header, pass);
 }
@@ -188,7 +188,7 @@ const costOfResult: StepCost = (perMegapixel, before, after) =>
 
 function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {
-    const operation = stepNamed(name);
+    const operation = findStepOperation(name);
     if (operation === undefined) return total;
     const [before = 0, after = 0] = megapixels.slice(index, index + 2);
     return total + cost(operation.cpuMsPerMegapixel(params), before, after);
@@ -357,7 +357,7 @@ function largestCopyBytes(header: ImageHeader, pass: ImagePass, sizes: readonly 
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * frames * bytesPerPixel(header);
   const ofSteps = steps.map(({ operation: name, params }, index) => {
-    return bytesOf(sizes[index] ?? header, stepNamed(name)?.copies(params) ?? 0);
+    return bytesOf(sizes[index] ?? header, findStepOperation(name)?.copies(params) ?? 0);
   });
   return Math.max(bytesOf(header, copiesForTurning(header, pass)), ...ofSteps);
 }

@@ -13,7 +13,7 @@ import {
   selectFrames,
   selectsFrames,
 } from '../../../../workers/image/frames.ts';
-import { layersOf, stepNamed } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { apiErrorOfFailure } from '../failures.ts';
 import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
@@ -36,7 +36,7 @@ export function sizesAfterSteps(header: ImageHeader, { steps }: ImagePass): Size
   const sizes = [displayedSizeOf(header)];
   for (const { operation: name, params } of steps) {
     const size = sizes.at(-1) as Size;
-    sizes.push(stepNamed(name)?.size(size, params) ?? size);
+    sizes.push(findStepOperation(name)?.size(size, params) ?? size);
   }
   return sizes;
 }
@@ -56,7 +56,8 @@ export function resolvedEncodeOf(
 export function frameCountOf(header: ImageHeader, pass: ImagePass): number {
   const { frame = 'all' } = pass.decode;
   const moves = isAnimationFormat(resolvedEncodeOf(header, pass).format) && frame === 'all';
-  if (!moves || pass.steps.some(({ operation }) => stepNamed(operation)?.frames === 'first')) return 1;
+  if (!moves || pass.steps.some(({ operation }) => findStepOperation(operation)?.frames === 'first'))
+    return 1;
   if (!selectsFrames(pass.decode)) return header.frames;
   return Math.max(1, selectFrames(pass.decode, header).kept.length);
 }

@@ -1,5 +1,5 @@
 import { isTranslucentColour } from '../../../../workers/image/colour/colour.ts';
-import { OPERATIONS, stepNamed } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation, OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
@@ -69,7 +69,7 @@ function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: PlacedStep | undefined;
   for (const later of stepsOf(pass)) {
-    const sizeAfter = stepNamed(later.step.operation)?.sizeAfter;
+    const sizeAfter = findStepOperation(later.step.operation)?.sizeAfter;
     if (sizeAfter === 'kept') continue;
     if (earlier !== undefined && later.step.operation === 'resize')
       found.push(...resizedTwice(earlier, later));
@@ -123,7 +123,7 @@ function alphaLost(pass: PassSteps, before: CompiledSegment | undefined): StepWa
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
   const touching = stepsOf(pass).map(({ index, step }) => {
-    return { index, transparent: stepNamed(step.operation)?.transparentAfter(step.params) };
+    return { index, transparent: findStepOperation(step.operation)?.transparentAfter(step.params) };
   });
   if (before?.runs === 'model' && before.op.op === 'remove_background')
     touching.unshift({ index: before.index, transparent: true });
@@ -138,7 +138,7 @@ function noEffect(pass: PassSteps): StepWarning[] {
     ({ op, fragment: { decode, steps, encode } }) =>
       op?.produces !== 'json' &&
       Object.keys({ ...decode, ...encode }).length === 0 &&
-      steps.every((step) => stepNamed(step.operation)?.changesNothing(step.params)),
+      steps.every((step) => findStepOperation(step.operation)?.changesNothing(step.params)),
   );
   return idle.map(({ index }) => ({
     code: 'no_effect',

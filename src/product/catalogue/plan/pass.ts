@@ -6,7 +6,7 @@ import {
   parseFrameRange,
   selectsOneFrame,
 } from '../../../../workers/image/frames.ts';
-import { stepNamed } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation } from '../../../../workers/image/operations/index.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
 import type { SentField, SentFieldFinder } from '../../../platform/http/errors/errors.ts';
@@ -209,7 +209,7 @@ function refuseFramesLost(
   }
   const maker = steps
     .flatMap(({ fragment }) => fragment.steps)
-    .find(({ operation }) => stepNamed(operation)?.frames === 'first');
+    .find(({ operation }) => findStepOperation(operation)?.frames === 'first');
   if (maker === undefined) return;
   throw refuse(
     `${several}, but ${maker.operation} makes one picture of the first frame: leave it out, or take one frame.`,
