@@ -4,7 +4,7 @@
  * The messages for HTML pages are in render/protocol.ts, and those for vector drawings in vector/protocol.ts.
  */
 
-/** Largest size of an image, in pixels: width × height × frames of the file. */
+/** The largest size of an image, in pixels: width × height × frames of the file. */
 export const MAX_PIXELS = 50_000_000;
 
 /** One step of a pass: an operation of the registry and its checked arguments (see image/operations). */
@@ -19,29 +19,32 @@ export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
 /** How the input is read. */
 export interface DecodeOptions {
   /**
-   * The frames to read. Absent: `all` when input and output can be animated and every step works frame by frame, else
-   * `first`.
+   * The frames to read. If absent, `all` when input and output can be animated and every step works frame by frame,
+   * else `first`.
    */
   frame?: 'first' | 'all' | number;
-  /** A range of frames, as `10..99`: first and last, counted from 0. */
+  /** A range of frames, such as `10..99`: the first and the last one, counted from 0. */
   frames?: string;
-  /** Of these, the first of so many. */
+  /** Every how many frames one is read, counted from the first one. */
   everyNth?: number;
   /** The most frames to keep per second of the animation. */
   maxFps?: number;
   /** The most frames to keep, counted from the beginning. */
   maxFrames?: number;
-  /** Dots per inch for vector input, 1 to 2400; 96 draw a CSS pixel as one. Absent: 96, or what a resize needs. */
+  /**
+   * Dots per inch for vector input, 1 to 2400. At 96, a CSS pixel is drawn as one pixel. If absent, 96 or the density
+   * that a resize needs.
+   */
   density?: number;
 }
 
 /** How the result is written. Absent fields take the defaults of the encoder. */
 export interface EncodeOptions {
-  /** Absent: the format of the input when it can be written, else png. */
+  /** If absent, the format of the input when it can be written, else png. */
   format?: OutputFormat;
   /**
-   * In place of `format`: the result is the smallest file of these formats. The sender makes a pass for each of them,
-   * so that no thread gets several.
+   * Replaces `format`: the result is the smallest file of these formats. The sender makes a pass for each of them, so
+   * that no thread gets several.
    */
   formats?: readonly OutputFormat[];
   quality?: number;
@@ -76,11 +79,11 @@ export interface TargetSearchResult {
   /** SSIMULACRA 2, rounded down to two digits. */
   ssimulacra2?: number;
   bytes: number;
-  /** Number of files that were written and measured; 0 if the input itself reaches the target. */
+  /** The number of files that were written and measured; 0 if the input itself reaches the target. */
   trials: number;
 }
 
-/** What a search that did not reach its target came nearest to, in the details of its failure. */
+/** The nearest file of a search that did not reach its target, in the details of its failure. */
 export interface SearchDetails {
   /** The size in bytes, or the likeness, of the nearest file. */
   reached: number;
@@ -88,7 +91,7 @@ export interface SearchDetails {
   achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors' | 'lossless'>;
 }
 
-/** A vector drawing that is already rasterized: `input` holds its 8-bit sRGB pixels row by row instead of a file. */
+/** The shape of a rasterized vector drawing. `input` then holds its 8-bit sRGB pixels row by row instead of a file. */
 export interface RawPixels {
   width: number;
   height: number;
@@ -97,10 +100,10 @@ export interface RawPixels {
 }
 
 /**
- * Facts that the sender has read from the header of a still JPEG, PNG or WebP. They save the thread its own reading, a
- * sixth of the cost of a small picture. Without them, and for other formats and animations, the thread reads the header
- * itself.
- * They must be equal to what the codec reads, because sizes are computed from them. No refusal rests on them alone.
+ * Facts that the sender has read from the header of a still JPEG, PNG or WebP. They save the thread from reading the
+ * header, a sixth of the cost of a small picture. Without them, and for other formats and animations, the thread reads
+ * the header itself. They must be equal to what the codec reads, because sizes are computed from them. No refusal rests
+ * on them alone.
  */
 export interface InputHeader {
   format: 'jpeg' | 'png' | 'webp';
@@ -120,7 +123,7 @@ export interface InputHeader {
 
 /** Facts that the sender has read from a header because the codec reports them wrongly. */
 export interface HeaderDecodeHints {
-  /** Number of pictures in an AVIF. The codec also counts the tiles of a grid. */
+  /** The number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
 }
 
@@ -141,7 +144,7 @@ export interface TransformTask extends HeaderDecodeHints {
   layers?: Record<string, RasterInput>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
-  /** The result is described as well. */
+  /** The result is also described, as by a DescribeTask. */
   describes?: true;
   /** Epoch milliseconds after which nobody waits for the answer. */
   deadlineMs: number;
@@ -161,7 +164,7 @@ export interface DescribeTask extends HeaderDecodeHints {
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */
   raw?: RawPixels;
-  /** The largest number of colours of the palette. Absent: no palette is measured. */
+  /** The largest number of colours of the palette. If absent, no palette is measured. */
   palette?: number;
   deadlineMs: number;
 }
@@ -182,8 +185,8 @@ export type ImageTask = TransformTask | BranchTask | DescribeTask | CompareTask;
 
 /**
  * The times of a pass. The codec streams, so decoding, the steps and the last encoding are one sweep over the picture,
- * reported as processMs. decodeMs is the time for opening the input before it, encodeMs the time for trial encodings
- * after it.
+ * reported as processMs. decodeMs is the time for opening the input before the sweep, and encodeMs the time for trial
+ * encodings after it.
  */
 export interface PassTimings {
   decodeMs: number;
@@ -202,7 +205,7 @@ export interface PlaceholderHashes {
 export interface PassWarning {
   code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short' | 'format_not_tried';
   /**
-   * For not_enlarged: the side, width or height, that the picture has instead. For no_effect: the parameter. For
+   * For not_enlarged: the side, `width` or `height`, that is smaller than requested. For no_effect: the parameter. For
    * format_not_tried: the format.
    */
   name?: string;
@@ -241,7 +244,7 @@ export interface BranchTaskResult {
 export interface PaletteColour {
   /** #rrggbb */
   color: string;
-  /** Share of the visible pixels, above 0. The shares of a palette sum to 1. */
+  /** The share of the visible pixels, above 0. The shares of a palette sum to 1. */
   share: number;
 }
 
@@ -289,11 +292,11 @@ export interface ImageDifference {
   ssim: number;
   /** Score of SSIMULACRA 2, rounded down to two digits; 100 when the pictures are identical. */
   ssimulacra2?: number;
-  /** Share of the pixels that differ by more than 8 of 255 in a channel. */
+  /** The share of the pixels that differ by more than 8 of 255 in a channel. */
   changedShare: number;
-  /** Largest difference of any channel, 0 to 255. */
+  /** The largest difference of any channel, 0 to 255. */
   maxDifference: number;
-  /** Bits in which the perceptual hashes differ, 0 to 64. */
+  /** The number of bits in which the perceptual hashes differ, 0 to 64. */
   hashDistance: number;
   /** Boxes of changed pixels, in pixels of the picture: at most 100, the largest first. */
   regions: Array<{ x: number; y: number; width: number; height: number }>;
@@ -312,7 +315,10 @@ export interface TaskFailure {
   message: string;
   param?: string;
   details?: Record<string, unknown>;
-  /** For a search: the share of its pixels for which time and bytes would suffice, as far as it measured them. */
+  /**
+   * Of a search: the share of its pixels for which the time and the bytes would have sufficed, as far as they were
+   * measured.
+   */
   doableShare?: number;
 }
 

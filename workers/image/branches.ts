@@ -9,7 +9,7 @@ import { applySteps, convertColours, type OpenedPass, openPass, runPass, startUp
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
-import { ANSWER_MS } from './search/time.ts';
+import { RESPONSE_RESERVE_MS } from './search/time.ts';
 import { scalesOnLoad } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
@@ -62,7 +62,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
     opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])),
   );
   const outputs: BranchOutput[] = [];
-  const endMs = canBeKilled ? file.deadlineMs - ANSWER_MS : Number.POSITIVE_INFINITY;
+  const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
   for (const [index, one] of opened.entries()) {
     if ('work' in one) shareTime(one.work, opened.slice(index).filter(isSearch).length);
     const output = 'work' in one ? await doneBy(endMs, trunk.run(one)) : one;

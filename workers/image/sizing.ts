@@ -21,38 +21,39 @@ import {
 import { enlargePixels, scaleToNearest } from './pixels/resample.ts';
 
 /*
- * Changes the size of a picture during a pass: scales, cuts or pads it. Sizes are of one frame, in pixels. A picture
- * that has the size already is not changed. All functions except cutting throw BadArgumentError if the result would be
- * too large.
+ * Changes the size of a picture during a pass: scales, cuts or pads it. Every size is that of one frame, in pixels. A
+ * picture that has the requested size already is not changed. All functions except cutting throw BadArgumentError if
+ * the result would be too large.
  */
 
-type Kernel = keyof KernelEnum;
+type ScalingKernel = keyof KernelEnum;
 
-const isOf = (picture: Size, { width, height }: Size) => picture.width === width && picture.height === height;
+const hasSize = (picture: Size, { width, height }: Size) =>
+  picture.width === width && picture.height === height;
 
-/** Scales to exactly this size. */
+/** Scales a picture to exactly this size. */
 export async function scaleToSize(
   picture: PassPicture,
   size: Size,
-  kernel: Kernel = 'lanczos3',
+  kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
-  if (isOf(picture, size)) return;
+  if (hasSize(picture, size)) return;
   assertWithinSizeLimits(size, picture.frames);
   await scaleToBox(picture, size, { left: 0, top: 0, ...size }, kernel);
 }
 
 /**
- * Scales to a size of which only a box is needed. A picture that shrinks is scaled first, so that the decoder can
- * shrink it. Of a picture that grows, only the box is computed.
+ * Scales a picture to a size of which only a box is needed. A picture that shrinks is scaled first, so that the decoder
+ * can shrink it. If a picture grows, only the box is computed.
  */
 async function scaleToBox(
   picture: PassPicture,
   scaled: Size,
   box: Box,
-  kernel: Kernel = 'lanczos3',
+  kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
   assertWithinSizeLimits(box, picture.frames);
-  if (isOf(picture, scaled)) return cropToBox(picture, box);
+  if (hasSize(picture, scaled)) return cropToBox(picture, box);
   if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.handOver(), scaled, box));
   if (isLargerOnAnAxis(scaled, picture)) {
     // In one strip, the edges of neighbouring frames bleed into each other. That is visible in an enlargement. In a
@@ -66,17 +67,17 @@ async function scaleToBox(
   await cropToBox(picture, box);
 }
 
-/** Whether a size is larger than that of a picture on one axis or both. */
+/** Whether a size is larger than that of a picture on at least one axis. */
 function isLargerOnAnAxis(size: Size, picture: Size): boolean {
   return size.width > picture.width || size.height > picture.height;
 }
 
-/** Computes a box of a size that is larger on one axis or both. An axis that shrinks is scaled first. */
+/** Computes a box of a picture that is enlarged on one axis or both. An axis that shrinks is scaled first. */
 async function enlargeTo(
   picture: PassPicture,
   scaled: Size,
   box: Box,
-  kernel: Exclude<Kernel, 'nearest'>,
+  kernel: Exclude<ScalingKernel, 'nearest'>,
 ): Promise<void> {
   await scaleToSize(picture, smallerSides(picture, scaled), kernel);
   const [across, down] = [picture.width / scaled.width, picture.height / scaled.height];
@@ -93,10 +94,10 @@ async function enlargeTo(
 export async function scaleInLinearLight(
   picture: PassPicture,
   to: Size,
-  kernel: Kernel = 'lanczos3',
+  kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
   const size = smallerSides(picture, to);
-  if (isOf(picture, size)) return;
+  if (hasSize(picture, size)) return;
   const pixels = await picture.handOver();
   const { height, frames } = pixels;
   const pipeline = picture
@@ -120,14 +121,14 @@ type InterestMeasure = 'attention' | 'entropy';
 export type Gravity = NamedPlace | InterestMeasure;
 
 /**
- * Shrinks a picture until it just covers this size, and cuts off the least interesting part. It must not be an
+ * Shrinks a picture until it just covers this size, and cuts off the least interesting part. The picture must not be an
  * animation.
  */
 async function shrinkToInterestingPart(
   picture: PassPicture,
   size: Size,
   interest: InterestMeasure,
-  kernel?: Kernel,
+  kernel?: ScalingKernel,
 ): Promise<void> {
   assertWithinSizeLimits(size);
   const pipeline = await picture.at('scale', 'smartCrop');
@@ -162,7 +163,7 @@ async function findInterestingBox(
 
 /** Cuts out a box, which must lie within the picture. */
 export async function cropToBox(picture: PassPicture, { left, top, width, height }: Box): Promise<void> {
-  if (isOf(picture, { width, height })) return;
+  if (hasSize(picture, { width, height })) return;
   // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. So the box is cut
   // out of the small result instead.
   if (picture.uses('scale')) await picture.turnUpright();
@@ -181,7 +182,7 @@ export async function padPicture(
     width: picture.width + room.left + room.right,
     height: picture.height + room.top + room.bottom,
   };
-  if (isOf(picture, size)) return;
+  if (hasSize(picture, size)) return;
   assertWithinSizeLimits(size, picture.frames);
   await picture.makePlain();
   (await picture.at('extend')).extend({ ...room, background, extendWith });
@@ -189,7 +190,7 @@ export async function padPicture(
   picture.mayTurnTransparent(background);
 }
 
-interface Aim {
+interface CropAim {
   gravity?: Gravity;
   focalX?: number;
   focalY?: number;
@@ -199,7 +200,7 @@ interface Aim {
  * The part of a picture that a crop keeps: a named place or a point, which can be computed, or the most interesting
  * part, which depends on the pixels.
  */
-export function cropAnchorOf({ gravity, focalX, focalY }: Aim): Anchor | InterestMeasure {
+export function cropAnchorOf({ gravity, focalX, focalY }: CropAim): Anchor | InterestMeasure {
   if (focalX === undefined && focalY === undefined) return gravity ?? 'center';
   return { x: focalX ?? 0.5, y: focalY ?? 0.5 };
 }
@@ -224,7 +225,7 @@ export async function scaleAndCrop(
  * The smallest factor at which libjpeg shrinks a picture while decoding it. Slightly more than 2 would suffice for
  * libjpeg, but sharp then reads the whole picture because of rounding.
  */
-const JPEG_FACTOR = 3;
+const MIN_JPEG_SHRINK_FACTOR = 3;
 
 /** The format of a file as named by libvips, and its size as displayed. */
 interface ScalableFile extends Size {
@@ -240,5 +241,5 @@ interface ScalableFile extends Size {
 export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {
   const factor = Math.min(width / scaled.width, height / scaled.height);
   if (orientation > 1) return scaled.width !== width || scaled.height !== height;
-  return format === 'jpeg' ? factor >= JPEG_FACTOR : format === 'webp' && factor > 1;
+  return format === 'jpeg' ? factor >= MIN_JPEG_SHRINK_FACTOR : format === 'webp' && factor > 1;
 }

@@ -9,7 +9,7 @@ import type { Rgba } from './pixels/pixels.ts';
 export interface PlannedStep {
   operation: StepOperation;
   params: OperationStep['params'];
-  /** Index of the step in the pass, for failures. */
+  /** The index of the step in the pass, which failures name. */
   index: number;
 }
 
@@ -26,7 +26,7 @@ export interface PassWork {
   carried: CarriedMetadataBlocks;
   profile: CarriedProfile;
   picture: PassPicture;
-  /** Background under transparent pixels; undefined if the output can be transparent. */
+  /** The background under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
   /** See `SearchTime`. */
@@ -39,11 +39,11 @@ export function isGeometricStep({ operation, params }: PlannedStep): boolean {
 }
 
 /** The formats that can be written and have the same name as libvips gives them. */
-const WRITABLE: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
+const WRITABLE_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
-/** The input's own format if it can be written, else png. */
+/** The format of the input if it can be written, else png. */
 export function writableFormatFor(format: string): OutputFormat {
   // AV1 is the only codec of the HEIF family that this service reads.
   if (format === 'heif') return 'avif';
-  return WRITABLE.find((one) => one === format) ?? 'png';
+  return WRITABLE_FORMATS.find((one) => one === format) ?? 'png';
 }

@@ -33,7 +33,7 @@ import type { WrittenFile } from './search/attempts.ts';
 import { type OriginalFile, searchTarget } from './search/target.ts';
 import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 
-/** Settings that do not change the encoding. A pass with no other setting may return the original file. */
+/** The settings that do not change the encoding. A pass with no other setting may return the original file. */
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
 
 /**
@@ -57,29 +57,33 @@ export async function writePassResult(work: PassWork): Promise<{
     profile,
   };
   const finish = async ({ data, info }: WrittenFile): Promise<WrittenFile> => {
-    if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasOwnMotion(work));
+    if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasFilePlayback(work));
     const tagged = addMetadataTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const untouched = await untouchedInput(work);
   if (untouched !== undefined) return { written: untouched, processedMs: performance.now() };
   const { target } = encode;
-  const isOriginal = encode.format === 'png' && picture.isUntouched && originalOf(work) !== undefined;
-  if (isResultGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
-  if (staysDeep(work)) picture.writeDeep();
+  const isOriginal = encode.format === 'png' && picture.isUntouched && originalFileOf(work) !== undefined;
+  if (isResultGrey(work) && (encode.metadata !== 'keep' || isGreyMetadataValid(work)))
+    await picture.writeGrey();
+  if (writes16Bits(work)) picture.writeDeep();
   const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
-    encodeOutput(encodeWith(await pipelineWithMetadata(picture, file), settings, motionOf(work), picture));
+    encodeOutput(encodeWith(await pipelineWithMetadata(picture, file), settings, playbackOf(work), picture));
   if (target === undefined) {
     const written =
-      (await writtenIndexed(work, write)) ??
+      (await writeIndexedAgain(work, write)) ??
       (await write({
-        ...(await filterFor(work)),
+        ...(await pngRowFilterFor(work)),
         ...(await drawingEffortFor(work)),
         ...encode,
         ...(await colourDetailFor(work)),
       }));
     const finished = await finish(written);
-    return { written: isOriginal ? withPixelsOf(work, finished) : finished, processedMs: performance.now() };
+    return {
+      written: isOriginal ? withSmallerInputPixels(work, finished) : finished,
+      processedMs: performance.now(),
+    };
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
@@ -93,17 +97,17 @@ export async function writePassResult(work: PassWork): Promise<{
     return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
   };
   // The picture is now detached from its file, so its delays and loop count must be set.
-  const motion = motionOf(work);
+  const motion = playbackOf(work);
   const reached = await searchTarget({
     pixels,
     encode: {
       ...encode,
       target,
       ...(encode.format === 'png' && { filtered: choosePngRowFilter(pixels).filtered }),
-      ...(encode.format === 'webp' && fineColours('webp', pixels)),
+      ...(encode.format === 'webp' && colourDetailSettings('webp', pixels)),
     },
     motion,
-    original: originalOf(work),
+    original: originalFileOf(work),
     deadlineMs: task.deadlineMs,
     improvesUntilMs: work.improvesUntilMs,
     nowMs: Date.now,
@@ -114,11 +118,11 @@ export async function writePassResult(work: PassWork): Promise<{
   return { ...reached, processedMs };
 }
 
-/** Formats that can store a single channel. */
+/** The formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether kept metadata is valid for a grey result: it is if the input was grey too. */
-function carriesGrey({ source, profile }: PassWork): boolean {
+/** Whether kept metadata is valid for a grey result. It is valid if the input was grey too. */
+function isGreyMetadataValid({ source, profile }: PassWork): boolean {
   return source.isGrey && profile === 'own';
 }
 
@@ -136,8 +140,8 @@ export function isResultGrey({
   );
 }
 
-/** Whether 16 bits can be written. */
-function staysDeep({ encode, source }: PassWork): boolean {
+/** Whether the result is written with 16 bits per channel. */
+function writes16Bits({ encode, source }: PassWork): boolean {
   const { format, quality, palette, colors, target } = encode;
   if (!source.is16Bit || target !== undefined) return false;
   return format === 'png'
@@ -146,8 +150,8 @@ function staysDeep({ encode, source }: PassWork): boolean {
 }
 
 /**
- * Formats of drawings and screenshots besides photographs. Pictures in other formats have already lost their hard
- * edges.
+ * The formats that hold drawings and screenshots besides photographs. Pictures in other formats have already lost their
+ * hard edges.
  */
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
@@ -155,12 +159,12 @@ const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
  * The largest photographic result, in pixels, that is searched for hard edges too. Its source may have had hard edges
  * before it was scaled down.
  */
-const MAX_CHECKED_PX = 4_000_000;
+const MAX_EDGE_SEARCH_PX = 4_000_000;
 
 /**
- * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. The search for hard
- * edges needs its own pipeline: it takes 2 of the 33 ms of a 12 MP JPEG to 512 px. A camera's original photograph is
- * not searched, because it has no such edges.
+ * The settings that a lossy file needs for hard edges between colours, unless the caller chose them. The search for
+ * hard edges needs its own pipeline: it takes 2 of the 33 ms in which a JPEG of 12 megapixels is scaled to 512 pixels.
+ * A camera's original photograph is not searched, because it has no such edges.
  */
 async function colourDetailFor({
   task,
@@ -173,18 +177,18 @@ async function colourDetailFor({
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
   const isDrawn = DRAWN_FORMATS.includes(source.format);
-  if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_CHECKED_PX)) return {};
+  if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_EDGE_SEARCH_PX)) return {};
   if (!isDrawn && steps.every(isGeometricStep) && isCameraOriginal(task.input)) return {};
-  return fineColours(format, await picture.pixels());
+  return colourDetailSettings(format, await picture.pixels());
 }
 
-function fineColours(format: OutputFormat, pixels: Pixels): Partial<EncodeSettings> {
+function colourDetailSettings(format: OutputFormat, pixels: Pixels): Partial<EncodeSettings> {
   if (!hasHardColourEdges(pixels)) return {};
   return format === 'webp' ? { sharpColours: true } : { chroma: '4:4:4' };
 }
 
-/** Chooses the row filter of a PNG. A photograph that was only moved or scaled needs no look at its pixels. */
-async function filterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<PngRowFilter>> {
+/** Chooses the row filter of a PNG. The pixels of a photograph that was only moved or scaled are not examined. */
+async function pngRowFilterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<PngRowFilter>> {
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
   const isPhoto = source.format === 'jpeg' && steps.every(isGeometricStep);
@@ -203,7 +207,7 @@ async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<
 }
 
 /** Writes an indexed PNG as an indexed PNG again if the steps added no colours; undefined otherwise. */
-async function writtenIndexed(
+async function writeIndexedAgain(
   { source, encode, picture }: PassWork,
   write: (settings: EncodeSettings & { format: 'png' }) => Promise<WrittenFile>,
 ): Promise<WrittenFile | undefined> {
@@ -217,19 +221,19 @@ async function writtenIndexed(
 }
 
 /**
- * The input itself, if the picture is unchanged and the pass asks for no other encoding. The input is still decoded as
- * a check.
+ * The input itself, if the picture is unchanged and the pass asks for no other encoding. The pixels are still decoded,
+ * which proves that the input can be read.
  */
 async function untouchedInput(work: PassWork): Promise<WrittenFile | undefined> {
   const { encode, source, picture } = work;
   const isKept = encode.target === undefined && !source.isDeep && picture.isUntouched;
-  const file = isKept ? originalOf(work)?.file : undefined;
+  const file = isKept ? originalFileOf(work)?.file : undefined;
   if (file !== undefined) await picture.pixels();
   return file;
 }
 
 /** The input, if the pass asks only for a smaller file of the same format; undefined for any other pass. */
-function originalOf({
+function originalFileOf({
   task,
   steps,
   encode,
@@ -256,7 +260,10 @@ function originalOf({
  * Replaces the compressed pixels of the result by those of the input if they are smaller. Both files show the same
  * picture.
  */
-function withPixelsOf({ task, source, profile }: PassWork, { data, info }: WrittenFile): WrittenFile {
+function withSmallerInputPixels(
+  { task, source, profile }: PassWork,
+  { data, info }: WrittenFile,
+): WrittenFile {
   if (source.orientation > 1) return { data, info };
   const smaller = withSmallerPngPixels(data, task.input, profile === 'own');
   return { data: smaller, info: { ...info, size: smaller.byteLength } };
@@ -266,14 +273,14 @@ function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Writt
  * Whether the encoder takes the delays and the loop count from the file. Raw pixels carry neither, and a part of an
  * animation would get the delays of its first frames.
  */
-function hasOwnMotion({ picture, chosen, source }: PassWork): boolean {
+function hasFilePlayback({ picture, chosen, source }: PassWork): boolean {
   return picture.fromFile && chosen.count === source.frames;
 }
 
 /** The delays and the loop count of an animation, unless the encoder takes them from the file. */
-function motionOf(work: PassWork): AnimationPlayback {
+function playbackOf(work: PassWork): AnimationPlayback {
   const { picture, source } = work;
-  if (picture.frames === 1 || hasOwnMotion(work)) return {};
+  if (picture.frames === 1 || hasFilePlayback(work)) return {};
   const { delays, loop } = source;
   const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SHARP_DELAY_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };

@@ -26,7 +26,7 @@ interface RgbaPixels {
 }
 
 /** Reads every code in a picture, at any angle, dark on light or light on dark. */
-export default async function read({ picture }: CodesTask): Promise<CodesResult> {
+export default async function readCodes({ picture }: CodesTask): Promise<CodesResult> {
   const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
   const { data, info } = await encodeOutput(flat.raw());
   const { width, height } = info;
@@ -35,7 +35,7 @@ export default async function read({ picture }: CodesTask): Promise<CodesResult>
   invert(pixels.data);
   // The reader finds light matrix codes by itself, but never light bars.
   const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
-  const others = light.filter((one) => !codes.some((code) => overlap(code, one)));
+  const others = light.filter((one) => !codes.some((code) => doOverlap(code, one)));
   return { width, height, codes: [...codes, ...others] };
 }
 
@@ -64,7 +64,7 @@ function invert(rgba: Uint8ClampedArray): void {
   for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) ^ 0x00ffffff;
 }
 
-function overlap(one: Code, other: Code): boolean {
+function doOverlap(one: Code, other: Code): boolean {
   const apart =
     one.x > other.x + other.width ||
     other.x > one.x + one.width ||

@@ -21,7 +21,7 @@ export interface CodesTask {
   picture: Uint8Array;
 }
 
-/** Box of something in a picture, in pixels of the picture. */
+/** A box around an object in a picture, in pixels of the picture. */
 export interface BoundingBox {
   x: number;
   y: number;
@@ -35,7 +35,7 @@ export interface CodesResult {
   codes: (BoundingBox & { format: string; text: string })[];
 }
 
-/** A picture whose text was read, with the lines that were found, in pixels of the picture. */
+/** A picture whose text was read, with the boxes of the lines that were found. */
 export interface UnreadTask {
   picture: Uint8Array;
   size: Size;
@@ -49,7 +49,7 @@ export interface UnreadTask {
 export type SchemaTask = { kind: 'start' } | { kind: 'check'; schema: string; value?: string };
 
 export interface SchemaCheckResult {
-  /** Reason why the schema cannot be used, as the end of the sentence "The schema …". */
+  /** The reason why the schema cannot be used, as the end of the sentence "The schema …". */
   problem?: string;
   /** How the value breaks the schema, such as "/tags must be array". */
   broken?: string;

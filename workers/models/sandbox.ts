@@ -9,65 +9,70 @@ import { seededRandom } from './random.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
-/** The largest difference of any channel from the corner's pixel at which a pixel still counts as background. */
+/** The largest difference in any channel between a background pixel and the pixel of the corner. */
 const BACKGROUND_TOLERANCE = 32;
 
 /** Performs one task with real image processing. The same task always gives the same bytes of a PNG. */
-export default async function run(task: SandboxTask): Promise<Uint8Array<ArrayBuffer>> {
+export default async function runSandboxTask(task: SandboxTask): Promise<Uint8Array<ArrayBuffer>> {
   switch (task.kind) {
     case 'draw':
-      return encodePng(await drawn(task));
+      return encodePng(await drawText(task));
     case 'recolour':
-      return encodePng(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 }));
+      return encodePng(sharp(task.picture).modulate({ hue: hueRotationFor(task.seed), saturation: 1.15 }));
     case 'enlarge':
-      return enlarged(task.picture, task.scale);
+      return enlargePicture(task.picture, task.scale);
     case 'expand': {
       const { picture, top, right, bottom, left } = task;
       return encodePng(sharp(picture).extend({ top, right, bottom, left, extendWith: 'mirror' }));
     }
     case 'cut-out':
-      return cutOut(task.picture);
+      return cutOutBackground(task.picture);
   }
 }
 
-const MAX_TEXT_CHARACTERS = 400;
+const MAX_DRAWN_CHARACTERS = 400;
 /** The lightest tone (of 255) of the background on which white letters are readable. */
-const MAX_GROUND_TONE = 150;
+const MAX_BACKGROUND_TONE = 150;
 /** The share of the width and of the height that the text may fill. */
 const TEXT_SHARE = 0.8;
-/** Matches a character that can be drawn. A text without one draws nothing. */
-const VISIBLE = /[^\s\p{Cf}]/u;
+/** Matches a character that can be drawn. Nothing is drawn for a text without such a character. */
+const VISIBLE_CHARACTER = /[^\s\p{Cf}]/u;
 
 /** Draws the text in white, as large as it fits, on a gradient of two colours that the seed decides. */
-async function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
+async function drawText({
+  text,
+  seed,
+  width,
+  height,
+}: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
   const random = seededRandom(seed);
-  const ends = Uint8Array.from({ length: 6 }, () => MAX_GROUND_TONE * random());
+  const ends = Uint8Array.from({ length: 6 }, () => MAX_BACKGROUND_TONE * random());
   const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
   const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });
-  const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_TEXT_CHARACTERS).join('');
-  if (!VISIBLE.test(words)) return gradient;
+  const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_DRAWN_CHARACTERS).join('');
+  if (!VISIBLE_CHARACTER.test(words)) return gradient;
   const room = { width: Math.round(width * TEXT_SHARE), height: Math.round(height * TEXT_SHARE) };
   const markup = `<span foreground="white" insert_hyphens="false">${escapeMarkup(words)}</span>`;
   const layout = { font: 'sans bold', align: 'centre', wrap: 'word-char', rgba: true } as const;
   const letters = sharp({ text: { text: markup, ...room, ...layout } });
-  // A single letter would become larger than its space.
+  // Without this limit, a single letter would become larger than its space.
   const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
   return gradient.composite([{ input: Buffer.from(await encodePng(fitted)) }]).removeAlpha();
 }
 
 /** The hue rotation in degrees, never near 0, so that the edit is visible. */
-function hueOf(seed: number): number {
+function hueRotationFor(seed: number): number {
   return 60 + (seed % 241);
 }
 
-async function enlarged(picture: Uint8Array, scale: number): Promise<Uint8Array<ArrayBuffer>> {
+async function enlargePicture(picture: Uint8Array, scale: number): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = await sharp(picture).metadata();
   const larger = sharp(picture).resize(width * scale, height * scale, { kernel: 'lanczos3', fit: 'fill' });
   return encodePng(larger.sharpen());
 }
 
 /** Makes every pixel transparent that is similar to the top left one, wherever it lies. */
-async function cutOut(picture: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+async function cutOutBackground(picture: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { data, info } = await encodeOutput(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const [red, green, blue] = data.subarray(0, 3) as unknown as [number, number, number];
   for (let at = 0; at < data.length; at += 4) {

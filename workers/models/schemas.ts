@@ -9,17 +9,17 @@ import type { SchemaCheckResult, SchemaTask } from './protocol.ts';
  * takes too long.
  */
 
-/** Regular expressions of a `pattern` run in linear time, whatever the text is. */
+/** Compiles the regular expression of a `pattern`, which then runs in linear time for every text. */
 const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-    // ajv tells expressions apart by their text.
+    // ajv distinguishes expressions by the text that `toString` returns.
     return { test: (text: string) => compiled.test(text), toString: () => pattern };
   },
   { code: 'linearRegExp' },
 );
 
-const OPTIONS = {
+const AJV_OPTIONS = {
   strict: false,
   validateFormats: false,
   logger: false,
@@ -27,14 +27,14 @@ const OPTIONS = {
 } as const;
 const MAX_REASON_CHARACTERS = 300;
 
-type Compiled = { validate: ValidateFunction } | { problem: string };
+type CompiledSchema = { validate: ValidateFunction } | { problem: string };
 
-const compiledSchemas = new LRUCache<string, Compiled>({ max: 100 });
+const compiledSchemas = new LRUCache<string, CompiledSchema>({ max: 100 });
 
 /** Compiles a schema, and validates a value against it, if given. */
-export default function run(task: SchemaTask): SchemaCheckResult {
+export default function checkSchema(task: SchemaTask): SchemaCheckResult {
   if (task.kind === 'start') return {};
-  const compiled = compiledSchemas.get(task.schema) ?? compile(task.schema);
+  const compiled = compiledSchemas.get(task.schema) ?? compileSchema(task.schema);
   compiledSchemas.set(task.schema, compiled);
   if ('problem' in compiled) return { problem: compiled.problem };
   if (task.value === undefined) return {};
@@ -44,11 +44,11 @@ export default function run(task: SchemaTask): SchemaCheckResult {
   return { broken: `${error?.instancePath ?? ''} ${error?.message ?? 'breaks the schema'}`.trim() };
 }
 
-function compile(text: string): Compiled {
+function compileSchema(text: string): CompiledSchema {
   try {
     // The copy has no $id, so that two schemas with the same name never collide.
     const { $id: _, ...schema } = JSON.parse(text) as Record<string, unknown>;
-    return { validate: new Ajv2020(OPTIONS).compile(schema) };
+    return { validate: new Ajv2020(AJV_OPTIONS).compile(schema) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { problem: `does not compile: ${reason.slice(0, MAX_REASON_CHARACTERS)}` };

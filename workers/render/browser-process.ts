@@ -5,16 +5,19 @@ import { join } from 'node:path';
 import { endFirstWithoutMemory } from '../transport/process-state.ts';
 
 /**
- * Name of the directory of one browser, which holds its profile and temporary files. It contains the id of the process
- * that owns the browser, so that the directory of a killed owner can be found and removed.
+ * Matches the name of the directory of one browser, which holds its profile and temporary files. It contains the id of
+ * the process that owns the browser, so that the directory of a killed owner can be found and removed.
  */
-const NAME = /^darkroom-browser-(\d+)-/;
+const BROWSER_DIRECTORY_NAME = /^darkroom-browser-(\d+)-/;
 
 export function makeBrowserDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
 }
 
-/** Removes a directory. It retries for a second, because child processes that are still ending may write to it. */
+/**
+ * Removes a directory. The removal is retried for a second, because child processes that are still ending may write to
+ * the directory.
+ */
 export function removeBrowserDirectory(directory: string): Promise<void> {
   return rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }
@@ -22,22 +25,22 @@ export function removeBrowserDirectory(directory: string): Promise<void> {
 /** Kills the browsers and removes the directories of dead processes. */
 export async function removeLeftoverBrowsers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
-    const owner = NAME.exec(name)?.[1];
+    const owner = BROWSER_DIRECTORY_NAME.exec(name)?.[1];
     if (owner === undefined || isProcessAlive(Number(owner))) continue;
     // A directory of another user cannot be removed here; that user's own service removes it.
-    await endLeftover(join(tmpdir(), name)).catch(() => {});
+    await removeLeftoverBrowser(join(tmpdir(), name)).catch(() => {});
   }
 }
 
-async function endLeftover(directory: string): Promise<void> {
+async function removeLeftoverBrowser(directory: string): Promise<void> {
   // A browser leads its own process group, so its child processes are killed too.
   for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killProcessGroup(pid);
   await removeBrowserDirectory(directory);
 }
 
-const PAGE_BYTES = 4096;
+const MEMORY_PAGE_BYTES = 4096;
 
-/** Kills every process of the group at once. It does nothing when the group is empty. */
+/** Kills every process of a process group at once. An empty group is ignored. */
 export function killProcessGroup(groupId: number): void {
   try {
     process.kill(-groupId, 'SIGKILL');
@@ -55,10 +58,10 @@ function isProcessAlive(pid: number): boolean {
   }
 }
 
-/** Bytes of memory that the group holds privately, without shared pages; 0 if the machine has no /proc. */
+/** The bytes of memory that a process group holds privately, without shared pages; 0 if the machine has no /proc. */
 export function groupMemoryBytes(groupId: number): number {
-  const pages = processesOf(groupId).map(ownPages);
-  return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;
+  const pages = processesOf(groupId).map(privatePagesOf);
+  return pages.reduce((sum, count) => sum + count, 0) * MEMORY_PAGE_BYTES;
 }
 
 /** Makes Linux end the processes of the group first when memory runs out (see endFirstWithoutMemory). */
@@ -66,14 +69,14 @@ export function endGroupFirstWithoutMemory(groupId: number): void {
   for (const pid of processesOf(groupId)) endFirstWithoutMemory(Number(pid));
 }
 
-/** Ids of the processes that were started with an argument. It finds processes on Linux only. */
+/** The ids of the processes that were started with an argument. Processes are found on Linux only. */
 function pidsWithArgument(argument: string): number[] {
-  const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
+  const ids = processIds().filter((pid) => readProcFile(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
   return ids.map(Number);
 }
 
 function processesOf(groupId: number): string[] {
-  return processIds().filter((pid) => groupOf(pid) === groupId);
+  return processIds().filter((pid) => processGroupOf(pid) === groupId);
 }
 
 function processIds(): string[] {
@@ -88,18 +91,18 @@ function processIds(): string[] {
  * The process group of a process: field 5 of /proc/<pid>/stat, counted after the name, which may itself contain spaces
  * and brackets.
  */
-function groupOf(pid: string): number {
-  const stat = read(`/proc/${pid}/stat`);
+function processGroupOf(pid: string): number {
+  const stat = readProcFile(`/proc/${pid}/stat`);
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2] ?? Number.NaN);
 }
 
-function ownPages(pid: string): number {
-  const [, resident = 0, shared = 0] = read(`/proc/${pid}/statm`).split(' ').map(Number);
+function privatePagesOf(pid: string): number {
+  const [, resident = 0, shared = 0] = readProcFile(`/proc/${pid}/statm`).split(' ').map(Number);
   return resident - shared;
 }
 
 /** Reads a file of /proc. The text is empty if the process has ended meanwhile. */
-function read(path: string): string {
+function readProcFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -28,7 +28,10 @@ export class BrowserStartError extends Error {
   }
 }
 
-/** Flags for drawing: the same pixels on every machine, and every image decoded before its page is captured. */
+/**
+ * The flags for drawing. They give the same pixels on every machine, and every image is decoded before its page is
+ * captured.
+ */
 const DRAWING_FLAGS = [
   '--headless',
   '--hide-scrollbars',
@@ -41,11 +44,11 @@ const DRAWING_FLAGS = [
   // ends the browser.
   '--in-process-gpu',
   '--disable-checker-imaging',
-  // A capture waits for a frame. At 60 frames per second, that would waste 17 ms.
+  // A capture waits for a frame, which would waste 17 ms at 60 frames per second.
   '--disable-frame-rate-limit',
 ] as const;
 
-/** Flags for the process itself. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
+/** The flags for the process itself. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
 const PROCESS_FLAGS = [
   '--enable-features=NetworkServiceInProcess2',
   '--remote-debugging-pipe',
@@ -62,7 +65,7 @@ const PROCESS_FLAGS = [
   '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
 
-/** Signals that end a process by its own fault. */
+/** The signals that end a process because of its own fault. */
 const CRASH_SIGNALS: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGBUS',
@@ -104,7 +107,7 @@ export interface Browser {
  * @param options.niceness of the whole group; a positive one yields the CPU to others.
  * @param options.sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user
  *   namespaces
- * @throws StartError
+ * @throws BrowserStartError
  */
 export async function startBrowser(
   executable: BrowserExecutable,
@@ -124,12 +127,12 @@ export async function startBrowser(
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     env: browserEnvironment(scratch),
   });
-  const stderrTail = keepStderrTail(child);
+  const stderrTail = collectStderrTail(child);
   if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
   if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
-  const pipe = new Pipe(input as Writable, output as Readable);
-  const ended = waitForEnd(child);
+  const pipe = new PipeTransport(input as Writable, output as Readable);
+  const ended = waitForExit(child);
   const kill = () => {
     if (child.pid !== undefined) killProcessGroup(child.pid);
   };
@@ -183,12 +186,12 @@ async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
 }
 
 /** Resolves when a process exits, or could not be started. */
-async function waitForEnd(child: ChildProcess): Promise<void> {
+async function waitForExit(child: ChildProcess): Promise<void> {
   await once(child, 'exit').catch(() => {});
 }
 
-/** Keeps the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */
-function keepStderrTail(child: ChildProcess): () => string {
+/** Stores the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */
+function collectStderrTail(child: ChildProcess): () => string {
   let tail = '';
   child.on('error', (error) => {
     tail += error.message;
@@ -206,7 +209,7 @@ function browserEnvironment(scratch: string): NodeJS.ProcessEnv {
     HOME: process.env.HOME ?? scratch,
     LANG: 'en_US.UTF-8',
     TMPDIR: scratch,
-    // Undefined ones are not set.
+    // Variables that are undefined are not set.
     FONTCONFIG_FILE: process.env.FONTCONFIG_FILE,
     FONTCONFIG_PATH: process.env.FONTCONFIG_PATH,
     XDG_CONFIG_HOME: process.env.XDG_CONFIG_HOME,
@@ -218,7 +221,7 @@ function browserEnvironment(scratch: string): NodeJS.ProcessEnv {
  * Carries Playwright's messages over the browser's own pipe, as JSON that ends with a zero byte. No port is opened. The
  * browser exits when the pipe closes, so it never outlives the process that owns it.
  */
-class Pipe implements ConnectOverCDPTransport {
+class PipeTransport implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
   onclose?: (reason?: string) => void;
   readonly #input: Writable;

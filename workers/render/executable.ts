@@ -16,10 +16,15 @@ export interface BrowserExecutable {
   path: string;
 }
 
-const SYSTEM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable'];
-const UNPACKER = fileURLToPath(new URL('unpack.ts', import.meta.url));
+const SYSTEM_BROWSER_NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+];
+const UNPACK_PROGRAM = fileURLToPath(new URL('unpack.ts', import.meta.url));
 const UNPACK_TIMEOUT_MS = 60_000;
-const HOW_TO_GET_ONE =
+const INSTALL_ADVICE =
   'Install a Chromium: `npx playwright install --with-deps --only-shell chromium`, or the package chromium-headless-shell of ' +
   'your distribution, or name one in BROWSER_PATH.';
 
@@ -37,18 +42,18 @@ export async function findBrowser(browserPath: string, cacheDir: string): Promis
       `BROWSER_PATH is "${browserPath}", but there is no program there that may be run.`,
     );
   }
-  const installed = playwrightInstall() ?? systemInstall();
+  const installed = findPlaywrightBrowser() ?? findSystemBrowser();
   if (installed !== undefined) return { path: installed };
   try {
-    return await unpacked(cacheDir);
+    return await unpackBundledBrowser(cacheDir);
   } catch (error) {
-    const message = `No browser was found, and the bundled one could not be unpacked. ${HOW_TO_GET_ONE}`;
+    const message = `No browser was found, and the bundled one could not be unpacked. ${INSTALL_ADVICE}`;
     throw new NoBrowserError(message, { cause: error });
   }
 }
 
 /** The newest browser under Playwright's directory, its headless shell before its full Chromium. */
-function playwrightInstall(): string | undefined {
+function findPlaywrightBrowser(): string | undefined {
   const root = process.env.PLAYWRIGHT_BROWSERS_PATH ?? join(homedir(), '.cache', 'ms-playwright');
   if (!existsSync(root)) return undefined;
   const newestFirst = (prefix: string) =>
@@ -68,25 +73,25 @@ function playwrightInstall(): string | undefined {
   return candidates.find(isExecutable);
 }
 
-function systemInstall(): string | undefined {
+function findSystemBrowser(): string | undefined {
   const directories = (process.env.PATH ?? '').split(delimiter);
-  return SYSTEM_NAMES.flatMap((name) => directories.map((directory) => join(directory, name))).find(
+  return SYSTEM_BROWSER_NAMES.flatMap((name) => directories.map((directory) => join(directory, name))).find(
     isExecutable,
   );
 }
 
 /**
- * Unpacks into a new directory and renames it into place. So two processes that start at once, or one that dies half
- * way, leave a whole browser or none.
+ * Unpacks into a new directory and renames it into place. Two processes that start at once, or one that dies half way,
+ * therefore leave a whole browser or none.
  */
-async function unpacked(cacheDir: string): Promise<BrowserExecutable> {
-  const home = join(cacheDir, `chromium-${bundledVersion()}`);
+async function unpackBundledBrowser(cacheDir: string): Promise<BrowserExecutable> {
+  const home = join(cacheDir, `chromium-${bundledBrowserVersion()}`);
   const path = join(home, 'chromium');
   if (!existsSync(path)) {
     await mkdir(cacheDir, { recursive: true });
     const fresh = await mkdtemp(join(cacheDir, 'unpacking-'));
     try {
-      await promisify(execFile)(process.execPath, [UNPACKER], {
+      await promisify(execFile)(process.execPath, [UNPACK_PROGRAM], {
         env: { ...process.env, TMPDIR: fresh },
         timeout: UNPACK_TIMEOUT_MS,
       });
@@ -99,7 +104,7 @@ async function unpacked(cacheDir: string): Promise<BrowserExecutable> {
   return { path };
 }
 
-function bundledVersion(): string {
+function bundledBrowserVersion(): string {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const manifest = createRequire(entry)(join(dirname(entry), '..', 'package.json')) as { version: string };
   return manifest.version;

@@ -5,17 +5,17 @@ import { BrowserPage, type CallAfter } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 
 /**
- * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. A page is a
- * process of 40 MB.
+ * The largest number of warm pages in one browser, one per account. If it is exceeded, the least recently used page is
+ * closed. A page is a process of 40 MB.
  */
 const MAX_PAGES = 4;
-/** Number of pages between two measurements of memory, because measuring a process group takes a walk through /proc. */
+/** The number of pages between two measurements of memory. Measuring a process group means reading all of /proc. */
 const PAGES_BETWEEN_MEMORY_CHECKS = 20;
 /**
- * A browser that died younger than this is replaced only when a page needs it, so that a browser that cannot run causes
- * no endless restarts.
+ * The age from which a browser that dies is replaced at once. A younger one is replaced only when a page needs it, so
+ * that a browser that cannot run causes no endless restarts.
  */
-const MIN_LIFE_MS = 1_000;
+const MIN_REPLACED_AGE_MS = 1_000;
 
 /** The clock of the keeper. It is a parameter, because workers may not import the clock of src. */
 export interface KeeperClock {
@@ -39,7 +39,7 @@ export interface MemoryExcess {
   isFirstPage: boolean;
 }
 
-interface Running {
+interface RunningBrowser {
   browser: Browser;
   startedMs: number;
   /** Pages by account id, the least recently used first: a used page is inserted again. */
@@ -56,13 +56,13 @@ export class BrowserKeeper {
   readonly #notify: (notice: RenderNotice) => void;
   readonly #clock: KeeperClock;
   /** The browser that is starting or running. */
-  #running: Promise<Running> | undefined;
+  #running: Promise<RunningBrowser> | undefined;
   /** The browser that is running. */
-  #live: Running | undefined;
+  #live: RunningBrowser | undefined;
   /** Resolves when every browser that ever ran in this keeper is gone. */
   #gone: Promise<void> = Promise.resolve();
   #sandboxed = process.getuid?.() !== 0;
-  #swept = false;
+  #removedLeftovers = false;
   #stopped = false;
 
   constructor(
@@ -77,7 +77,7 @@ export class BrowserKeeper {
 
   /**
    * Opens the account's page. The browser is started when none runs.
-   * @throws NoBrowserError, StartError; any other error when the browser ends meanwhile
+   * @throws NoBrowserError, BrowserStartError; any other error when the browser ends meanwhile.
    */
   async openPage(accountId: string): Promise<BrowserPage> {
     const { browser, pages } = await this.#current();
@@ -93,12 +93,15 @@ export class BrowserKeeper {
     return page;
   }
 
-  /** Starts the browser. @throws NoBrowserError, StartError */
+  /** Starts the browser. @throws NoBrowserError, BrowserStartError. */
   async warm(): Promise<void> {
     await this.#current();
   }
 
-  /** Counts a drawn page. Replaces a browser that has drawn its number of pages or holds too much memory. */
+  /**
+   * Counts a drawn page. Replaces a browser that has drawn the number of pages after which it is replaced, or that
+   * holds too much memory.
+   */
   async recycle(): Promise<void> {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;
@@ -139,13 +142,13 @@ export class BrowserKeeper {
     await this.kill();
   }
 
-  async #current(): Promise<Running> {
+  async #current(): Promise<RunningBrowser> {
     if (this.#stopped) throw new BrowserStartError('The renderer is stopping.');
     this.#running ??= this.#start();
     return this.#running;
   }
 
-  #start(): Promise<Running> {
+  #start(): Promise<RunningBrowser> {
     const starting = this.#launch();
     starting.then(
       (running) => {
@@ -161,9 +164,9 @@ export class BrowserKeeper {
     return starting;
   }
 
-  async #launch(): Promise<Running> {
-    if (!this.#swept) await removeLeftoverBrowsers();
-    this.#swept = true;
+  async #launch(): Promise<RunningBrowser> {
+    if (!this.#removedLeftovers) await removeLeftoverBrowsers();
+    this.#removedLeftovers = true;
     const executable = await findBrowser(this.#options.browserPath, this.#options.cacheDir);
     const browser = await this.#startAgainAfterCrash(executable);
     this.#notify({
@@ -174,8 +177,8 @@ export class BrowserKeeper {
   }
 
   /**
-   * Starts a browser. One that crashes while it starts is started once more: Chromium crashes so once in thousands of
-   * starts.
+   * Starts a browser. If the browser crashes while it starts, it is started once more, because Chromium crashes in this
+   * way once in thousands of starts.
    */
   async #startAgainAfterCrash(executable: BrowserExecutable): Promise<Browser> {
     try {
@@ -189,7 +192,7 @@ export class BrowserKeeper {
 
   /**
    * Starts a browser with Chromium's sandbox. If no sandbox is available and none is required, the browser starts
-   * without.
+   * without one.
    */
   async #startPreferringSandbox(executable: BrowserExecutable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
@@ -212,10 +215,10 @@ export class BrowserKeeper {
     }
   }
 
-  #replace({ startedMs }: Running): void {
+  #replace({ startedMs }: RunningBrowser): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#clock.elapsedMs() - startedMs >= MIN_LIFE_MS) this.#current().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= MIN_REPLACED_AGE_MS) this.#current().catch(() => {});
   }
 }
 

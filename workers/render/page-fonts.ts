@@ -2,19 +2,19 @@
  * JavaScript that Chromium runs in a loaded document for its fonts. Scripts of the document itself never run.
  */
 
-/** Statement of a function that returns the names in a font family list, as they can be compared. */
-const FAMILY_NAMES = `
+/** JavaScript of a function that returns the names in a font family list, in a form in which they can be compared. */
+const FAMILY_NAMES_FUNCTION = `
   const familyNames = (list) => (list.match(/"[^"]*"|[^,]+/g) ?? [])
     .map((name) => name.trim().replace(/^["']|["']$/g, '').toLowerCase());`;
 
 /**
- * Statements that load the fonts that the document declares (`@font-face`) and then shape the text in them again.
- * Chromium keeps the glyphs of short texts by their style and installed fonts. So it would draw the glyphs that it
- * chose before a face had loaded, or for an earlier page. It does not keep the glyphs of text with a word spacing, so
- * such text gets one that is too small to be seen. A face that does not load counts as absent. A document that declares
- * no face is not touched.
+ * JavaScript that loads the fonts that the document declares (`@font-face`) and then shapes the text in them again.
+ * Chromium caches the glyphs of short texts by their style and installed fonts. It would therefore draw the glyphs that
+ * it chose before a face had loaded, or for an earlier page. The glyphs of text with a word spacing are not cached, so
+ * such text gets a word spacing that is too small to be seen. A face that does not load counts as absent. A document
+ * that declares no face is not touched.
  */
-export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES}
+export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES_FUNCTION}
   const faces = [...document.fonts];
   const declared = new Set(faces.flatMap((face) => familyNames(face.family)));
   const shaped = declared.size === 0 ? [] : [...document.querySelectorAll('*')].flatMap((element) => {
@@ -32,8 +32,8 @@ export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES}
  * Limits on the pieces of text and characters of a page. A larger page is not read, so that reading takes milliseconds
  * at most.
  */
-const MAX_PIECES = 2_000;
-const MAX_CHARACTERS = 50_000;
+const MAX_TEXT_PIECES = 2_000;
+const MAX_TEXT_CHARACTERS = 50_000;
 
 /** The last character of Latin Extended-B. The sans that comes with the service has every letter up to it. */
 const LAST_CERTAIN_CHARACTER = '\\u024f';
@@ -42,20 +42,20 @@ const LAST_CERTAIN_CHARACTER = '\\u024f';
 const NO_CHARACTER = '\\u{10fffe}';
 
 /**
- * A JavaScript expression that reads what the document's text needs of fonts: `characters` beyond ASCII, each once, and
- * `families`, each list as the style has it. Of text in a font that the document itself loads (`@font-face`) it returns
- * the characters that are drawn as a missing one: they have the measures of a character that no font has. Such a font
- * is no family that is needed, unless it did not load. Invisible text, generated content and the values of fields are
- * not read.
+ * A JavaScript expression that reads what the text of the document needs from fonts: `characters` beyond ASCII, each
+ * once, and `families`, each list as in the style. Of text in a font that the document itself loads (`@font-face`) it
+ * returns the characters that are drawn as a missing one: they have the measures of a character that no font has. Such
+ * a font is not among `families`, unless it did not load. Invisible text, generated content and the values of fields
+ * are not read.
  */
-export const READ_TEXT = `(() => {${FAMILY_NAMES}
+export const READ_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
   const loadable = [...document.fonts].filter((face) => face.status !== 'error');
   const own = new Set(loadable.flatMap((face) => familyNames(face.family)));
   const characters = new Set();
   const charactersByOwnFont = new Map();
   const families = new Set();
   const read = new Map();
-  // Chromium keeps measures by size, so each page has a size of its own. A missing character is drawn in the first
+  // Chromium caches measures by size, so each page has a size of its own. A missing character is drawn in the first
   // font of the list.
   const size = 100 + Math.floor(Math.random() * 500_000) / 100 + 'px sans-serif, ';
   const look = (element) => {
@@ -70,8 +70,8 @@ export const READ_TEXT = `(() => {${FAMILY_NAMES}
     return { found, after: '${LAST_CERTAIN_CHARACTER}' };
   };
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-  let left = ${MAX_CHARACTERS};
-  for (let pieces = 0; pieces < ${MAX_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
+  let left = ${MAX_TEXT_CHARACTERS};
+  for (let pieces = 0; pieces < ${MAX_TEXT_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
     const { data, parentElement: element } = walker.currentNode;
     if (element === null || !/\\S/.test(data)) continue;
     if (!read.has(element)) read.set(element, look(element));

@@ -34,10 +34,10 @@ export interface PageCapture {
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
 export type CallAfter = (delayMs: number, callback: () => void) => () => void;
 
-/** Milliseconds after which an idle page is emptied, so that no script or animation of its last drawing runs on. */
-const REST_AFTER_MS = 100;
+/** The milliseconds after which an idle page is emptied, so that no script or animation of its last drawing runs on. */
+const EMPTY_IDLE_PAGE_AFTER_MS = 100;
 
-/** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
+/** The restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
 const CONTEXT_OPTIONS = {
   javaScriptEnabled: false,
   offline: true,
@@ -53,10 +53,10 @@ const CONTEXT_OPTIONS = {
 export class BrowserPage {
   readonly #context: BrowserContext;
   readonly #session: CDPSession;
-  /** Id of the main frame. */
+  /** The id of the main frame. */
   readonly #frameId: string;
   #allowance: AllowedPageRequests = { shellUrl: undefined, drawing: 0, assets: {} };
-  #shells = 0;
+  #openedShells = 0;
   /** Resolves when the page is empty and may be drawn on. */
   #empty: Promise<void> = Promise.resolve();
   #size = '';
@@ -67,7 +67,7 @@ export class BrowserPage {
   /** Rejects the call in progress. */
   #rejectCall: (error: Error) => void = () => {};
 
-  /** Id of the document that loaded last. */
+  /** The id of the document that loaded last. */
   #loadedId = '';
   #onLoaded: () => void = () => {};
 
@@ -82,8 +82,8 @@ export class BrowserPage {
       this.#onLoaded();
     });
     session.on('Fetch.requestPaused', ({ requestId, request, resourceType }) => {
-      // The browser rejects the response to a request that its page has cancelled meanwhile. The render has not failed
-      // then.
+      // The browser rejects the response to a request that its page has cancelled meanwhile. This is no failure of the
+      // render.
       this.#answer(requestId, request.url, resourceType).catch(() => {});
     });
     const lose = () => {
@@ -124,7 +124,7 @@ export class BrowserPage {
 
   /**
    * Draws one document and returns a PNG of at least its size. The PNG is large, because Chromium encodes it fast.
-   * @throws LoadError, PageLostError
+   * @throws PageLoadError, PageLostError
    */
   async draw(drawing: PageContent): Promise<PageCapture> {
     this.#cancelEmptying();
@@ -133,7 +133,7 @@ export class BrowserPage {
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#capture());
     if (hasLastingEffects(drawing.html)) this.#clear();
-    else this.#cancelEmptying = this.#after(REST_AFTER_MS, () => this.#clear());
+    else this.#cancelEmptying = this.#after(EMPTY_IDLE_PAGE_AFTER_MS, () => this.#clear());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
 
@@ -195,8 +195,8 @@ export class BrowserPage {
 
   /** Opens an empty document in place of the last drawing. */
   #clear(): void {
-    this.#shells += 1;
-    const url = emptyDocumentUrl(this.#shells);
+    this.#openedShells += 1;
+    const url = emptyDocumentUrl(this.#openedShells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
     this.#empty = this.#open(url);
     // The next drawing reports a failure.

@@ -8,30 +8,35 @@ import type { RenderTask } from './protocol.ts';
  */
 
 /** A name reserved by RFC 2606. It never resolves, so a request that bypasses the interception reaches no server. */
-const ORIGIN = 'http://page.darkroom.invalid';
+const PAGE_ORIGIN = 'http://page.darkroom.invalid';
 const ASSET_REFERENCE = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /** The answer to one request of a page. */
-type Decision =
+type RequestDecision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }
-  /** Any other navigation. Its response is 204, which leaves the page as it is. */
+  /** Any other navigation. Its response is 204, which leaves the page unchanged. */
   | { kind: 'stay' }
   | { kind: 'block' };
 
 /** The requests that a page is allowed at this moment. */
 export interface AllowedPageRequests {
-  /** URL of the empty document that is being opened. It is served once. */
+  /** The URL of the empty document that is being opened. It is served once. */
   shellUrl: string | undefined;
-  /** Number of the drawing. The URLs of its assets contain it, so that no cache serves an asset to the next drawing. */
+  /**
+   * The number of the drawing. The URLs of its assets contain this number, so that no cache serves an asset to the next
+   * drawing.
+   */
   drawing: number;
   assets: RenderTask['assets'];
 }
 
-/** URL of a page's `number`-th empty document. Each number is used once, so a page cannot request its own document. */
+/**
+ * The URL of the empty document with this number. Each number is used once, so a page cannot request its own document.
+ */
 export function emptyDocumentUrl(number: number): string {
-  return `${ORIGIN}/${number}`;
+  return `${PAGE_ORIGIN}/${number}`;
 }
 
 /**
@@ -47,7 +52,7 @@ export function withAssetUrls(html: string, { drawing, assets }: AllowedPageRequ
 export function decideRequest(
   request: { url: string; resourceType: string },
   allowance: AllowedPageRequests,
-): Decision {
+): RequestDecision {
   if (request.resourceType === 'Document') {
     return request.url === allowance.shellUrl ? { kind: 'shell' } : { kind: 'stay' };
   }
@@ -67,15 +72,15 @@ export function hasLastingEffects(html: string): boolean {
 }
 
 /**
- * Headers of the empty document. Its content policy applies before the first byte of a drawing is written, and nothing
- * in a page can loosen it. A document in a `data:` URL, framed or embedded, inherits the policy and the sandbox, and
- * runs in the process of its page.
+ * The headers of the empty document. Its content policy applies before the first byte of a drawing is written, and
+ * nothing in a page can loosen it. A document in a `data:` URL, framed or embedded, inherits the policy and the
+ * sandbox, and runs in the process of its page.
  */
 export const EMPTY_DOCUMENT_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
     "default-src 'none'",
-    `img-src data: ${ORIGIN}/assets/`,
+    `img-src data: ${PAGE_ORIGIN}/assets/`,
     "style-src 'unsafe-inline' data:",
     'font-src data:',
     'media-src data:',
@@ -90,8 +95,8 @@ export const EMPTY_DOCUMENT_HEADERS = {
 } as const;
 
 /**
- * Headers of an asset. The page is sandboxed into an origin of its own and fetches masks with CORS, so they allow every
- * origin.
+ * The headers of an asset. They allow every origin, because the page is sandboxed into an origin of its own and fetches
+ * masks with CORS.
  */
 export function assetHeaders(contentType: string): Record<string, string> {
   return {
@@ -101,7 +106,7 @@ export function assetHeaders(contentType: string): Record<string, string> {
   };
 }
 
-/** Flags that restrict the browser itself. */
+/** The flags that restrict the browser itself. */
 export const RESTRICTING_BROWSER_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--proxy-server=http://proxy.darkroom.invalid:9',
@@ -123,5 +128,5 @@ export const RESTRICTING_BROWSER_FLAGS = [
 ] as const;
 
 function assetsUrl(drawing: number): string {
-  return `${ORIGIN}/assets/${drawing}/`;
+  return `${PAGE_ORIGIN}/assets/${drawing}/`;
 }

@@ -12,11 +12,11 @@ export interface RenderTask {
   /** Width and height in CSS pixels. */
   width: number;
   height: number;
-  /** Pixels of the picture per CSS pixel; absent: 1. */
+  /** The number of pixels of the picture per CSS pixel; 1 if absent. */
   scale?: number;
-  /** Absent: PNG. */
+  /** If absent, a PNG is written. */
   encode?: PageEncodeOptions;
-  /** Account whose page this is. Pages of two accounts never share a browser context. */
+  /** The account that owns the page. Pages of two accounts never share a browser context. */
   accountId: string;
   /** Assets that the page may load, by asset id, served from memory. All other URLs except `data:` are blocked. */
   assets: Record<string, { data: Uint8Array; contentType: string }>;
@@ -28,15 +28,15 @@ export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
   format: OutputFormat;
 }
 
-/** What a page asks of fonts. */
+/** The characters and font families of the text of a page. */
 export interface PageText {
-  /** Its characters beyond ASCII, each once. Of text in a declared font, only those that were not drawn. */
+  /** The characters beyond ASCII, each once. Characters in a declared font are left out if they were drawn. */
   characters: string;
-  /** The font family lists of its text, each as in CSS. */
+  /** The font family lists of the text, each as in CSS. */
   families: string[];
 }
 
-interface Rendered {
+interface DrawnPage {
   kind: 'rendered';
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
@@ -56,11 +56,11 @@ export interface RenderFailure {
   kind: 'render_failure';
   reason: 'load' | 'memory' | 'deadline' | 'crash' | 'no_browser';
   message: string;
-  /** Of `memory` alone. */
+  /** The memory limit of the browser; present if the reason is `memory`. */
   limitBytes?: number;
 }
 
-export type RenderResult = Rendered | RenderFailure;
+export type RenderResult = DrawnPage | RenderFailure;
 
 /** The options with which a render thread starts. */
 export interface RenderThreadOptions {
@@ -73,18 +73,21 @@ export interface RenderThreadOptions {
    * run at all.
    */
   sandbox: 'auto' | 'required';
-  /** Niceness that is added to the browser's; absent: none. */
+  /** The niceness that is added to that of the browser; none if absent. */
   niceness?: number;
-  /** Number of pages after which the browser is replaced by a new one. */
+  /** The number of pages after which the browser is replaced by a new one. */
   recycleAfterPages: number;
   /**
-   * The most memory in bytes that a browser may hold. A page that exceeds it is ended, and the browser is replaced
-   * after its page.
+   * The most memory in bytes that a browser may hold. A page that exceeds this limit is ended, and the browser is
+   * replaced after the page.
    */
   memoryLimitBytes: number;
 }
 
-/** `warm` starts the browser before the first page. `stop` kills it; the thread has nothing left to do then. */
+/**
+ * A call to a render thread. `warm` starts the browser before the first page. `stop` kills the browser and ends the
+ * work of the thread.
+ */
 export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
 
 export type RenderAnswer = RenderResult | { kind: 'done' };
@@ -93,6 +96,6 @@ export type RenderAnswer = RenderResult | { kind: 'done' };
 export interface RenderNotice {
   level: 'info' | 'warn' | 'error';
   message: string;
-  /** The browser runs without a sandbox. */
+  /** Whether the browser runs without a sandbox. */
   unsandboxed?: true;
 }

@@ -11,14 +11,14 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 /**
- * Milliseconds that a page may still take after its client has gone. Most pages finish sooner than a browser is
+ * The milliseconds that a page may still take after its client has gone. Most pages finish sooner than a browser is
  * replaced.
  */
-const ABANDONED_MS = 200;
+const ABANDONED_GRACE_MS = 200;
 
-/** Drawing time from which the memory of the browser is watched. Most pages are drawn sooner. */
-const WATCH_MEMORY_FROM_MS = 300;
-const WATCH_MEMORY_EVERY_MS = 200;
+/** The drawing time after which the memory of the browser is watched. Most pages are drawn sooner. */
+const MEMORY_WATCH_DELAY_MS = 300;
+const MEMORY_WATCH_INTERVAL_MS = 200;
 
 const NO_CLIENT: RenderClient = { clientGone: new AbortController().signal, onDrawing: () => {} };
 
@@ -67,7 +67,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<PageCapture> {
     if (clientGone.aborted) throw new AbandonedError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new AbandonedError('The page waited past its deadline.');
-    const ending = endingOf(task.deadlineMs, clientGone);
+    const ending = startDrawingLimits(task.deadlineMs, clientGone);
     const work = keeper.openPage(task.accountId).then((page) => {
       // The client may have gone, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
@@ -79,7 +79,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       return await unlessEnded(work, ending.signal);
     } catch (error) {
       // After any error the next page gets a new browser.
-      if (!isNoBrowser(error)) await keeper.kill();
+      if (!isBrowserUnavailable(error)) await keeper.kill();
       throw error;
     } finally {
       ending.forget();
@@ -104,7 +104,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
-      const { data, info } = await encodeOutput(written(png, encode));
+      const { data, info } = await encodeOutput(encodedPage(png, encode));
       const encodeMs = performance.now() - startedMs;
       const { width, height } = info;
       const contentType = contentTypeOf(encode.format);
@@ -123,7 +123,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
 }
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */
-function written(png: Buffer, encode: PageEncodeOptions): Sharp {
+function encodedPage(png: Buffer, encode: PageEncodeOptions): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();
   const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
@@ -132,7 +132,7 @@ function written(png: Buffer, encode: PageEncodeOptions): Sharp {
   return encodeWith(laid, { ...encode, chroma: '4:4:4' }, {}, size);
 }
 
-/** Ends a drawing before it is finished. */
+/** The limits of time and memory at which a drawing is ended. */
 interface DrawingLimits {
   /** Aborts with an AbandonedError or a MemoryError. */
   signal: AbortSignal;
@@ -142,13 +142,13 @@ interface DrawingLimits {
   forget(): void;
 }
 
-function endingOf(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
+function startDrawingLimits(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
   const controller = new AbortController();
   const end = (message: string) => controller.abort(new AbandonedError(message));
   const timers: NodeJS.Timeout[] = [
     setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
   ];
-  const leave = () => timers.push(setTimeout(end, ABANDONED_MS, 'Nobody waits for the page any more.'));
+  const leave = () => timers.push(setTimeout(end, ABANDONED_GRACE_MS, 'Nobody waits for the page any more.'));
   clientGone.addEventListener('abort', leave, { once: true });
   return {
     signal: controller.signal,
@@ -160,9 +160,9 @@ function endingOf(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
       const begin = () => {
         keeper.endFirstWithoutMemory();
         look();
-        timers.push(setInterval(look, WATCH_MEMORY_EVERY_MS));
+        timers.push(setInterval(look, MEMORY_WATCH_INTERVAL_MS));
       };
-      timers.push(setTimeout(begin, WATCH_MEMORY_FROM_MS));
+      timers.push(setTimeout(begin, MEMORY_WATCH_DELAY_MS));
     },
     forget() {
       clientGone.removeEventListener('abort', leave);
@@ -182,19 +182,19 @@ function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-function isNoBrowser(error: unknown): boolean {
+function isBrowserUnavailable(error: unknown): boolean {
   return error instanceof NoBrowserError || error instanceof BrowserStartError;
 }
 
 function failureOf(error: unknown): RenderFailure {
   const message = error instanceof Error ? error.message : String(error);
   const limit = error instanceof MemoryError && { limitBytes: error.excess.limitBytes };
-  return { kind: 'render_failure', reason: reasonOf(error), message, ...limit };
+  return { kind: 'render_failure', reason: failureReasonOf(error), message, ...limit };
 }
 
-function reasonOf(error: unknown): RenderFailure['reason'] {
+function failureReasonOf(error: unknown): RenderFailure['reason'] {
   if (error instanceof AbandonedError) return 'deadline';
   if (error instanceof PageLoadError) return 'load';
   if (error instanceof MemoryError) return 'memory';
-  return isNoBrowser(error) ? 'no_browser' : 'crash';
+  return isBrowserUnavailable(error) ? 'no_browser' : 'crash';
 }

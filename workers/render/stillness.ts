@@ -3,31 +3,31 @@ import { READ_TEXT, SHAPE_DECLARED_FONTS } from './page-fonts.ts';
 import type { PageText } from './protocol.ts';
 
 /*
- * A picture has no time: equal documents give equal pictures. An animation or a transition that ends is shown at its
- * end, and one that repeats for ever as if it had not begun. Animated images show their first picture, and the
- * animation elements of SVG do nothing.
+ * The picture of a page does not depend on time: equal documents give equal pictures. An animation or a transition that
+ * ends is shown at its end. An animation that repeats for ever is shown as if it had not begun. Animated images show
+ * their first picture, and the animation elements of SVG do nothing.
  */
 
 /**
- * Browser flags that stop animated images and SVG animation elements, in images as well (2 is ImageAnimationPolicy
+ * The browser flags that stop animated images and SVG animation elements, also inside images (2 is ImageAnimationPolicy
  * "none").
  */
 export const NO_ANIMATION_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
 
 /**
  * The number of rounds after which a page is captured in its present state. The end of one animation may start another,
- * such as a transition, and a page can keep that up for ever.
+ * such as a transition, and a page can repeat that for ever.
  */
-const MAX_ROUNDS = 20;
+const MAX_SETTLING_ROUNDS = 20;
 
 /**
- * Settles a loaded document before its capture, and returns the number of its frames and its text. Scripts of the
- * document itself never run. The load event waits for images but not for fonts, which are requested when text is first
- * laid out. The page is scrolled to its top, because a focused element or the previous drawing may have scrolled it. A
- * marquee moves by animations that are not listed, so it is replaced by one that does not start. Animations that are
- * paused, or that follow the scrolling, do not depend on time.
+ * JavaScript that settles a loaded document before its capture, and returns the number of its frames and its text.
+ * Scripts of the document itself never run. The load event waits for images but not for fonts, which are requested when
+ * text is first laid out. The page is scrolled to its top, because a focused element or the previous drawing may have
+ * scrolled it. A marquee moves by animations that are not listed, so it is replaced by one that does not start.
+ * Animations that are paused, or that follow the scrolling, do not depend on time.
  */
-const SETTLE = `(async () => {
+const SETTLE_DOCUMENT = `(async () => {
   scrollTo({ top: 0, left: 0, behavior: 'instant' });
   await document.fonts.ready;
   ${SHAPE_DECLARED_FONTS}
@@ -37,7 +37,7 @@ const SETTLE = `(async () => {
     still.stop();
   }
   const moves = ({ playState, timeline }) => playState === 'running' && timeline === document.timeline;
-  for (let round = 0; round < ${MAX_ROUNDS}; round += 1) {
+  for (let round = 0; round < ${MAX_SETTLING_ROUNDS}; round += 1) {
     const motions = document.getAnimations().filter(moves);
     if (motions.length === 0) break;
     for (const motion of motions) {
@@ -50,13 +50,13 @@ const SETTLE = `(async () => {
 
 /** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */
 export async function settlePage(session: CDPSession): Promise<PageText> {
-  const evaluation = { expression: SETTLE, awaitPromise: true, returnByValue: true };
+  const evaluation = { expression: SETTLE_DOCUMENT, awaitPromise: true, returnByValue: true };
   const { result } = await session.send('Runtime.evaluate', evaluation);
   const { frames, text } = result.value as { frames: number; text: PageText };
   if (frames === 0) return text;
   const texts = [text];
   const { frameTree } = await session.send('Page.getFrameTree');
-  for (const frameId of framesBelow(frameTree)) {
+  for (const frameId of frameIdsBelow(frameTree)) {
     const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
     const { result: settled } = await session.send('Runtime.evaluate', { ...evaluation, contextId });
     texts.push((settled.value as { text: PageText }).text);
@@ -69,8 +69,8 @@ interface FrameTree {
   childFrames?: FrameTree[];
 }
 
-function framesBelow({ childFrames = [] }: FrameTree): string[] {
-  return childFrames.flatMap((child) => [child.frame.id, ...framesBelow(child)]);
+function frameIdsBelow({ childFrames = [] }: FrameTree): string[] {
+  return childFrames.flatMap((child) => [child.frame.id, ...frameIdsBelow(child)]);
 }
 
 /** Joins the texts of several documents. */
@@ -82,9 +82,9 @@ function joinPageTexts(texts: readonly PageText[]): PageText {
 }
 
 /*
- * A page does not reach the documents of its SVG images, so a style that is written into their text ends the motion
- * that CSS makes in them. It shows them by the rule of stillness.ts: without duration, an animation that ends is at its
- * end, and one that repeats for ever has no effect.
+ * Chromium cannot run scripts in the SVG images of a page. Therefore a style that ends CSS animation is written into
+ * the text of each image. With a duration of zero, an animation that ends is at its end, and one that repeats for ever
+ * has no effect.
  */
 
 const STILL_STYLE =
@@ -92,14 +92,14 @@ const STILL_STYLE =
 
 const STILL_STYLE_IN_URL = encodeURIComponent(STILL_STYLE);
 
-const MOTION = /animation|transition/i;
-const END_TAG = '</svg';
+const CSS_ANIMATION = /animation|transition/i;
+const SVG_END_TAG = '</svg';
 
 /** The start of a `data:` URL of an SVG image, up to its comma. The bounded length keeps the search linear. */
-const URL_START = /data:image\/svg\+xml[^,"'()<>\s]{0,100},/gi;
-const BASE64 = /[A-Za-z0-9+/=%]*/y;
+const SVG_URL_START = /data:image\/svg\+xml[^,"'()<>\s]{0,100},/gi;
+const BASE64_TEXT = /[A-Za-z0-9+/=%]*/y;
 /** The end tag as a URL in HTML may spell it. */
-const END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
+const SVG_END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
 /** The bytes of an image that a page loads. SVG images lose their animation. */
 export function withoutAnimation({
@@ -109,23 +109,23 @@ export function withoutAnimation({
   data: Uint8Array;
   contentType: string;
 }): Uint8Array {
-  return contentType === 'image/svg+xml' ? stillDrawing(data) : data;
+  return contentType === 'image/svg+xml' ? withStillStyle(data) : data;
 }
 
-function stillDrawing(svg: Uint8Array): Uint8Array {
+function withStillStyle(svg: Uint8Array): Uint8Array {
   const text = Buffer.from(svg).toString();
-  return MOTION.test(text) ? Buffer.from(text.replace(END_TAG, STILL_STYLE + END_TAG)) : svg;
+  return CSS_ANIMATION.test(text) ? Buffer.from(text.replace(SVG_END_TAG, STILL_STYLE + SVG_END_TAG)) : svg;
 }
 
 /** A document whose SVG images in `data:` URLs have no animation. */
 export function withoutDrawingAnimation(html: string): string {
   let still = '';
   let copiedTo = 0;
-  for (const { index, 0: start } of html.matchAll(URL_START)) {
+  for (const { index, 0: start } of html.matchAll(SVG_URL_START)) {
     if (index < copiedTo) continue;
     const from = index + start.length;
-    const drawing = /;base64,$/i.test(start) ? stillBase64At(html, from) : stillTextAt(html, from);
-    // Without an end tag here, later URLs have none either.
+    const drawing = /;base64,$/i.test(start) ? replaceBase64Image(html, from) : replaceTextImage(html, from);
+    // If no end tag follows this URL, none follows a later URL either.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
     copiedTo = drawing.to;
@@ -134,25 +134,25 @@ export function withoutDrawingAnimation(html: string): string {
 }
 
 /** A part of a document that ends at `to`, and the text that replaces it. */
-interface Replacement {
+interface ImageReplacement {
   to: number;
   still: string;
 }
 
-function stillBase64At(html: string, from: number): Replacement {
-  BASE64.lastIndex = from;
-  const [base64 = ''] = BASE64.exec(html) ?? [];
+function replaceBase64Image(html: string, from: number): ImageReplacement {
+  BASE64_TEXT.lastIndex = from;
+  const [base64 = ''] = BASE64_TEXT.exec(html) ?? [];
   const svg = Buffer.from(base64.replaceAll(/%2b/gi, '+').replaceAll(/%2f/gi, '/'), 'base64');
-  const drawing = stillDrawing(svg);
+  const drawing = withStillStyle(svg);
   const still = drawing === svg ? base64 : Buffer.from(drawing).toString('base64');
   return { to: from + base64.length, still };
 }
 
 /** The replacement of an SVG image within a URL; null if the image has no end tag. */
-function stillTextAt(html: string, from: number): Replacement | null {
-  END_TAG_IN_URL.lastIndex = from;
-  const endTag = END_TAG_IN_URL.exec(html);
+function replaceTextImage(html: string, from: number): ImageReplacement | null {
+  SVG_END_TAG_IN_URL.lastIndex = from;
+  const endTag = SVG_END_TAG_IN_URL.exec(html);
   if (endTag === null) return null;
   const text = html.slice(from, endTag.index);
-  return { to: endTag.index, still: MOTION.test(text) ? text + STILL_STYLE_IN_URL : text };
+  return { to: endTag.index, still: CSS_ANIMATION.test(text) ? text + STILL_STYLE_IN_URL : text };
 }

@@ -10,8 +10,8 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
 const renderer = createRenderer(keeper);
 
 /**
- * A call with a message port `client`. A message on it means that nobody waits for the answer any more; the thread
- * sends one when the drawing begins.
+ * A call, with a message port `client`. A message from the sender means that nobody waits for the answer any more. The
+ * thread sends a message when the drawing begins.
  */
 type WatchedCall = RenderCall & { client?: MessagePort };
 
@@ -19,14 +19,14 @@ type WatchedCall = RenderCall & { client?: MessagePort };
  * Runs a call in a render thread, which owns one browser. It never throws: a failure is returned as an answer. The
  * bytes of a picture are transferred to the receiver, not copied.
  */
-export default async function run(call: WatchedCall): Promise<RenderAnswer> {
-  return markTransferable(await answerTo(call));
+export default async function performCall(call: WatchedCall): Promise<RenderAnswer> {
+  return markTransferable(await answerCall(call));
 }
 
-function answerTo(call: WatchedCall): Promise<RenderAnswer> {
+function answerCall(call: WatchedCall): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
-      return renderer.render(call, call.client && clientOf(call.client));
+      return renderer.render(call, call.client && renderClientOf(call.client));
     case 'warm':
       return renderer.warm();
     case 'stop':
@@ -34,7 +34,7 @@ function answerTo(call: WatchedCall): Promise<RenderAnswer> {
   }
 }
 
-function clientOf(client: MessagePort): RenderClient {
+function renderClientOf(client: MessagePort): RenderClient {
   const clientGone = new AbortController();
   client.once('message', () => clientGone.abort());
   return { clientGone: clientGone.signal, onDrawing: () => client.postMessage('drawing') };

@@ -5,7 +5,10 @@ import type { Readable } from 'node:stream';
  * The bytes in messages between threads and processes. A message is plain data, and any value in it may be bytes.
  */
 
-/** Index of the pipe between a child process and its owner: it carries input bytes in, and result bytes back. */
+/**
+ * The index of the pipe between a child process and its owner, which carries the input bytes in and the result bytes
+ * back.
+ */
 export const DATA_PIPE_INDEX = 4;
 
 const NO_BYTES = new Uint8Array();
@@ -21,7 +24,7 @@ export interface SplitMessage<T> {
   sizes: number[];
 }
 
-/** What a child process sends when it begins a task. It may have had to start first. */
+/** The message that a child process sends when it begins a task, which may be some time after the task was sent. */
 export const TASK_BEGUN = 'begun';
 
 /** The answer of a child process to a task. */
@@ -30,7 +33,7 @@ export interface ChildProcessAnswer<Reply> extends SplitMessage<Reply> {
   cpuMs: number;
 }
 
-/** Takes the bytes out of a message. */
+/** Separates a message from its bytes. */
 export function splitMessage<T>(message: T): { sent: SplitMessage<T>; files: Uint8Array[] } {
   const files: Uint8Array[] = [];
   const plain = replaceBytes(message, (bytes) => {
@@ -42,14 +45,14 @@ export function splitMessage<T>(message: T): { sent: SplitMessage<T>; files: Uin
 
 /**
  * Reads the bytes of a message from a pipe. Each value owns its memory.
- * @throws as `readBytesFromPipe`.
+ * @throws the errors of `readBytesFromPipe`.
  */
 export async function joinMessage<T>(
   { plain, sizes }: SplitMessage<T>,
   pipe: Readable,
   signal?: AbortSignal,
 ): Promise<T> {
-  const all = await readBytesFromPipe(pipe, totalOf(sizes), signal);
+  const all = await readBytesFromPipe(pipe, sumOfSizes(sizes), signal);
   const left = sizes.values();
   let end = 0;
   return replaceBytes(plain, () => {
@@ -59,7 +62,7 @@ export async function joinMessage<T>(
   });
 }
 
-export function totalOf(sizes: readonly number[]): number {
+export function sumOfSizes(sizes: readonly number[]): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

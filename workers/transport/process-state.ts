@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
-const [OPEN, BEGUN, DONE] = [0, 1, 2];
-/** Longer than such an action ever takes. After it, the thread that ran the action is taken to be dead. */
-const TIMEOUT_MS = 1_000;
+const [ACTION_OPEN, ACTION_BEGUN, ACTION_DONE] = [0, 1, 2];
+/** The time after which the thread that runs the action is taken to be dead. No such action takes so long. */
+const ACTION_TIMEOUT_MS = 1_000;
 
-/** Allows the threads that this one starts later to share an action of `oncePerProcess`. */
+/** Lets this thread and the threads that it starts later share an action of `oncePerProcess`. */
 export function shareOncePerProcess(name: string): void {
   if (getEnvironmentData(name) === undefined)
     setEnvironmentData(name, new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)));
@@ -14,7 +14,7 @@ export function shareOncePerProcess(name: string): void {
 /**
  * Runs an action that changes the state of the whole process, unless another thread has run it. Returns when the action
  * is done, in whichever thread. If its name is not shared, the caller is the only thread.
- * @param name the same as in `shareOncePerProcess`.
+ * @param name the name of the action, as given to `shareOncePerProcess`.
  */
 export function oncePerProcess(name: string, action: () => void): void {
   const state = getEnvironmentData(name);
@@ -22,17 +22,17 @@ export function oncePerProcess(name: string, action: () => void): void {
     action();
     return;
   }
-  if (Atomics.compareExchange(state, 0, OPEN, BEGUN) !== OPEN) {
-    const isDone = Atomics.wait(state, 0, BEGUN, TIMEOUT_MS) !== 'timed-out';
+  if (Atomics.compareExchange(state, 0, ACTION_OPEN, ACTION_BEGUN) !== ACTION_OPEN) {
+    const isDone = Atomics.wait(state, 0, ACTION_BEGUN, ACTION_TIMEOUT_MS) !== 'timed-out';
     if (isDone) return;
   }
   action();
-  Atomics.store(state, 0, DONE);
+  Atomics.store(state, 0, ACTION_DONE);
   Atomics.notify(state, 0);
 }
 
 /** The score for the Linux out-of-memory killer, between 0 (the processes of the service) and 1,000. */
-const SCORE = 800;
+const OOM_SCORE = 800;
 
 /**
  * Makes Linux end this process, and the processes that it starts later, before those of the service when memory runs
@@ -40,6 +40,6 @@ const SCORE = 800;
  */
 export function endFirstWithoutMemory(pid: number): void {
   try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, String(SCORE));
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
   } catch {}
 }

@@ -5,26 +5,27 @@ interface AddressedData {
   bytes: Buffer;
 }
 
-/** Types of pixels that the renderer draws. */
+/** Matches the raster media types that the renderer draws. */
 export const RASTER_MEDIA_TYPE_PATTERN = /^image\/(?:png|jpeg|gif|webp|avif)$/;
-const HEAD = /^\s*data:([^,]*),/i;
-const BASE64 = /;\s*base64\s*$/i;
-const PERCENT = /%([0-9a-f]{2})/gi;
+const DATA_ADDRESS_HEAD = /^\s*data:([^,]*),/i;
+const BASE64_PARAMETER = /;\s*base64\s*$/i;
+const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;
 
 /** Decodes a data address; null for any other address. A `%` without two digits stands for itself, as in browsers. */
 export function decodeDataAddress(address: string): AddressedData | null {
-  const [head, media = ''] = HEAD.exec(address) ?? [];
+  const [head, media = ''] = DATA_ADDRESS_HEAD.exec(address) ?? [];
   if (head === undefined) return null;
   const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
-  const data = percentDecoded(address.slice(head.length));
-  // A fragment may follow, but text may contain # itself. So text is cut only after its last tag.
-  if (BASE64.test(media)) return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
+  const data = decodePercentEscapes(address.slice(head.length));
+  // A fragment may follow. Because text may itself contain #, it is cut only after its last tag.
+  if (BASE64_PARAMETER.test(media))
+    return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
   const end = RASTER_MEDIA_TYPE_PATTERN.test(type) ? data.length : data.lastIndexOf('>') + 1;
   return { type, bytes: Buffer.from(data.slice(0, end), 'latin1') };
 }
 
-/** The bytes of the text, one character each. */
-function percentDecoded(text: string): string {
+/** Decodes the percent escapes of a text to bytes, one character for each byte. */
+function decodePercentEscapes(text: string): string {
   const bytes = Buffer.from(text).toString('latin1');
-  return bytes.replace(PERCENT, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return bytes.replace(PERCENT_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

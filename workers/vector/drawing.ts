@@ -1,16 +1,19 @@
 import type { Size } from '../formats/size.ts';
 import { DEFAULT_FONT_SIZE_PX, naturalSvgSizeOf, viewBoxSizeIn } from '../formats/svg.ts';
 
-/** An element as read. Its attribute values are not escaped. */
+/** An element of a parsed SVG. Its attribute values are not escaped. */
 export interface SvgElement {
   name: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** The renderer recognises a drawing by this text. A root with a prefix, such as `s:svg`, lacks it. */
-const MARK = '<!--<svg-->';
-/** The renderer draws nothing if a side of the viewBox is smaller. */
-const MIN_BOX_SIDE = 1 / 256;
+/**
+ * The text by which the renderer recognises a drawing, as a comment. A root with a prefix, such as `s:svg`, does not
+ * contain it.
+ */
+const SVG_MARK = '<!--<svg-->';
+/** The smallest side of a viewBox. If a side is smaller, the renderer draws nothing. */
+const MIN_VIEW_BOX_SIDE = 1 / 256;
 const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 
 /**
@@ -50,16 +53,16 @@ export class SafeDrawing {
     return this.#written({
       ...others,
       viewBox: (box && viewBox) ?? `0 0 ${natural.width} ${natural.height}`,
-      ...(isInShape(px, box ?? natural) && { preserveAspectRatio: 'none' }),
+      ...(hasSameShape(px, box ?? natural) && { preserveAspectRatio: 'none' }),
       style: `${size}${style.replace(SIZE_DECLARATION, '$1')}`,
     });
   }
 
   #written(attributes: SvgElement['attributes']): string {
     const { name } = this.#root;
-    const mark = name === 'svg' ? '' : MARK;
+    const mark = name === 'svg' ? '' : SVG_MARK;
     const factor = enlargementOf(attributes.viewBox);
-    const viewBox = factor > 1 && { viewBox: scaledBox(attributes.viewBox, factor) };
+    const viewBox = factor > 1 && { viewBox: scaledViewBox(attributes.viewBox, factor) };
     // The group has the namespace of the root, whatever its prefix is.
     const group = { name: name.replace(/svg$/, 'g'), attributes: { transform: `scale(${factor})` } };
     const content = factor > 1 ? `${startTagText(group)}${this.#content}</${group.name}>` : this.#content;
@@ -71,34 +74,34 @@ export class SafeDrawing {
 function enlargementOf(viewBox: string | undefined): number {
   const box = viewBoxSizeIn(viewBox);
   const side = box === null ? 1 : Math.min(box.width, box.height);
-  return side > MIN_BOX_SIDE ? 1 : 1 / side;
+  return side > MIN_VIEW_BOX_SIDE ? 1 : 1 / side;
 }
 
-function scaledBox(viewBox = '', factor: number): string {
+function scaledViewBox(viewBox = '', factor: number): string {
   const numbers = viewBox.trim().split(/[\s,]+/);
   return numbers.map((number) => Number(number) * factor).join(' ');
 }
 
-/** Whether a box fills whole pixels, up to a part of one that would be left transparent. */
-function isInShape(px: Size, box: Size): boolean {
+/** Whether a box has the shape of a size in pixels, up to less than a pixel, which would be left transparent. */
+function hasSameShape(px: Size, box: Size): boolean {
   const ratio = box.width / box.height;
   return Math.abs(px.height * ratio - px.width) < 1 || Math.abs(px.width / ratio - px.height) < 1;
 }
 
 export function startTagText({ name, attributes }: SvgElement, isSelfClosing = false): string {
   let tag = `<${name}`;
-  for (const key in attributes) tag += ` ${key}="${escapedValue(attributes[key] ?? '')}"`;
+  for (const key in attributes) tag += ` ${key}="${escapeAttributeValue(attributes[key] ?? '')}"`;
   return isSelfClosing ? `${tag}/>` : `${tag}>`;
 }
 
 export function escapeXmlText(text: string): string {
-  return text.replace(/[&<>\r]/g, escapeOf);
+  return text.replace(/[&<>\r]/g, characterReference);
 }
 
-function escapedValue(value: string): string {
-  return value.replace(/[&<"\t\n\r]/g, escapeOf);
+function escapeAttributeValue(value: string): string {
+  return value.replace(/[&<"\t\n\r]/g, characterReference);
 }
 
-function escapeOf(sign: string): string {
+function characterReference(sign: string): string {
   return `&#${sign.charCodeAt(0)};`;
 }

@@ -8,8 +8,9 @@ import type { RawPixels, TaskFailure } from '../protocol.ts';
  */
 
 /**
- * The size in which a drawing is drawn. `density`: by dots per inch; at 96, a CSS pixel is one pixel. `atLeast`: at
- * least this size in pixels, as far as the limit allows. `mayShrink`: smaller if the limit requires it.
+ * The size in which a drawing is drawn. `density` gives dots per inch; at 96, a CSS pixel is one pixel. `atLeast` gives
+ * the smallest size in pixels, as far as the limit allows. With `mayShrink`, the drawing becomes smaller if the limit
+ * requires it.
  */
 export type RequestedDrawingSize =
   | { density: number; mayShrink?: boolean }
@@ -19,7 +20,7 @@ export type RequestedDrawingSize =
 export interface RasterizeTask {
   input: Uint8Array;
   size: RequestedDrawingSize;
-  /** Largest output, in pixels. */
+  /** The largest area of the output, in pixels. */
   limitPixels: number;
 }
 
@@ -27,19 +28,19 @@ export interface RasterizedPixels extends RawPixels {
   kind: 'rasterized';
   /** RGBA, row by row. */
   pixels: Uint8Array<ArrayBuffer>;
-  /** Size of the drawing at 96 dots per inch, in pixels. */
+  /** The width and height of the drawing at 96 dots per inch, in pixels. */
   naturalWidth: number;
   naturalHeight: number;
 }
 
 export type RasterizeResult = RasterizedPixels | TaskFailure;
 
-/** Dots per inch of a CSS pixel. */
+/** The density at which a CSS pixel is one pixel, in dots per inch. */
 export const CSS_DENSITY = 96;
-/** Largest width or height of a surface of the renderer, in pixels. */
+/** The largest width or height of a surface of the renderer, in pixels. */
 const MAX_SIDE_PX = 32_767;
 /** A factor that keeps a drawing below the limit when its sides are rounded up. */
-const ROUNDING_ROOM = 0.999;
+const ROUNDING_FACTOR = 0.999;
 
 /**
  * The size of a drawing in pixels, or the failure of a drawing that is too large.
@@ -53,12 +54,12 @@ export function pixelSizeOfDrawing(
 ): Size | TaskFailure {
   const scale = scaleFor(size, natural, limitPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
-  return roomFor(pixels, limitPixels) < 1 ? tooLarge(pixels, limitPixels, scale) : pixels;
+  return growthWithinLimit(pixels, limitPixels) < 1 ? tooLargeFailure(pixels, limitPixels, scale) : pixels;
 }
 
 /** The factor by which a drawing is drawn larger than its natural size. */
 function scaleFor(size: RequestedDrawingSize, natural: Size, limitPixels: number): number {
-  const highest = roomFor(natural, limitPixels) * ROUNDING_ROOM;
+  const highest = growthWithinLimit(natural, limitPixels) * ROUNDING_FACTOR;
   if ('density' in size) {
     const scale = size.density / CSS_DENSITY;
     return size.mayShrink ? Math.min(scale, highest) : scale;
@@ -68,19 +69,19 @@ function scaleFor(size: RequestedDrawingSize, natural: Size, limitPixels: number
 }
 
 /** The factor by which the size may grow within the limit. */
-function roomFor(size: Size, limitPixels: number): number {
-  return Math.min(Math.sqrt(limitPixels / area(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
+function growthWithinLimit(size: Size, limitPixels: number): number {
+  return Math.min(Math.sqrt(limitPixels / areaOf(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
 }
 
-const area = ({ width, height }: Size) => width * height;
+const areaOf = ({ width, height }: Size) => width * height;
 
-function tooLarge(size: Size, limit: number, scale: number): TaskFailure {
-  const density = Math.floor(CSS_DENSITY * scale * roomFor(size, limit) * ROUNDING_ROOM);
+function tooLargeFailure(size: Size, limit: number, scale: number): TaskFailure {
+  const density = Math.floor(CSS_DENSITY * scale * growthWithinLimit(size, limit) * ROUNDING_FACTOR);
   const orDensity = density < 1 ? '' : `, or send a density of at most ${density}`;
   return {
     kind: 'failure',
     code: 'unsupported_format',
     message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${MAX_SIDE_PX} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
-    details: { limit, received: area(size) },
+    details: { limit, received: areaOf(size) },
   };
 }

@@ -14,25 +14,25 @@ import {
 import { sanitizeSvg, UnsafeDrawingError } from './sanitize.ts';
 
 /**
- * Every drawing is opened at this density, at which an inch has 96 CSS pixels. The decoder itself takes a CSS pixel for
- * 1/72 inch, so it scales every drawing by 96/72.
+ * Every drawing is opened at this density, at which an inch has 96 CSS pixels. The decoder itself assumes that a CSS
+ * pixel is 1/72 inch, so it scales every drawing by 96/72.
  */
 const OPEN_OPTIONS = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
-const SCALE_OF_DECODER = CSS_DENSITY / 72;
-/** Limit on the embedded pictures that are checked. Each check takes a fraction of a millisecond. */
+const DECODER_SCALE = CSS_DENSITY / 72;
+/** The largest number of embedded pictures that are checked. Each check takes a fraction of a millisecond. */
 const MAX_CHECKED_PICTURES = 1_000;
 
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
 export async function rasterizeSvg({ input, size, limitPixels }: RasterizeTask): Promise<RasterizeResult> {
   try {
     const drawing = sanitizeSvg(input);
-    const tooLarge = await tooLargePicture(drawing, limitPixels);
+    const tooLarge = await tooLargePictureFailure(drawing, limitPixels);
     if (tooLarge !== undefined) return tooLarge;
-    const natural = drawing.size ?? (await measured(drawing));
+    const natural = drawing.size ?? (await measureDrawing(drawing));
     const pixels = pixelSizeOfDrawing(size, natural, limitPixels);
-    return 'kind' in pixels ? pixels : await draw(drawing, natural, pixels);
+    return 'kind' in pixels ? pixels : await drawPixels(drawing, natural, pixels);
   } catch (error) {
-    return unreadable(error);
+    return unreadableFailure(error);
   }
 }
 
@@ -40,7 +40,10 @@ export async function rasterizeSvg({ input, size, limitPixels }: RasterizeTask):
  * The failure of a drawing whose embedded picture is larger than a picture may be, because decoding it would take all
  * of the memory or time. A picture that cannot be read is left to the renderer, which omits it.
  */
-async function tooLargePicture({ pictures }: SafeDrawing, limit: number): Promise<TaskFailure | undefined> {
+async function tooLargePictureFailure(
+  { pictures }: SafeDrawing,
+  limit: number,
+): Promise<TaskFailure | undefined> {
   for (const picture of pictures.slice(0, MAX_CHECKED_PICTURES)) {
     const header = sharp(picture, { limitInputPixels: false }).metadata();
     const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
@@ -56,13 +59,13 @@ async function tooLargePicture({ pictures }: SafeDrawing, limit: number): Promis
 }
 
 /** Measures a drawing whose content decides its size, to whole pixels of the decoder. */
-async function measured(drawing: SafeDrawing): Promise<Size> {
+async function measureDrawing(drawing: SafeDrawing): Promise<Size> {
   const { width, height } = await sharp(Buffer.from(drawing.text()), OPEN_OPTIONS).metadata();
-  return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
+  return wholePixels(scaleSize({ width, height }, 1 / DECODER_SCALE));
 }
 
-async function draw(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<RasterizedPixels> {
-  const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
+async function drawPixels(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<RasterizedPixels> {
+  const text = drawing.textAt(natural, scaleSize(pixels, 1 / DECODER_SCALE));
   const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
@@ -70,11 +73,11 @@ async function draw(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<
   return { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight, pixels: data };
 }
 
-function scaled({ width, height }: Size, scale: number): Size {
+function scaleSize({ width, height }: Size, scale: number): Size {
   return { width: width * scale, height: height * scale };
 }
 
-function unreadable(error: unknown): TaskFailure {
+function unreadableFailure(error: unknown): TaskFailure {
   const message =
     error instanceof UnsafeDrawingError
       ? error.message

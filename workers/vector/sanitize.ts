@@ -22,44 +22,44 @@ export class UnsafeDrawingError extends Error {
 }
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
-const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
+const ENTITY_DECLARATION = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
 /** The most characters to which all entities and compressed inner drawings may expand together. */
 const MAX_EXPANDED_CHARACTERS = 16 * 1024 * 1024;
 /** The deepest level of drawings within drawings. Deeper ones are left out. */
 const MAX_DRAWING_DEPTH = 3;
 
 /**
- * Attributes whose value is an address that is loaded, and `base`, to which addresses are relative. They may have any
- * prefix.
+ * Matches attributes whose value is an address that is loaded, and `base`, to which addresses are relative. They may
+ * have any prefix.
  */
-const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
-/** Elements that load another file. They may have any prefix. */
-const INCLUDE = /(?:^|:)include$/i;
-const STYLE = /(?:^|:)style$/i;
-/** A style without any of these names no file. */
-const MAY_NAME = /url|import|\\/i;
+const REFERENCE_ATTRIBUTE = /(?:^|:)(?:href|src|base)$/i;
+/** Matches elements that load another file. They may have any prefix. */
+const INCLUDE_ELEMENT = /(?:^|:)include$/i;
+const STYLE_ELEMENT = /(?:^|:)style$/i;
+/** Matches a style that may name a file. */
+const MAY_NAME_FILE = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
-/** A letter that a style writes as an escape, by its code point or by itself: `\75rl(`, `u\rl(`. */
+/** Matches a letter that a style writes as an escape, by its code point or by itself: `\75rl(`, `u\rl(`. */
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const MAX_CODE_POINT = 0x10ffff;
-const LETTER = /^[a-z]$/i;
-/** A reference to an element of the drawing itself. */
-const FRAGMENT = /^\s*#/;
-/** A reference in a style to an element of the drawing itself, or to raster pixels that the style embeds. */
-const INNER = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
-const DRAWING_TYPE = 'image/svg+xml';
-/** Media types that the renderer does not know. It then looks at the bytes, which could hold a drawing. */
-const UNKNOWN_TYPES = ['', 'image/jpg'];
-/** The first bytes of a raster image. */
-const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
+const CSS_LETTER = /^[a-z]$/i;
+/** Matches a reference to an element of the drawing itself. */
+const FRAGMENT_REFERENCE = /^\s*#/;
+/** Matches a reference in a style to an element of the drawing itself, or to raster pixels that the style embeds. */
+const INNER_REFERENCE = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
+const SVG_MEDIA_TYPE = 'image/svg+xml';
+/** The media types that the renderer does not know. For them it examines the bytes, which could hold a drawing. */
+const UNKNOWN_MEDIA_TYPES = ['', 'image/jpg'];
+/** Matches the first bytes of a raster image. */
+const RASTER_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
 /** The first bytes of a compressed drawing (.svgz). */
-const GZIP = '\x1f\x8b';
+const GZIP_START = '\x1f\x8b';
 
-/** Attributes that hold lengths. */
-const LENGTHS =
+/** Matches attributes that hold lengths. */
+const LENGTH_ATTRIBUTE =
   /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
-const FURTHER_LENGTH =
+const UNSUPPORTED_LENGTH =
   /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(Q|rem|v(?:w|h|min|max))(?=$|[\s;,!}])/gi;
 
 /** The limits and results that a drawing shares with the drawings inside it. */
@@ -72,8 +72,8 @@ interface SharedBudget {
 
 /**
  * Reads a drawing, and drops every reference to something outside it.
- * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
- *   that is not well-formed XML.
+ * @throws UnsafeDrawingError for entities that load, nest or expand, and for text in an unknown encoding; Error for
+ *   text that is not well-formed XML.
  */
 export function sanitizeSvg(file: Uint8Array): SafeDrawing {
   return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [] });
@@ -84,8 +84,8 @@ export function sanitizeSvg(file: Uint8Array): SafeDrawing {
  * @param depth the number of drawings around this one.
  */
 function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): SafeDrawing {
-  const text = decode(file).trimStart();
-  const writer = new DrawingWriter((address) => embedded(address, depth + 1, shared));
+  const text = decodeText(file).trimStart();
+  const writer = new DrawingWriter((address) => safeDataAddress(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
   parser.on('doctype', (doctype) => {
     for (const [name, value] of parseEntities(doctype, text, shared)) parser.ENTITIES[name] = value;
@@ -98,23 +98,26 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Safe
   return writer.written(shared.pictures);
 }
 
-/** A data address of pixels, or of a drawing that is made safe as well. Empty for anything else. */
-function embedded(address: string, depth: number, shared: SharedBudget): string {
+/**
+ * Returns a data address of pixels unchanged, and that of a drawing with the drawing made safe. The result is empty for
+ * any other address.
+ */
+function safeDataAddress(address: string, depth: number, shared: SharedBudget): string {
   const data = decodeDataAddress(address);
   if (data === null) return '';
   const { type, bytes } = data;
-  const isUnknown = UNKNOWN_TYPES.includes(type);
+  const isUnknown = UNKNOWN_MEDIA_TYPES.includes(type);
   const start = bytes.toString('latin1', 0, 4);
-  const isRaster = RASTER.test(start);
+  const isRaster = RASTER_START.test(start);
   if (RASTER_MEDIA_TYPE_PATTERN.test(type) || (isUnknown && isRaster)) {
     if (isRaster) shared.pictures.push(bytes);
     return address;
   }
-  if ((!isUnknown && type !== DRAWING_TYPE) || depth > MAX_DRAWING_DEPTH) return '';
+  if ((!isUnknown && type !== SVG_MEDIA_TYPE) || depth > MAX_DRAWING_DEPTH) return '';
   try {
-    const file = start.startsWith(GZIP) ? unpacked(bytes, shared) : bytes;
+    const file = start.startsWith(GZIP_START) ? decompressDrawing(bytes, shared) : bytes;
     const drawing = sanitizeAt(depth, file, shared).text();
-    return `data:${DRAWING_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;
+    return `data:${SVG_MEDIA_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;
   } catch {
     // A picture that cannot be read is left out of the drawing, as browsers do.
     return '';
@@ -125,7 +128,7 @@ function embedded(address: string, depth: number, shared: SharedBudget): string 
  * Decompresses a drawing.
  * @throws Error for a drawing that is cut off or larger than the remaining budget.
  */
-function unpacked(packed: Buffer, shared: SharedBudget): Buffer {
+function decompressDrawing(packed: Buffer, shared: SharedBudget): Buffer {
   const bytes = gunzipSync(packed, { maxOutputLength: Math.max(1, shared.remainingCharacters) });
   shared.remainingCharacters -= bytes.length;
   return bytes;
@@ -135,7 +138,7 @@ function unpacked(packed: Buffer, shared: SharedBudget): Buffer {
  * Decodes the file once for both parsers, so that the renderer cannot see, in another encoding, anything that this
  * check did not.
  */
-function decode(file: Uint8Array): string {
+function decodeText(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return new TextDecoder('utf-16le').decode(file);
   if (file[0] === 0xfe && file[1] === 0xff) return new TextDecoder('utf-16be').decode(file);
   const start = new TextDecoder('latin1').decode(file.subarray(0, 256));
@@ -153,7 +156,7 @@ function decode(file: Uint8Array): string {
 function parseEntities(doctype: string, text: string, shared: SharedBudget): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
-  for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
+  for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY_DECLARATION)) {
     const value = double ?? single;
     if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw unsafeEntitiesError();
     values.set(name, value);
@@ -175,24 +178,24 @@ class DrawingWriter {
   readonly #embedded: (address: string) => string;
   #root: SvgElement | undefined;
   #content = '';
-  /** Open elements inside the root. */
+  /** The number of open elements inside the root. */
   #depth = 0;
   /** The text of the open style element. The renderer joins it, whatever markup interrupts it. */
   #style: string | undefined;
   /** CSS pixels per unit, for the units that the renderer does not know. */
   #units: ReadonlyMap<string, number> = new Map();
 
-  /** @param embedded makes a data address safe. */
+  /** @param embedded returns a data address that is safe. */
   constructor(embedded: (address: string) => string) {
     this.#embedded = embedded;
   }
 
   open({ name, attributes: given, isSelfClosing }: SaxesTagPlain): void {
-    if (this.#style !== undefined || INCLUDE.test(name)) return;
+    if (this.#style !== undefined || INCLUDE_ELEMENT.test(name)) return;
     const attributes = this.#root === undefined ? withFontSizeInPixels(given) : given;
     if (this.#root === undefined) this.#units = pixelsPerExtraUnit((key) => attributes[key]);
     const safe: Record<string, string> = {};
-    for (const key in attributes) safe[key] = this.#harmless(key, attributes[key] ?? '');
+    for (const key in attributes) safe[key] = this.#safeValue(key, attributes[key] ?? '');
     if (this.#root === undefined) {
       this.#root = { name, attributes: safe };
       return;
@@ -200,14 +203,14 @@ class DrawingWriter {
     this.#content += startTagText({ name, attributes: safe }, isSelfClosing);
     if (isSelfClosing) return;
     this.#depth += 1;
-    if (STYLE.test(name)) this.#style = '';
+    if (STYLE_ELEMENT.test(name)) this.#style = '';
   }
 
   close({ name, isSelfClosing }: SaxesTagPlain): void {
-    if (isSelfClosing || INCLUDE.test(name)) return;
+    if (isSelfClosing || INCLUDE_ELEMENT.test(name)) return;
     if (this.#style !== undefined) {
-      if (!STYLE.test(name)) return;
-      this.#content += escapeXmlText(harmlessStyle(this.#inPixels(this.#style)));
+      if (!STYLE_ELEMENT.test(name)) return;
+      this.#content += escapeXmlText(safeStyle(this.#convertToPixels(this.#style)));
       this.#style = undefined;
     }
     if (this.#depth === 0) return;
@@ -220,34 +223,38 @@ class DrawingWriter {
     else if (this.#root !== undefined) this.#content += escapeXmlText(content);
   }
 
-  /** @param pictures those in the drawing. */
+  /** Returns the written drawing. @param pictures the files of the raster pictures in it. */
   written(pictures: readonly Buffer[]): SafeDrawing {
     if (this.#root === undefined) throw new UnsafeDrawingError('The drawing has no root element.');
     return new SafeDrawing(this.#root, this.#content, pictures);
   }
 
-  #harmless(name: string, value: string): string {
-    if (!REFERENCE.test(name)) return harmlessStyle(LENGTHS.test(name) ? this.#inPixels(value) : value);
-    return FRAGMENT.test(value) ? value : this.#embedded(value);
+  #safeValue(name: string, value: string): string {
+    if (!REFERENCE_ATTRIBUTE.test(name))
+      return safeStyle(LENGTH_ATTRIBUTE.test(name) ? this.#convertToPixels(value) : value);
+    return FRAGMENT_REFERENCE.test(value) ? value : this.#embedded(value);
   }
 
-  #inPixels(lengths: string): string {
-    return lengths.replace(FURTHER_LENGTH, (length, number: string, unit: string) => {
+  #convertToPixels(lengths: string): string {
+    return lengths.replace(UNSUPPORTED_LENGTH, (length, number: string, unit: string) => {
       const pixels = this.#units.get(unit.toLowerCase());
       return pixels === undefined ? length : `${Number(number) * pixels}px`;
     });
   }
 }
 
-/** Removes references from the value of an attribute. Any attribute may hold a style: `fill`, `style`, `mask`. */
-function harmlessStyle(css: string): string {
-  if (!MAY_NAME.test(css)) return css;
+/**
+ * Removes references to outside files from the value of an attribute. Any attribute may hold a style: `fill`, `style`,
+ * `mask`.
+ */
+function safeStyle(css: string): string {
+  if (!MAY_NAME_FILE.test(css)) return css;
   return (
     withoutEscapes(css)
       // A space replaces the @import: without it, the text on both sides could join into another @import.
       .replace(CSS_IMPORT, ' ')
       .replace(CSS_URL, (url) =>
-        INNER.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none',
+        INNER_REFERENCE.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none',
       )
   );
 }
@@ -256,6 +263,6 @@ function harmlessStyle(css: string): string {
 function withoutEscapes(css: string): string {
   return css.replace(CSS_ESCAPE, (escaped, code: string | undefined, letter: string | undefined) => {
     const sign = letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), MAX_CODE_POINT));
-    return LETTER.test(sign) ? sign : escaped;
+    return CSS_LETTER.test(sign) ? sign : escaped;
   });
 }

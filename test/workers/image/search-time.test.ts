@@ -8,7 +8,7 @@ import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search
 import { sizeShareOf, takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
 import { endsByItself, TrialTime } from '../../../workers/image/search/time.ts';
-import { tryNextSetting } from '../../../workers/image/search/trials.ts';
+import { searchSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
 const DEADLINE_MS = 10_000;
@@ -18,7 +18,7 @@ async function rehearsed(slowness: number) {
   let now = 0;
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
   return searchSettingsOnSample({
-    row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
+    criteria: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
     efforts: effortsOf(undefined, { format: 'webp' }),
     nowMs: () => now,
     deadlineMs: DEADLINE_MS,
@@ -162,7 +162,7 @@ t.test('a search through an animation begins with the effort that two trials hav
 t.test('a setting that is sure to fail by its expectation is not tried', async (t) => {
   const tried = async (margin: number | undefined, target: number) => {
     const indices: number[] = [];
-    await tryNextSetting({
+    await searchSetting({
       ...{ count: 9, pick: 'last', target, tolerance: 0.01, expected: (index) => index, hasTime: () => true },
       ...(margin !== undefined && { margin }),
       async attempt(index) {
@@ -222,7 +222,7 @@ t.test('a search that has reached its target leaves the rest of the time to othe
 t.test('the only trial that there is time for keeps a distance from the target', async (t) => {
   const triedWithin = async (most: number, above: number) => {
     const tried: number[] = [];
-    const endedByItself = await tryNextSetting({
+    const endedByItself = await searchSetting({
       ...{ count: 90, pick: 'last', target: 40, tolerance: 0.5, expected: (index) => index },
       hasTime: (more) => tried.length + more <= most,
       async attempt(index) {

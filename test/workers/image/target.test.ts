@@ -4,7 +4,7 @@ import { ssim as ssimJs } from 'ssim.js';
 import t from 'tap';
 import { computeSsim, type LumaPlane } from '../../../workers/image/likeness/ssim.ts';
 import { computeSsimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
-import { tryNextSetting } from '../../../workers/image/search/trials.ts';
+import { searchSetting } from '../../../workers/image/search/trials.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { difference, drawn, made, passOf, raster, refused, type StepText } from './passes.ts';
 
@@ -223,7 +223,7 @@ t.test('a photograph takes few trials, and the answer says what was reached', co
 
 t.test('a size that not even the smallest setting reaches is refused after two trials', async (t) => {
   const asked: number[] = [];
-  await tryNextSetting({
+  await searchSetting({
     count: 80,
     pick: 'last',
     target: Math.log(100),
@@ -241,7 +241,7 @@ t.test('a size that not even the smallest setting reaches is refused after two t
 
 t.test('a size out of reach costs one trial where nothing is expected of a setting', async (t) => {
   const asked: number[] = [];
-  await tryNextSetting({
+  await searchSetting({
     ...{ count: 14, pick: 'last', target: Math.log(100), tolerance: 0.03, isDoubtful: true },
     hasTime: () => true,
     async attempt(index) {
@@ -262,7 +262,7 @@ t.test('whatever is expected, the search ends at the last setting that reaches t
     for (const target of [-5, 0.4, 17.3, 49.9, 1060.5, 5000]) {
       const kept: number[] = [];
       const failed: number[] = [];
-      await tryNextSetting({
+      await searchSetting({
         count: 100,
         pick: 'last',
         target,

@@ -10,21 +10,21 @@ import { computeSsimulacra2 } from './ssimulacra2.ts';
 interface LikenessMetric {
   /** The parameter that asks for this measure. */
   param: 'minSsim' | 'ssimulacra2';
-  least: number;
+  minValue: number;
   /** The name of the measure in the quality curves of the encoders. */
   quantity: 'likeness' | 'score';
   /** Encoder settings that suit the measure. */
   settings: Pick<EncodeOptions, 'chroma'> & { tune?: 'ssim' };
-  /** How far above the target a result may be and still count as close enough, on the scale of `evenly`. */
+  /** How far above the target a result may be and still count as close enough, on the scale of `toEvenScale`. */
   tolerance: number;
   /** The value of the picture compared with itself. */
-  same: number;
+  valueOfIdentical: number;
   /** Measures a file of the same size. */
   measure(file: Uint8Array): Promise<number>;
   /** Maps a value to a scale that is about linear in the logarithm of the file size. */
-  evenly(value: number): number;
+  toEvenScale(value: number): number;
   /** Rounds down, so that the reported value is never above the measured one. */
-  rounded(value: number): number;
+  roundDown(value: number): number;
 }
 
 /** The target of a search by likeness. */
@@ -45,43 +45,43 @@ export function likenessMetricFor(pixels: Pixels, target: LikenessTarget): Liken
 
 /** The measured value under the field name of the API. */
 export function achievedLikenessOf(
-  { param, rounded }: LikenessMetric,
+  { param, roundDown }: LikenessMetric,
   value: number,
 ): Pick<TargetSearchResult, 'ssim' | 'ssimulacra2'> {
-  return param === 'minSsim' ? { ssim: rounded(value) } : { ssimulacra2: rounded(value) };
+  return param === 'minSsim' ? { ssim: roundDown(value) } : { ssimulacra2: roundDown(value) };
 }
 
 /** SSIM of the luma, of all frames at once. */
-function ssimMetric(pixels: Pixels, least: number): LikenessMetric {
+function ssimMetric(pixels: Pixels, minValue: number): LikenessMetric {
   const model = lumaOf(pixels.data, { ...pixels, height: pixels.height * pixels.frames });
   return {
     param: 'minSsim',
-    least,
+    minValue,
     quantity: 'likeness',
     // SSIM is measured without colours.
     settings: { tune: 'ssim', chroma: '4:2:0' },
     tolerance: 0.015,
-    same: 1,
+    valueOfIdentical: 1,
     async measure(file) {
       const { data, info } = await decodeToPixels(file);
       return computeSsim(model, lumaOf(data, info));
     },
-    evenly: (value) => -Math.log(1 - value + MIN_UNLIKENESS),
-    rounded: (value) => Math.floor(value * 1e4) / 1e4,
+    toEvenScale: (value) => -Math.log(1 - value + MIN_UNLIKENESS),
+    roundDown: (value) => Math.floor(value * 1e4) / 1e4,
   };
 }
 
 /** SSIMULACRA 2 of the frame that is least like its original. */
-function ssimulacra2Metric(pixels: Pixels, least: number): LikenessMetric {
+function ssimulacra2Metric(pixels: Pixels, minValue: number): LikenessMetric {
   assertScoreMeasurable(pixels);
   const models = splitFrames(pixels);
   return {
     param: 'ssimulacra2',
-    least,
+    minValue,
     quantity: 'score',
     settings: {},
     tolerance: 0.5,
-    same: 100,
+    valueOfIdentical: 100,
     async measure(file) {
       const { data, info } = await decodeToPixels(file);
       const channels = info.channels as Pixels['channels'];
@@ -89,8 +89,8 @@ function ssimulacra2Metric(pixels: Pixels, least: number): LikenessMetric {
       const frames = splitFrames(strip);
       return Math.min(...frames.map((frame, index) => computeSsimulacra2(models[index] ?? frame, frame)));
     },
-    evenly: (value) => value,
-    rounded: (value) => Math.floor(value * 100) / 100,
+    toEvenScale: (value) => value,
+    roundDown: (value) => Math.floor(value * 100) / 100,
   };
 }
 

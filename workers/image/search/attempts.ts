@@ -9,23 +9,23 @@ import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehea
 import { sizeShareOf, type TrialSample, takeTrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting, SearchedQuantity } from './settings.ts';
 import { endsByItself, type SearchTime, TrialTime } from './time.ts';
-import { type EncodingTrial, type SettingSequence, tryNextSetting } from './trials.ts';
+import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
 
-/** An encoded file. Its height is that of all frames together. */
+/** An encoded file. Its height is the sum of the heights of all frames. */
 export interface WrittenFile {
   data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
 }
 
-/** What a search needs to write files. */
+/** The picture of a search, with the functions that write files of it. */
 export interface SearchedPicture extends SearchTime {
   pixels: Pixels;
   encode: CommonEncoderSettings;
   motion: AnimationPlayback;
   /**
-   * Returns a pipeline over the pixels with what the files of all trials share, such as metadata and the profile. A
-   * trial adds its encoder settings.
-   * @param timeoutMs after which the pipeline fails.
+   * Returns a pipeline over the pixels that writes what the files of all trials share, such as metadata and the
+   * profile. Each trial adds its encoder settings.
+   * @param timeoutMs the time after which the pipeline fails.
    */
   prepare(timeoutMs: number): Promise<Sharp>;
   /** Returns a pipeline over the pixels of a sample, without metadata or a profile. */
@@ -38,22 +38,22 @@ export interface SearchedPicture extends SearchTime {
 export interface TriedFile {
   written: WrittenFile;
   setting: EncoderSetting;
-  /** The effort that the search chose; absent for the default one. */
+  /** The effort that the search chose; undefined for the default effort. */
   effort: number | undefined;
 }
 
-/** The aim of a search, and how it judges a file. */
-export interface Goal<J extends EncodingTrial> {
+/** The target of a search, and how the search judges a file. */
+export interface SearchGoal<J extends EncodingTrial> {
   quantity: SearchedQuantity;
-  row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
+  criteria: Omit<SettingSearch, 'hasTime' | 'attempt'>;
   /** Whether a lossless file is wanted where it is no larger than a lossy one. */
-  wantsExact?: boolean;
+  wantsLossless?: boolean;
   /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
   judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
 }
 
-/** The files of a search. */
-export interface Attempts<J extends EncodingTrial> {
+/** The files that a search has tried. */
+export interface SearchAttempts<J extends EncodingTrial> {
   /** The last file that reached the target. */
   best: (TriedFile & J) | undefined;
   /** The closest other file. */
@@ -71,92 +71,108 @@ export interface Attempts<J extends EncodingTrial> {
  * % of the size, or of the remaining difference in likeness.
  */
 const SAMPLE_MARGIN = 0.1;
-/** A pair of frames takes at least this share of the time of its sample: measured differences are rough. */
-const MIN_PAIR_TIME = 1 / 8;
-const EXACT: EncoderSetting = { lossless: true };
+/**
+ * The smallest share of the time of a sample that a pair of its frames is taken to need, because measured differences
+ * are rough.
+ */
+const MIN_PAIR_TIME_SHARE = 1 / 8;
+const LOSSLESS_SETTING: EncoderSetting = { lossless: true };
 
-/** Settings to try on the whole picture, and what a sample told of them. */
+/** The settings to try on the whole picture, and the estimates for them from a sample. */
 interface SearchPlan<J extends EncodingTrial> {
   search: SearchedPicture;
   settings: readonly EncoderSetting[];
-  goal: Goal<J>;
+  goal: SearchGoal<J>;
   /** The effort of these settings if it differs from the default one of a search. */
   effort?: number;
-  /** Absent for a picture that is tried as a whole. */
-  found: Rehearsed | undefined;
+  /** The estimates; undefined for a picture that is tried without a sample. */
+  found: SampleRehearsal | undefined;
 }
 
 /**
  * Tries settings on a sample, then on the whole picture with an effort that fits into the time. Settings that would
- * miss the target by their sample are tried on the whole picture only if no others were.
+ * miss the target according to their sample are tried on the whole picture only if no others were.
  * @throws DeadlineError if even the lowest effort is too slow, so that the caller is refused early and not after ten
- *   seconds. It tells the share of the picture that there is time for.
+ *   seconds. The error has the share of the picture for which there is time.
  */
 export async function tryFiles<J extends EncodingTrial>(
   search: SearchedPicture,
   settings: readonly EncoderSetting[],
-  goal: Goal<J>,
-): Promise<Attempts<J>> {
-  const found = await rehearsed(search, settings, goal);
-  const plans = await withExactPlan({ search, settings, goal, found });
+  goal: SearchGoal<J>,
+): Promise<SearchAttempts<J>> {
+  const found = await rehearseOnSample(search, settings, goal);
+  const plans = await withLosslessPlan({ search, settings, goal, found });
   const timely = plans.filter((plan) => plan.found?.timeShare === undefined);
   if (timely.length === 0) throw new DeadlineError(undefined, Math.max(...plans.map(doableShareOf)));
-  let attempts: Attempts<J> | undefined;
+  let attempts: SearchAttempts<J> | undefined;
   for (const plan of timely) {
     if (attempts !== undefined && isSureToMiss(plan)) continue;
     const later = await tryWhole(plan);
-    attempts = attempts === undefined ? later : joined(goal, attempts, later);
+    attempts = attempts === undefined ? later : joinAttempts(goal, attempts, later);
     if (attempts.best !== undefined) return attempts;
   }
   const wereAllTried = plans.every((plan) => timely.includes(plan) || isSureToMiss(plan));
-  return { ...(attempts as Attempts<J>), isThorough: attempts?.isThorough === true && wereAllTried };
+  return { ...(attempts as SearchAttempts<J>), isThorough: attempts?.isThorough === true && wereAllTried };
 }
 
 /**
- * Adds a lossless file to a plan, if one is wanted. It comes first if by the samples it is small enough and smaller
- * than the largest lossy file, or if it is smaller than any, and no file is small enough.
+ * Adds a lossless file to a plan, if one is wanted. The lossless file is tried first in two cases. According to the
+ * samples, either it is small enough and smaller than the largest lossy file, or no file is small enough and it is
+ * smaller than every lossy file.
  */
-async function withExactPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): Promise<SearchPlan<J>[]> {
+async function withLosslessPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): Promise<SearchPlan<J>[]> {
   const { search, settings, goal, found } = lossy;
-  if (!goal.wantsExact) return [lossy];
+  if (!goal.wantsLossless) return [lossy];
   const { encode, pixels } = search;
   const effort =
     encode.effort ??
     Math.max(MIN_LOSSLESS_ANIMATION_EFFORT, effortOf(encode, pixels).effort ?? MIN_LOSSLESS_ANIMATION_EFFORT);
-  const { expected: _, ...row } = goal.row;
-  const exact: SearchPlan<J> = {
+  const { expected: _, ...criteria } = goal.criteria;
+  const losslessPlan: SearchPlan<J> = {
     search: { ...search, encode: { ...encode, effort } },
-    settings: [EXACT],
-    goal: { ...goal, row: { ...row, count: 1 } },
+    settings: [LOSSLESS_SETTING],
+    goal: { ...goal, criteria: { ...criteria, count: 1 } },
     effort,
     found: undefined,
   };
-  if (found === undefined) return [lossy, exact];
+  if (found === undefined) return [lossy, losslessPlan];
   const isKnown = await endsByItself(async () => {
-    exact.found = await rehearsed(exact.search, [EXACT], exact.goal, effortsOf(effort, encode));
+    losslessPlan.found = await rehearseOnSample(
+      losslessPlan.search,
+      [LOSSLESS_SETTING],
+      losslessPlan.goal,
+      effortsOf(effort, encode),
+    );
     return true;
   });
-  if (!isKnown || exact.found === undefined) return [lossy];
+  if (!isKnown || losslessPlan.found === undefined) return [lossy];
   const [least, most] = [found.expected(0), found.expected(settings.length - 1)];
-  const isFirst = exact.found.expected(0) <= Math.min(Math.max(row.target, least), most) - SAMPLE_MARGIN;
-  return isFirst ? [exact, lossy] : [lossy, exact];
+  const isFirst =
+    losslessPlan.found.expected(0) <= Math.min(Math.max(criteria.target, least), most) - SAMPLE_MARGIN;
+  return isFirst ? [losslessPlan, lossy] : [lossy, losslessPlan];
 }
 
-/** Whether by its sample a plan misses the target. */
-function isSureToMiss({ found, goal: { row } }: SearchPlan<EncodingTrial>): boolean {
-  return found !== undefined && row.pick === 'last' && found.expected(0) > row.target + SAMPLE_MARGIN;
+/** Whether a plan misses the target according to its sample. */
+function isSureToMiss({ found, goal: { criteria } }: SearchPlan<EncodingTrial>): boolean {
+  return (
+    found !== undefined && criteria.pick === 'last' && found.expected(0) > criteria.target + SAMPLE_MARGIN
+  );
 }
 
-/** The share of the picture that a plan surely has time for, and whose file is surely small enough. */
-function doableShareOf({ search, goal: { row }, found }: SearchPlan<EncodingTrial>): number {
-  const { timeShare = 1, expected } = found as Rehearsed;
-  return row.pick === 'last'
-    ? Math.min(timeShare, sizeShareOf(search.pixels, row.target - expected(0)))
+/** The share of the picture for which a plan surely has time, and whose file is surely small enough. */
+function doableShareOf({ search, goal: { criteria }, found }: SearchPlan<EncodingTrial>): number {
+  const { timeShare = 1, expected } = found as SampleRehearsal;
+  return criteria.pick === 'last'
+    ? Math.min(timeShare, sizeShareOf(search.pixels, criteria.target - expected(0)))
     : timeShare;
 }
 
-/** The attempts of two plans of which the first has not reached the target. */
-function joined<J extends EncodingTrial>(goal: Goal<J>, one: Attempts<J>, other: Attempts<J>): Attempts<J> {
+/** Joins the attempts of two plans of which the first has not reached the target. */
+function joinAttempts<J extends EncodingTrial>(
+  goal: SearchGoal<J>,
+  one: SearchAttempts<J>,
+  other: SearchAttempts<J>,
+): SearchAttempts<J> {
   const [first, second] = [one.nearest, other.nearest];
   const isNearer = first === undefined || (second !== undefined && isNearerThan(goal, second, first));
   return {
@@ -167,8 +183,12 @@ function joined<J extends EncodingTrial>(goal: Goal<J>, one: Attempts<J>, other:
   };
 }
 
-function isNearerThan({ row }: Goal<EncodingTrial>, one: EncodingTrial, other: EncodingTrial): boolean {
-  return row.pick === 'last' ? one.value < other.value : one.value > other.value;
+function isNearerThan(
+  { criteria }: SearchGoal<EncodingTrial>,
+  one: EncodingTrial,
+  other: EncodingTrial,
+): boolean {
+  return criteria.pick === 'last' ? one.value < other.value : one.value > other.value;
 }
 
 /** Tries the settings of a plan on the whole picture. */
@@ -178,8 +198,8 @@ async function tryWhole<J extends EncodingTrial>({
   goal,
   effort: planned,
   found,
-}: SearchPlan<J>): Promise<Attempts<J>> {
-  const { row, judge } = goal;
+}: SearchPlan<J>): Promise<SearchAttempts<J>> {
+  const { criteria, judge } = goal;
   const { nowMs, deadlineMs, improvesUntilMs } = search;
   const effort = found?.effort ?? planned;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
@@ -192,15 +212,15 @@ async function tryWhole<J extends EncodingTrial>({
     () => best !== undefined,
   );
   const isSettled = await endsByItself(() =>
-    tryNextSetting({
-      ...row,
+    searchSetting({
+      ...criteria,
       ...(found && { expected: found.expected, margin: SAMPLE_MARGIN }),
       hasTime: time.hasTime,
       async attempt(index) {
         const setting = settings[index] as EncoderSetting;
         const startedMs = nowMs();
         const opened = await search.prepare(time.timeoutMs(judgingMs));
-        const file = await search.finish(await encoded(fitting, opened, setting));
+        const file = await search.finish(await encodeTrial(fitting, opened, setting));
         trials += 1;
         const writtenMs = nowMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
@@ -212,34 +232,34 @@ async function tryWhole<J extends EncodingTrial>({
       },
     }),
   );
-  // Of a single setting, no effort has a better file that reaches the target.
+  // If there is a single setting, no other effort gives a better file that reaches the target.
   const isBestEffort = found?.effort === undefined || (best !== undefined && settings.length === 1);
   return { best, nearest, trials, isThorough: isSettled && isBestEffort };
 }
 
-/** Estimates, and how long it is expected to take to judge a file of the whole picture. */
-type Rehearsed = SampleEstimates & { judgingMs: number };
+/** The estimates from a sample, with the time that judging a file of the whole picture is expected to take. */
+type SampleRehearsal = SampleEstimates & { judgingMs: number };
 
-/** Searches for the setting on a sample first. Undefined for a picture that is tried as a whole. */
-async function rehearsed(
+/** Searches for the setting on a sample. The result is undefined for a picture that is tried without a sample. */
+async function rehearseOnSample(
   search: SearchedPicture,
   settings: readonly EncoderSetting[],
-  { quantity, row, judge }: Goal<EncodingTrial>,
+  { quantity, criteria, judge }: SearchGoal<EncodingTrial>,
   efforts = effortsOf(effortOf(search.encode, search.pixels).effort, search.encode),
-): Promise<Rehearsed | undefined> {
+): Promise<SampleRehearsal | undefined> {
   const { pixels, encode, deadlineMs, nowMs } = search;
   const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.lossless) return undefined;
   const usual = effortOf(encode, pixels);
   let judgingMs = 0;
   const estimates = await searchSettingsOnSample({
-    row,
+    criteria,
     efforts,
     nowMs,
     deadlineMs,
     async attempt(index, effort) {
       const tried = { ...encode, ...(effort === undefined ? usual : { effort }) };
-      const whole = await estimated(search, sample, tried, settings[index] as EncoderSetting);
+      const whole = await encodeSample(search, sample, tried, settings[index] as EncoderSetting);
       const writtenMs = nowMs();
       const judged = await judge(whole.file, { pixels: sample.pixels, bytes: whole.bytes });
       judgingMs = sample.timeRatio * (nowMs() - writtenMs);
@@ -249,14 +269,15 @@ async function rehearsed(
   return { ...estimates, judgingMs };
 }
 
-/** The file of a sample, and the estimated size and time of the file of the whole picture. */
-async function estimated(
+/** Encodes a sample, and estimates the size and the time of the file of the whole picture. */
+async function encodeSample(
   { nowMs, prepareSample }: SearchedPicture,
   { pixels, heads, bytesRatio, timeRatio }: TrialSample,
   encode: CommonEncoderSettings,
   setting: EncoderSetting,
 ): Promise<{ file: WrittenFile; bytes: number; ms: number }> {
-  const write = (part: Pixels) => encoded({ pixels: part, encode, motion: {} }, prepareSample(part), setting);
+  const write = (part: Pixels) =>
+    encodeTrial({ pixels: part, encode, motion: {} }, prepareSample(part), setting);
   const startedMs = nowMs();
   const file = await write(pixels);
   const tookMs = nowMs() - startedMs;
@@ -264,7 +285,7 @@ async function estimated(
   const ofHeads = await write(heads);
   const headsMs = nowMs() - startedMs - tookMs;
   const changeBytes = Math.max(0, file.info.size - ofHeads.info.size);
-  const changeMs = Math.max(MIN_PAIR_TIME * tookMs, tookMs - headsMs);
+  const changeMs = Math.max(MIN_PAIR_TIME_SHARE * tookMs, tookMs - headsMs);
   return {
     file,
     bytes: ofHeads.info.size / heads.frames + bytesRatio * changeBytes,
@@ -272,7 +293,7 @@ async function estimated(
   };
 }
 
-async function encoded(
+async function encodeTrial(
   { pixels, encode, motion }: Pick<SearchedPicture, 'pixels' | 'encode' | 'motion'>,
   opened: Sharp,
   { paletteQuality, ...settings }: EncoderSetting,
@@ -282,7 +303,7 @@ async function encoded(
   return encodeOutput(encodeWith(pipeline, options, motion, pixels));
 }
 
-/** A still picture, reduced to the colours that a palette of that quality needs. */
+/** Reduces a still picture to the colours that a palette of this quality needs. */
 async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   const { data } = await encodeOutput(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
   return sharp(data, { limitInputPixels: false });

@@ -1,18 +1,18 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { ANSWER_MS, MIN_TRIAL_TIME_MS } from './time.ts';
-import { type EncodingTrial, type SettingSequence, type TriedSetting, tryNextSetting } from './trials.ts';
+import { MIN_TRIAL_TIME_MS, RESPONSE_RESERVE_MS } from './time.ts';
+import { type EncodingTrial, type SettingSearch, searchSetting, type TriedSetting } from './trials.ts';
 
-const MAX_TRIALS = 4;
-/** The same where the whole picture can be tried only once, so that the time is left for it. */
-const MAX_RUSHED_TRIALS = 2;
-/** Number of trials of the whole picture that should fit into the time, because the first may miss the target. */
-const TRIALS_TO_FIT = 2;
+const MAX_SAMPLE_TRIALS = 4;
+/** The largest number of trials on a sample if there is time for only one trial of the whole picture. */
+const MAX_RUSHED_SAMPLE_TRIALS = 2;
+/** The number of trials of the whole picture that should fit into the time, because the first may miss the target. */
+const WHOLE_TRIALS_TO_FIT = 2;
 
 /**
- * Efforts from the default one downwards, 0 to 9. Undefined is the encoder's own default. The lowest effort takes at
- * most a quarter of the default's time.
+ * The efforts of a search from the default one downwards, 0 to 9. Undefined means the encoder's own default. The lowest
+ * effort takes at most a quarter of the default's time.
  */
-const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> = {
+const EFFORTS_BY_FORMAT: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> = {
   jpeg: [undefined, 1, 0],
   png: [undefined, 3, 0],
   webp: [undefined, 3, 0],
@@ -21,7 +21,10 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   tiff: [undefined],
 };
 
-/** There is no time if a trial of the whole picture is estimated to take this many times the time left. */
+/**
+ * A trial of the whole picture may be estimated to take at most this many times the time left; otherwise there is no
+ * time for it.
+ */
 const MAX_TIME_RATIO = 1.25;
 /** The part of the time left that the trial of a smaller picture should take. */
 const SURE_TIME_RATIO = 0.6;
@@ -33,7 +36,7 @@ export interface SampleEstimates {
   effort: number | undefined;
   /** How long a trial of the whole picture is expected to take. */
   trialMs: number;
-  /** The share of the picture that there is surely time for; absent if there is time for all of it. */
+  /** The share of the picture for which there is surely time; absent if there is time for the whole picture. */
   timeShare?: number;
 }
 
@@ -44,7 +47,7 @@ export interface SampleTrial extends EncodingTrial {
 }
 
 interface RehearsalInput {
-  row: Pick<SettingSequence, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
+  criteria: Pick<SettingSearch, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
   /** The efforts of the search from the highest one downwards: see `effortsOf`. */
   efforts: readonly (number | undefined)[];
   nowMs(): number;
@@ -59,19 +62,19 @@ interface RehearsalInput {
  * lower one is chosen. If even the lowest effort is too slow, the search on the sample ends early.
  */
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
-  const { row, efforts, nowMs, deadlineMs, attempt } = rehearsal;
-  const trialsToFit = Math.min(TRIALS_TO_FIT, row.count);
+  const { criteria, efforts, nowMs, deadlineMs, attempt } = rehearsal;
+  const trialsToFit = Math.min(WHOLE_TRIALS_TO_FIT, criteria.count);
   const leftMs = (keptMs = MIN_TRIAL_TIME_MS) => deadlineMs - keptMs - nowMs();
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
   let wholeMs = 0;
-  await tryNextSetting({
-    ...row,
+  await searchSetting({
+    ...criteria,
     hasTime(more) {
       if (level === efforts.length - 1 && timeShare() !== undefined) return false;
-      const isRushed = TRIALS_TO_FIT * wholeMs > leftMs();
-      return trials + more <= (isRushed ? MAX_RUSHED_TRIALS : MAX_TRIALS);
+      const isRushed = WHOLE_TRIALS_TO_FIT * wholeMs > leftMs();
+      return trials + more <= (isRushed ? MAX_RUSHED_SAMPLE_TRIALS : MAX_SAMPLE_TRIALS);
     },
     async attempt(index) {
       for (;;) {
@@ -91,35 +94,37 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   });
   const share = timeShare();
   return {
-    ...{ expected: expectationOf(found, row.expected), effort: efforts[level], trialMs: wholeMs },
+    ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialMs: wholeMs },
     ...(share !== undefined && { timeShare: share }),
   };
 
   function timeShare(): number | undefined {
-    const answerMs = Math.max(0, leftMs(ANSWER_MS));
+    const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
     return wholeMs <= MAX_TIME_RATIO * answerMs ? undefined : (SURE_TIME_RATIO * answerMs) / wholeMs;
   }
 }
 
 /**
  * The efforts that a search may use, from the highest one downwards.
- * @param usual the default effort of the search; undefined: that of the encoder.
+ * @param usual the default effort of the search; undefined for that of the encoder.
  */
 export function effortsOf(
   usual: number | undefined,
   { format, effort: asked }: { format: OutputFormat; effort?: number | undefined },
 ): readonly (number | undefined)[] {
   if (asked !== undefined) return [undefined];
-  return EFFORTS[format].filter((effort) => effort === undefined || usual === undefined || effort < usual);
+  return EFFORTS_BY_FORMAT[format].filter(
+    (effort) => effort === undefined || usual === undefined || effort < usual,
+  );
 }
 
 /**
  * The expected value of a setting: the value of the nearest trial, moved along the curve of the encoder. Without a
- * curve, it is interpolated between the nearest two trials.
+ * curve, the value is interpolated between the two nearest trials.
  */
-function expectationOf(found: TriedSetting[], curve: SettingSequence['expected']): (index: number) => number {
+function expectationOf(found: TriedSetting[], curve: SettingSearch['expected']): (index: number) => number {
   const points = found.toSorted((one, other) => one.index - other.index);
-  if (curve === undefined) return (index) => between(points, index);
+  if (curve === undefined) return (index) => interpolatedValue(points, index);
   return (index) => {
     const distance = (point: TriedSetting) => Math.abs(point.index - index);
     const [nearest] = points.toSorted((one, other) => distance(one) - distance(other)) as [TriedSetting];
@@ -127,8 +132,10 @@ function expectationOf(found: TriedSetting[], curve: SettingSequence['expected']
   };
 }
 
-/** Interpolates between two neighbours, and extrapolates beyond the ends. */
-function between(points: readonly TriedSetting[], index: number): number {
+/**
+ * The value at an index, interpolated between two neighbouring trials, or extrapolated beyond the first or last one.
+ */
+function interpolatedValue(points: readonly TriedSetting[], index: number): number {
   const above = points.findIndex((point) => point.index >= index);
   const right = Math.min(Math.max(1, above), points.length - 1);
   const [one, other] = [points[right - 1] ?? points[0], points[right]] as [TriedSetting, TriedSetting];

@@ -7,32 +7,35 @@ export type CommonEncoderSettings = EncodeSettings & { format: OutputFormat };
 /** One of the settings of an encoder that a search tries. */
 export interface EncoderSetting extends EncodeSettings {
   /**
-   * Quality of the PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes between 16
-   * and 256.
+   * The quality of the PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes
+   * between 16 and 256.
    */
   paletteQuality?: number;
 }
 
 /**
- * Palettes of few colours. Without dithering a palette is smaller and more like the picture, but few colours show
- * bands. So the search uses them only when nothing else is small enough.
+ * The settings for palettes of few colours. Without dithering a palette is smaller and more like the picture, but few
+ * colours show bands. The search therefore uses them only when no other setting is small enough.
  */
-const FEW_COLOURS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
+const FEW_COLOUR_SETTINGS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
 /**
- * Qualities by which a palette of at most 256 colours is chosen. A lower quality needs fewer colours, and makes a
+ * The qualities for which a palette of at most 256 colours is chosen. A lower quality needs fewer colours, and makes a
  * smaller file.
  */
 const PALETTE_QUALITIES = [1, 5, 10, 20, 30, 40, 50, 60, 70];
-const PNG = [...FEW_COLOURS, ...[...PALETTE_QUALITIES, 100].map((quality) => ({ colors: 256, quality }))];
-const STILL_GIF = [
-  ...FEW_COLOURS,
+const PNG_SETTINGS = [
+  ...FEW_COLOUR_SETTINGS,
+  ...[...PALETTE_QUALITIES, 100].map((quality) => ({ colors: 256, quality })),
+];
+const STILL_GIF_SETTINGS = [
+  ...FEW_COLOUR_SETTINGS,
   ...PALETTE_QUALITIES.map((paletteQuality) => ({ colors: 256, dither: 0, paletteQuality })),
   { colors: 256, dither: 0 },
   { colors: 256 },
 ];
 /** GIF settings with a growing difference at which pixels count as equal to those of the frame before. */
-const MOVING_GIF = [
-  ...FEW_COLOURS,
+const ANIMATED_GIF_SETTINGS = [
+  ...FEW_COLOUR_SETTINGS,
   ...[32, 16, 8, 4].map((interFrameMaxError) => ({ colors: 256, dither: 0, interFrameMaxError })),
   { colors: 256, dither: 0 },
   { colors: 256 },
@@ -48,13 +51,14 @@ export function encoderSettingsFor(
   frames: number,
 ): EncoderSetting[] {
   const { format, quality, lossless, colors = 256 } = encode;
-  if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
+  if (format === 'gif')
+    return (frames > 1 ? ANIMATED_GIF_SETTINGS : STILL_GIF_SETTINGS).filter((one) => one.colors <= colors);
   if (format === 'png') {
-    const palettes = PNG.filter((one) => one.colors <= colors);
+    const palettes = PNG_SETTINGS.filter((one) => one.colors <= colors);
     return encode.colors === undefined ? [...palettes, { effort: 9 }] : palettes;
   }
   if (lossless) return [{ effort: 9 }, { effort: 4 }];
-  // A likeness target may need more than the default quality. A size target is no reason to make a file larger.
+  // A likeness target may need more than the default quality. A size target never needs it.
   const isForLikeness = quantity !== 'size';
   const best = quality ?? (isForLikeness ? 100 : (defaultQuality(format) ?? 100));
   const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
@@ -65,8 +69,8 @@ export function encoderSettingsFor(
 /**
  * Size and likeness as functions of an encoder's quality: the mean of six photographs of 768 × 512 pixels (sharp
  * 0.35.5; jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for visual quality if its score is
- * given). The curve of a single picture runs above or below the mean as a whole, and its slope differs by a tenth or
- * two, so two trials are enough to place it.
+ * given). The curve of a single picture runs above or below the mean as a whole, and its slope differs by 10 to 20 %,
+ * so two trials are enough to locate it.
  */
 
 export type FormatWithCurves = 'jpeg' | 'webp' | 'avif';
@@ -76,9 +80,9 @@ export type FormatWithCurves = 'jpeg' | 'webp' | 'avif';
  */
 export type SearchedQuantity = 'size' | 'likeness' | 'score';
 
-const QUALITIES = [5, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 93, 96, 98, 100];
+const CURVE_QUALITIES = [5, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 93, 96, 98, 100];
 
-const CURVES: Record<FormatWithCurves, Record<SearchedQuantity, readonly number[]>> = {
+const QUALITY_CURVES: Record<FormatWithCurves, Record<SearchedQuantity, readonly number[]>> = {
   jpeg: {
     size: [
       -4.05, -3.55, -3.04, -2.75, -2.57, -2.42, -2.28, -2.1, -2, -1.86, -1.69, -1.26, -1.07, -0.74, -0.46,
@@ -111,10 +115,10 @@ export function typicalQuantityAt(
   quantity: SearchedQuantity,
   quality: number,
 ): number {
-  const curve = CURVES[format][quantity];
-  const above = QUALITIES.findIndex((one) => one >= quality);
-  const right = Math.max(1, above === -1 ? QUALITIES.length - 1 : above);
-  const [x0, x1] = [QUALITIES[right - 1] as number, QUALITIES[right] as number];
+  const curve = QUALITY_CURVES[format][quantity];
+  const above = CURVE_QUALITIES.findIndex((one) => one >= quality);
+  const right = Math.max(1, above === -1 ? CURVE_QUALITIES.length - 1 : above);
+  const [x0, x1] = [CURVE_QUALITIES[right - 1] as number, CURVE_QUALITIES[right] as number];
   const [y0, y1] = [curve[right - 1] as number, curve[right] as number];
   return y0 + ((y1 - y0) * (quality - x0)) / (x1 - x0);
 }

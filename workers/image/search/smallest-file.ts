@@ -3,30 +3,30 @@ import type { PictureShape } from '../pixels/geometry.ts';
 import { invalidArgument } from '../refusal.ts';
 
 /** The minimum content of a file of a format, as for a picture of one colour. */
-interface Least {
-  /** Bytes of the headers and tables. */
+interface MinimumContent {
+  /** The bytes of the headers and tables. */
   headerBytes: number;
-  /** Bits for each square of `squarePx` along a side, even in a picture of one colour. */
+  /** The bits for each square with the side `squarePx`, even in a picture of one colour. */
   bits: number;
   squarePx: number;
 }
 
 /** The minimum of a file with JPEG data: each block has the Huffman code of its mean, at least one bit. */
-const JPEG: Least = { headerBytes: 100, bits: 1, squarePx: 8 };
+const JPEG_MINIMUM: MinimumContent = { headerBytes: 100, bits: 1, squarePx: 8 };
 /** The minimum of a file whose length, for a picture of one colour, hardly depends on the size of the picture. */
-const headersOnly = (headerBytes: number): Least => ({ headerBytes, bits: 0, squarePx: 1 });
+const headersOnlyMinimum = (headerBytes: number): MinimumContent => ({ headerBytes, bits: 0, squarePx: 1 });
 
-/** Each value is below what the format needs, so that no reachable target is refused. */
-const MIN_FILE: Record<OutputFormat, Least> = {
-  jpeg: JPEG,
-  tiff: JPEG,
+/** The minimum of each format. Each value is below what the format needs, so that no reachable target is refused. */
+const MIN_CONTENT_BY_FORMAT: Record<OutputFormat, MinimumContent> = {
+  jpeg: JPEG_MINIMUM,
+  tiff: JPEG_MINIMUM,
   // Deflate repeats 258 bytes by two bits, and a byte has eight pixels of one bit: 258 × 8 / 2 pixels per bit.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
   // A 12-bit code stands for fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },
   // The modes of a macroblock have fixed probabilities. Even the likeliest modes take more than 3 bits.
   webp: { headerBytes: 30, bits: 3, squarePx: 16 },
-  avif: headersOnly(200),
+  avif: headersOnlyMinimum(200),
 };
 
 /**
@@ -51,7 +51,7 @@ function smallestFileBytes(
   { format, lossless }: EncodeOptions & { format: OutputFormat },
   shape: PictureShape,
 ): number {
-  const { headerBytes, bits, squarePx } = MIN_FILE[format];
+  const { headerBytes, bits, squarePx } = MIN_CONTENT_BY_FORMAT[format];
   // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only parts of its frames.
   if (shape.frames > 1 || (lossless && format === 'webp')) return headerBytes;
   const squares = Math.ceil(shape.width / squarePx) * Math.ceil(shape.height / squarePx);

@@ -19,8 +19,8 @@ import {
 } from './settings.ts';
 import { assertByteLimitReachable } from './smallest-file.ts';
 
-/** A file, and the values that it reaches. */
-interface Reached {
+/** The file that a search has found, and the values that it reaches. */
+interface SearchResult {
   written: WrittenFile;
   achieved: TargetSearchResult;
   /**
@@ -43,44 +43,44 @@ export interface TargetSearch extends SearchedPicture {
   original: OriginalFile | undefined;
 }
 
-/** A file that is below the limit by at most this difference of natural logarithms (3 %) ends the search. */
-const NEAR_SIZE = 0.03;
+/** The search ends with a file that is below the limit by at most this difference of natural logarithms (3 %). */
+const SIZE_TOLERANCE = 0.03;
 /**
- * A palette of two colours takes at most a bit per pixel. If the target allows fewer bytes, even the smallest setting
- * may be too large.
+ * The most bytes per pixel that a palette of two colours takes: one bit. If the target allows fewer bytes, even the
+ * smallest setting may be too large.
  */
-const SURE_BYTES_PER_PX = 1 / 8;
+const MAX_TWO_COLOUR_BYTES_PER_PX = 1 / 8;
 /** The share of a picture for which there is surely time if its search ended with a file that missed the target. */
-const SURE_TIME_SHARE = 0.5;
+const RELIABLE_TIME_SHARE = 0.5;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
  * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
  * the same pixels. If possible, no file becomes larger than the input, which may itself be the best result.
- * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` when no setting reaches the target;
- * DeadlineError when the time was over before one was found, or before it was sure that there is none. Both have the
- * nearest file.
+ * @throws PassRefusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` when no setting reaches the target;
+ *   DeadlineError when the time was over before such a setting was found, or before it was certain that there is none.
+ *   Both errors describe the nearest file.
  */
-export async function searchTarget(search: TargetSearch): Promise<Reached> {
+export async function searchTarget(search: TargetSearch): Promise<SearchResult> {
   const { target } = search.encode;
-  return 'maxBytes' in target ? withinBytes(target.maxBytes, search) : likeOriginal(target, search);
+  return 'maxBytes' in target ? searchWithinBytes(target.maxBytes, search) : searchByLikeness(target, search);
 }
 
 /** Finds the best picture: the largest file that is small enough, and no larger than the original. */
-async function withinBytes(maxBytes: number, search: TargetSearch): Promise<Reached> {
+async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promise<SearchResult> {
   const { encode, original, pixels } = search;
   const { width, height, frames } = pixels;
-  if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
+  if (original?.file !== undefined && original.bytes <= maxBytes) return originalResult(original.file, 0);
   assertByteLimitReachable(maxBytes, encode, pixels);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
   const settings = encoderSettingsFor(encode, 'size', frames);
   const { best, nearest, trials, isThorough } = await tryFiles(search, settings, {
     quantity: 'size',
-    wantsExact: canBeExact(encode, frames),
-    row: {
-      ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
-      ...expectedOf('size', search, settings),
-      isDoubtful: limitBytes < SURE_BYTES_PER_PX * width * height * frames,
+    wantsLossless: triesLossless(encode, frames),
+    criteria: {
+      ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: SIZE_TOLERANCE },
+      ...expectedValuesOf('size', search, settings),
+      isDoubtful: limitBytes < MAX_TWO_COLOUR_BYTES_PER_PX * width * height * frames,
     },
     async judge({ info }, sample) {
       const bytes = sample?.bytes ?? info.size;
@@ -90,10 +90,10 @@ async function withinBytes(maxBytes: number, search: TargetSearch): Promise<Reac
   const reached = best ?? nearest;
   if (reached === undefined) throw new DeadlineError();
   const { size } = reached.written.info;
-  if (size <= maxBytes) return reachedBy(reached, encode, { trials, isThorough });
-  const details = nearestDetails(size, reached, encode, achievedBy(reached, encode, trials));
+  if (size <= maxBytes) return resultOf(reached, encode, { trials, isThorough });
+  const details = nearestFileDetails(size, reached, encode, achievedValuesOf(reached, encode, trials));
   const sizeShare = sizeShareOf(pixels, Math.log(limitBytes / size));
-  if (!isThorough) throw new DeadlineError(details, Math.min(SURE_TIME_SHARE, sizeShare));
+  if (!isThorough) throw new DeadlineError(details, Math.min(RELIABLE_TIME_SHARE, sizeShare));
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller${frames > 1 ? ' or its frames fewer' : ''}.`;
   throw new PassRefusal({
     code: 'invalid_param',
@@ -105,67 +105,71 @@ async function withinBytes(maxBytes: number, search: TargetSearch): Promise<Reac
 }
 
 /**
- * Whether a lossless file may be the best one: of an animation of drawings, it is often smaller than any lossy file. A
- * quality that the caller asks for is not passed over.
+ * Whether a lossless file is tried too. For an animation of drawings, it is often smaller than any lossy file. If the
+ * caller asks for a quality, no lossless file is tried.
  */
-function canBeExact({ format, quality }: CommonEncoderSettings, frames: number): boolean {
+function triesLossless({ format, quality }: CommonEncoderSettings, frames: number): boolean {
   return format === 'webp' && frames > 1 && quality === undefined;
 }
 
 /** Finds the smallest file that reaches the likeness. */
-async function likeOriginal(target: LikenessTarget, search: TargetSearch): Promise<Reached> {
+async function searchByLikeness(target: LikenessTarget, search: TargetSearch): Promise<SearchResult> {
   const { pixels, original } = search;
   const metric = likenessMetricFor(pixels, target);
-  const { param, least, quantity, tolerance, evenly, rounded } = metric;
+  const { param, minValue, quantity, tolerance, toEvenScale, roundDown } = metric;
   const encode: TargetSearch['encode'] = { ...metric.settings, ...search.encode };
   const settings = encoderSettingsFor(encode, quantity, pixels.frames);
   let ofSample: ReturnType<typeof likenessMetricFor> | undefined;
   const { best, nearest, trials, isThorough } = await tryFiles({ ...search, encode }, settings, {
     quantity,
-    row: {
-      ...{ count: settings.length, pick: 'first', target: evenly(least), tolerance },
-      ...expectedOf(quantity, search, settings, evenly(metric.same)),
+    criteria: {
+      ...{ count: settings.length, pick: 'first', target: toEvenScale(minValue), tolerance },
+      ...expectedValuesOf(quantity, search, settings, toEvenScale(metric.valueOfIdentical)),
     },
     async judge({ data }, sample) {
       if (sample !== undefined) ofSample ??= likenessMetricFor(sample.pixels, target);
       const { measure } = sample === undefined ? metric : (ofSample ?? metric);
       const likeness = await measure(data);
-      return { value: evenly(likeness), reaches: likeness >= least, likeness };
+      return { value: toEvenScale(likeness), reaches: likeness >= minValue, likeness };
     },
   });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
-    return untouched(file, trials, achievedLikenessOf(metric, metric.same));
+    return originalResult(file, trials, achievedLikenessOf(metric, metric.valueOfIdentical));
   }
   if (best !== undefined)
-    return reachedBy(best, encode, { trials, isThorough }, achievedLikenessOf(metric, best.likeness));
+    return resultOf(best, encode, { trials, isThorough }, achievedLikenessOf(metric, best.likeness));
   if (nearest === undefined) throw new DeadlineError();
-  const closest = rounded(nearest.likeness);
-  const achieved = achievedBy(nearest, encode, trials, achievedLikenessOf(metric, nearest.likeness));
-  const details = nearestDetails(closest, nearest, encode, achieved);
-  if (!isThorough) throw new DeadlineError(details, SURE_TIME_SHARE);
-  const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
+  const closest = roundDown(nearest.likeness);
+  const achieved = achievedValuesOf(nearest, encode, trials, achievedLikenessOf(metric, nearest.likeness));
+  const details = nearestFileDetails(closest, nearest, encode, achieved);
+  if (!isThorough) throw new DeadlineError(details, RELIABLE_TIME_SHARE);
+  const message = `${param} is ${minValue}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
   throw invalidArgument(param, message, { ...details });
 }
 
-function untouched(file: WrittenFile, trials: number, likeness: Partial<TargetSearchResult> = {}): Reached {
+function originalResult(
+  file: WrittenFile,
+  trials: number,
+  likeness: Partial<TargetSearchResult> = {},
+): SearchResult {
   return { written: file, achieved: { ...likeness, bytes: file.info.size, trials }, warnings: [] };
 }
 
-function reachedBy(
+function resultOf(
   tried: TriedFile,
   encode: CommonEncoderSettings,
   { trials, isThorough }: { trials: number; isThorough: boolean },
   likeness?: Partial<TargetSearchResult>,
-): Reached {
+): SearchResult {
   return {
     written: tried.written,
-    achieved: achievedBy(tried, encode, trials, likeness),
+    achieved: achievedValuesOf(tried, encode, trials, likeness),
     warnings: isThorough ? [] : [{ code: 'search_cut_short' }],
   };
 }
 
-function achievedBy(
+function achievedValuesOf(
   { written, setting }: TriedFile,
   { quality, lossless }: CommonEncoderSettings,
   trials: number,
@@ -181,8 +185,11 @@ function achievedBy(
   };
 }
 
-/** What is told of the nearest file of a search without a result: `reached`, and the settings of the call for it. */
-function nearestDetails(
+/**
+ * The details of a failed search about its nearest file: the value that it reached, and the settings with which it can
+ * be requested.
+ */
+function nearestFileDetails(
   reached: number,
   { setting, effort = setting.effort }: TriedFile,
   { format, lossless }: CommonEncoderSettings,
@@ -202,14 +209,17 @@ function nearestDetails(
   };
 }
 
-/** The expected values of settings that are one quality each; empty for other settings. */
-function expectedOf(
+/** The expected values of settings that differ only in quality; empty for other settings. */
+function expectedValuesOf(
   quantity: SearchedQuantity,
   { encode: { format }, pixels }: TargetSearch,
   settings: EncoderSetting[],
   ofLossless = Number.POSITIVE_INFINITY,
 ): { expected?: (index: number) => number } {
-  if (!isCurved(format) || settings.some(({ quality, lossless }) => quality === undefined && !lossless))
+  if (
+    !hasQualityCurve(format) ||
+    settings.some(({ quality, lossless }) => quality === undefined && !lossless)
+  )
     return {};
   const pixelCount = pixels.width * pixels.height * pixels.frames;
   const base = quantity === 'size' ? Math.log(pixelCount) : 0;
@@ -221,6 +231,6 @@ function expectedOf(
   };
 }
 
-function isCurved(format: OutputFormat): format is FormatWithCurves {
+function hasQualityCurve(format: OutputFormat): format is FormatWithCurves {
   return format === 'jpeg' || format === 'webp' || format === 'avif';
 }

@@ -1,17 +1,19 @@
 import { DeadlineError, isDeadlineError } from '../refusal.ts';
 
-/** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
+/**
+ * The time before the deadline at which a search that has reached its target ends. The rest is kept for the response.
+ */
 export const MIN_TRIAL_TIME_MS = 2_000;
-/** Time that is kept for the response by a search that has not reached its target yet. */
-export const ANSWER_MS = 500;
+/** The time that a search that has not reached its target leaves for the response. */
+export const RESPONSE_RESERVE_MS = 500;
 
-/** The time of a search. */
+/** The time limits of a search, and its clock. */
 export interface SearchTime {
   /** Epoch milliseconds. */
   deadlineMs: number;
   /**
-   * When a search ends that has reached its target, in epoch milliseconds. Absent: MIN_TRIAL_TIME_MS before the
-   * deadline.
+   * The epoch milliseconds at which a search that has reached its target ends. If absent, it ends MIN_TRIAL_TIME_MS
+   * before the deadline.
    */
   improvesUntilMs?: number | undefined;
   /** The current time in epoch milliseconds. */
@@ -19,19 +21,19 @@ export interface SearchTime {
 }
 
 interface TrialTimeOptions extends SearchTime {
-  /** Expected milliseconds of the first trial; 0 if they are unknown. */
+  /** The expected milliseconds of the first trial; 0 if unknown. */
   trialMs: number;
 }
 
 /**
  * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline, or when
- * other searches need the time. Any other search goes on until ANSWER_MS before the deadline.
+ * other searches need the time. Any other search continues until ANSWER_MS before the deadline.
  */
 export class TrialTime {
   readonly #deadlineMs: number;
   readonly #improvesUntilMs: number;
   readonly #nowMs: () => number;
-  readonly #isKept: () => boolean;
+  readonly #hasReachedTarget: () => boolean;
   #trialMs: number;
 
   constructor(
@@ -41,7 +43,7 @@ export class TrialTime {
     this.#deadlineMs = deadlineMs;
     this.#improvesUntilMs = improvesUntilMs;
     this.#nowMs = nowMs;
-    this.#isKept = isKept;
+    this.#hasReachedTarget = isKept;
     this.#trialMs = trialMs;
   }
 
@@ -50,13 +52,13 @@ export class TrialTime {
     this.#trialMs = trialMs;
   }
 
-  /** Whether there is time for so many trials that each take as long as the last one. */
+  /** Whether there is time for this number of trials, if each takes as long as the last one. */
   readonly hasTime = (trials: number): boolean => this.#nowMs() + trials * this.#trialMs < this.#endMs();
 
   /**
-   * Milliseconds that the encoding of the next trial may take.
-   * @param judgingMs the time that its file needs afterwards.
-   * @throws DeadlineError if nothing is left.
+   * The milliseconds that the encoding of the next trial may take.
+   * @param judgingMs the time that judging its file takes afterwards.
+   * @throws DeadlineError if no time is left.
    */
   timeoutMs(judgingMs = 0): number {
     const leftMs = this.#endMs() - this.#nowMs() - judgingMs;
@@ -65,14 +67,14 @@ export class TrialTime {
   }
 
   #endMs(): number {
-    return this.#isKept() ? this.#improvesUntilMs : this.#deadlineMs - ANSWER_MS;
+    return this.#hasReachedTarget() ? this.#improvesUntilMs : this.#deadlineMs - RESPONSE_RESERVE_MS;
   }
 }
 
 /**
- * Runs a search, and ends it if one of its trials exceeds its time.
+ * Runs a search, and reports whether it ended by itself.
  * @param search resolves with whether it ended by itself, and not for lack of time.
- * @returns the same; false if a trial was too long.
+ * @returns the same value, or false if a trial exceeded the deadline.
  */
 export async function endsByItself(search: () => Promise<boolean>): Promise<boolean> {
   try {

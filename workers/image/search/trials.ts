@@ -6,10 +6,10 @@ export interface EncodingTrial {
 }
 
 /**
- * A list of settings, from the smallest file to the largest. The search looks for the last or the first setting that
- * reaches a target.
+ * A search in a list of settings, from the smallest file to the largest. It looks for the last or the first setting
+ * that reaches a target.
  */
-export interface SettingSequence {
+export interface SettingSearch {
   count: number;
   /** Whether the last setting that reaches the target is wanted (for `size`), or the first one (for `likeness`). */
   pick: 'last' | 'first';
@@ -20,15 +20,15 @@ export interface SettingSequence {
   /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
   expected?: (index: number) => number;
   /**
-   * How far beyond the target a setting must be expected, on the same scale, to be left untried. Absent: a search goes
-   * on until a setting fails.
+   * How far beyond the target the expected value of a setting must be, on the same scale, for the setting to be left
+   * untried. If absent, the search continues until a setting fails.
    */
   margin?: number;
   /**
    * Whether even the first setting may fail. Without an expectation, the first setting is then tried before any other.
    */
   isDoubtful?: boolean;
-  /** Whether there is time for so many further trials. */
+  /** Whether there is time for this number of further trials. */
   hasTime(trials: number): boolean;
   attempt(index: number): Promise<EncodingTrial>;
 }
@@ -39,40 +39,40 @@ export interface TriedSetting {
   value: number;
 }
 
-/** Number of trials that follow the expectation. Every later trial bisects the remaining settings. */
+/** The number of trials that follow the expectation. Every later trial bisects the remaining settings. */
 const GUIDED_TRIALS = 5;
-/** How far on the safe side of the target a trial aims, as a multiple of the tolerance. */
-const USUAL_AIM = 0.5;
-/** The same for the last trial that there is time for, if no other has reached the target. */
-const CAUTIOUS_AIM = 8;
+/** The distance from the target, on its safe side, at which a trial aims, as a multiple of the tolerance. */
+const USUAL_AIM_DISTANCE = 0.5;
+/** The same distance for the last trial for which there is time, if no other has reached the target. */
+const CAUTIOUS_AIM_DISTANCE = 8;
 
 /**
- * Searches for a setting with few trials. The first trial is the one that the expectation suggests. The next is
- * suggested by the expectation after it was shifted and tilted to fit the results. The search ends when no setting is
- * left between one that reaches the target and one that does not, when one is close enough, when the next better one is
- * expected to fail, or when time is up. If even the setting that reaches the target most easily (the first of the row)
- * is expected to fail, it is the next trial, so that a target out of reach costs one trial or two. If there is time for
- * only one trial more and none has reached the target, that trial keeps a distance from it.
+ * Searches for a setting with few trials. The first trial is the setting that the expectation suggests. For the next
+ * one, the expectation is shifted and tilted to fit the results. The search ends when no setting is left between one
+ * that reaches the target and one that does not, when one is close enough, when the next better setting is expected to
+ * fail, or when the time is over. If even the setting that reaches the target most easily (the first in the list) is
+ * expected to fail, it is tried next, so that an unreachable target costs one or two trials. If there is time for only
+ * one more trial and none has reached the target, that trial aims far on the safe side of it.
  * @returns whether the search ended by itself, and not for lack of time.
  */
-export async function tryNextSetting(row: SettingSequence): Promise<boolean> {
-  const { count, pick, target, tolerance } = row;
+export async function searchSetting(search: SettingSearch): Promise<boolean> {
+  const { count, pick, target, tolerance } = search;
   const found: TriedSetting[] = [];
   let [low, high] = [-1, count];
   let isReached = false;
   while (high - low > 1) {
-    const aim = isReached || row.hasTime(2) ? USUAL_AIM : CAUTIOUS_AIM;
-    const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high, aim) : (low + high) >> 1;
-    const { value, reaches } = await row.attempt(index);
+    const aim = isReached || search.hasTime(2) ? USUAL_AIM_DISTANCE : CAUTIOUS_AIM_DISTANCE;
+    const index = found.length < GUIDED_TRIALS ? bestGuess(search, found, low, high, aim) : (low + high) >> 1;
+    const { value, reaches } = await search.attempt(index);
     found.push({ index, value });
     isReached ||= reaches;
     if (reaches === (pick === 'last')) low = index;
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
     const isBest =
-      reaches && high - low > 1 && isSureToFail(row, found, pick === 'last' ? low + 1 : high - 1);
+      reaches && high - low > 1 && isSureToFail(search, found, pick === 'last' ? low + 1 : high - 1);
     if (isNear || isBest) return true;
-    if (high - low > 1 && !row.hasTime(1)) return false;
+    if (high - low > 1 && !search.hasTime(1)) return false;
   }
   return true;
 }
@@ -80,10 +80,10 @@ export async function tryNextSetting(row: SettingSequence): Promise<boolean> {
 /**
  * The untried setting between `low` and `high` whose expected value is nearest to the aim. The aim lies on the safe
  * side of the target.
- * @param distance of the aim from the target, as a multiple of the tolerance.
+ * @param distance the distance of the aim from the target, as a multiple of the tolerance.
  */
-function guess(
-  { expected, pick, target, tolerance, isDoubtful = false }: SettingSequence,
+function bestGuess(
+  { expected, pick, target, tolerance, isDoubtful = false }: SettingSearch,
   found: TriedSetting[],
   low: number,
   high: number,
@@ -91,7 +91,7 @@ function guess(
 ): number {
   if (expected === undefined) return isDoubtful && found.length === 0 ? 0 : (low + high) >> 1;
   const aim = target + (pick === 'last' ? -distance : distance) * tolerance;
-  const predicted = fitted(expected, found);
+  const predicted = fitExpectation(expected, found);
   let best = low + 1;
   for (let index = low + 1; index < high; index++) {
     if (Math.abs(predicted(index) - aim) < Math.abs(predicted(best) - aim)) best = index;
@@ -101,17 +101,20 @@ function guess(
 
 /** Whether the fitted expectation of a setting misses the target by more than the margin. */
 function isSureToFail(
-  { expected, pick, target, margin }: SettingSequence,
+  { expected, pick, target, margin }: SettingSearch,
   found: TriedSetting[],
   index: number,
 ): boolean {
   if (expected === undefined || margin === undefined) return false;
-  const beyond = fitted(expected, found)(index) - target;
+  const beyond = fitExpectation(expected, found)(index) - target;
   return (pick === 'last' ? beyond : -beyond) > margin;
 }
 
-/** The expectation, shifted to the last result, and tilted if two trials show its slope. */
-function fitted(expected: (index: number) => number, found: TriedSetting[]): (index: number) => number {
+/** Fits the expectation to the trials: shifts it to the last result, and tilts it if two trials show its slope. */
+function fitExpectation(
+  expected: (index: number) => number,
+  found: TriedSetting[],
+): (index: number) => number {
   const [last, before] = [found.at(-1), found.at(-2)];
   if (last === undefined) return expected;
   const run = before === undefined ? 0 : expected(last.index) - expected(before.index);

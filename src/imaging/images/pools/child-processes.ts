@@ -8,8 +8,8 @@ import {
   freeBytes,
   joinMessage,
   splitMessage,
+  sumOfSizes,
   TASK_BEGUN,
-  totalOf,
 } from '../../../../workers/transport/bytes.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -218,7 +218,7 @@ class TaskProcess {
       for (const file of files) this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
       const answer = await this.#nextAnswer<Result>(onBegun);
       const result = await joinMessage(answer, this.#pipe, signal);
-      return { result, sizeBytes: totalOf(answer.sizes), cpuMs: answer.cpuMs };
+      return { result, sizeBytes: sumOfSizes(answer.sizes), cpuMs: answer.cpuMs };
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     }
