@@ -1,7 +1,7 @@
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
 import type { JobAssets } from '../../src/product/assets/open.ts';
-import type { ModelSegment, PassSegment, PlanSegment } from '../../src/product/catalogue/plan/plan.ts';
 import type { EndedJob, ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
+import type { ModelSegment, PassSegment, PlanSegment } from '../../src/product/jobs/plan.ts';
 import type { JobOrder } from '../../src/product/jobs/submit/order.ts';
 import {
   type ItemCall,

@@ -1,10 +1,10 @@
 import type { ImageWorkers } from '../../src/imaging/images/image-workers.ts';
 import type { ObjectStore } from '../../src/platform/stores/objects/port.ts';
 import type { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
-import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
 import type { JobDefinitions } from '../../src/product/jobs/definitions.ts';
 import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
 import type { ClaimedItem, JobDocument } from '../../src/product/jobs/job.ts';
+import type { PassSegment } from '../../src/product/jobs/plan.ts';
 import { type ItemWorkResult, itemTimesOf, type PerformItemWork } from '../../src/product/jobs/rules.ts';
 import type { JobsStore } from '../../src/product/jobs/store.ts';
 import type { JobOrder } from '../../src/product/jobs/submit/order.ts';

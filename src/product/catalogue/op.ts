@@ -106,5 +106,3 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
 }
 
 export type Op = PixelOp | RenderOp | SyncOp | AiOp;
-/** The type of a job whose work is a single segment. */
-export type SegmentType = (PixelOp | RenderOp | AiOp)['jobType'];

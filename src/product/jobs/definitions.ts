@@ -8,11 +8,11 @@ import type {
 } from '../../platform/stores/documents/port.ts';
 import { distinctValues } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
-import type { CheckedVariant } from '../catalogue/plan/job.ts';
-import type { ItemInputKind, PlanSegment } from '../catalogue/plan/plan.ts';
+import type { GivenParameters } from '../catalogue/op.ts';
 import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
 import { isSandboxModel } from '../models/models.ts';
 import type { JobDocument } from './job.ts';
+import type { PlanSegment } from './plan.ts';
 
 /** The work of a job, as fixed at its submit. Later changes of presets, models and prices do not affect it. */
 export interface JobDefinition {
@@ -32,19 +32,31 @@ export interface JobDefinition {
   template?: { id: string; version: number };
 }
 
-/** A variant with the cost of its segments, in credits. */
-export interface PricedVariant extends CheckedVariant {
+/** The source of an item: an asset, nothing but its number of `count`, or a row of data. */
+export type ItemInputKind = 'assets' | 'nothing' | 'rows';
+
+/** A variant of the work, with the plan and the price of its items. */
+export interface PricedVariant {
+  /** The variant's name, or its index as text; absent without variants. */
+  name?: string;
+  /** The variant's parameters, merged over the job's. */
+  parameters: GivenParameters;
+  /** None on a render. */
+  segments: PlanSegment[];
+  /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
+  warnings?: CallWarning[];
+  /** The cost of each segment for one item, in credits. */
   credits: number[];
 }
 
 /** The runs that one item counts against the processing allowance: one per pass, or one for the page of a render. */
-export function runsPerItem({ segments }: Pick<CheckedVariant, 'segments'>): number {
+export function runsPerItem({ segments }: Pick<PricedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
 }
 
 /** The sandbox models on which segments run, each once. */
-export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): string[] {
+export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): string[] {
   const models = variants.flatMap(({ segments }) =>
     segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
   );
@@ -52,7 +64,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'se
 }
 
 /** The warnings of an answer about what these variants make: the models that invent it. */
-export function sandboxWarningsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): CallWarning[] {
+export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 

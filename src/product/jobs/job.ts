@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { JobHold } from '../billing/holds.ts';
-import type { JOB_TYPES } from '../catalogue/plan/job.ts';
 import type { WebhookEventType } from '../events/event.ts';
 
 export const JOB_STATUSES = [
@@ -15,6 +14,8 @@ export const JOB_STATUSES = [
 export type JobStatus = (typeof JOB_STATUSES)[number];
 export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
+/** The types of jobs. */
+export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;

@@ -1,10 +1,10 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import type { PlanSegment } from '../catalogue/plan/plan.ts';
 import { promptWithDescriptors } from '../catalogue/plan/subjects.ts';
 import { type JobDefinition, sandboxModelsOf } from './definitions.ts';
 import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
+import type { PlanSegment } from './plan.ts';
 import { jobOutcomeOf } from './rules.ts';
 import { Job, type JobItem, JobSummary, type JobViewQuery, MAX_ITEMS_IN_JOB_RESPONSE } from './schema.ts';
 

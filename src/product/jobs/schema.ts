@@ -15,10 +15,9 @@ import {
 import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
-import { JOB_TYPES } from '../catalogue/plan/job.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
 import { MISPLACED_JOB_FIELDS } from './errors.ts';
-import { ITEM_STATUSES, JOB_STATUSES } from './job.ts';
+import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 
 const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');

@@ -3,7 +3,7 @@ import { getPriority } from 'node:os';
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
-import type { PassSegment } from '../../../src/product/catalogue/plan/plan.ts';
+import type { PassSegment } from '../../../src/product/jobs/plan.ts';
 import { createPassWork } from '../../../src/product/jobs/work/pass.ts';
 import type { ItemCall } from '../../../src/product/jobs/work/perform.ts';
 import type { ManualClock } from '../../support/clock.ts';

@@ -9,13 +9,13 @@ import {
   type SinglePassObstacle,
 } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
-import { requireJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
 import {
   type PresetStep,
   type RequestedStep,
   savedSteps,
   sentSteps,
 } from '../../../src/product/catalogue/plan/step.ts';
+import { requireJobOp } from '../../../src/product/jobs/submit/work.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');

@@ -1,28 +1,18 @@
 // needs: nothing
 import t from 'tap';
-import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
-import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { STEP_WARNING_CODES, stepWarningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
-import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters } from '../../../src/product/catalogue/op.ts';
-import {
-  type CompiledSegment,
-  type CompiledStep,
-  segmentsOf,
-} from '../../../src/product/catalogue/plan/pass.ts';
+import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
+import type { CompiledSegment } from '../../../src/product/catalogue/plan/pass.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/step.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
+
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 
 type Written = [string, GivenParameters?];
 
 function compiled(steps: readonly Written[]): CompiledSegment[] {
-  const compiledSteps = steps.map(([name, given], index): CompiledStep => {
-    const op = findOp(name);
-    const place = { index, at: sentFieldAt };
-    if (op?.runs === 'model') return { runs: 'model', ...place, op, model: 'any', parameters: {} };
-    if (op?.runs !== 'pass') throw new Error(`${name} is no step`);
-    const parameters = checkOpParameters(op, given);
-    return { runs: 'pass', ...place, op, parameters, fragment: op.compile(parameters) };
-  });
-  return segmentsOf(compiledSteps);
+  return compileSteps(sentSteps(steps.map(([op, parameters = {}]) => ({ op, parameters }))), models);
 }
 
 const found = (steps: readonly Written[]) =>

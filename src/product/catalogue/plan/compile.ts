@@ -164,7 +164,7 @@ function aiStep(
   checkAnswerSchema(model, parameters, at('parameters.schema'));
   const schema = model.answerSchema ?? (parameters.schema as GivenParameters | undefined) ?? op.defaultSchema;
   return {
-    ...{ runs: 'model', index, op, model: model.id, parameters, at },
+    ...{ runs: 'model', index, op, model, parameters, at },
     ...withoutAbsentFields({ prompt: prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };

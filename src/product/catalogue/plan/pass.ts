@@ -6,11 +6,12 @@ import {
   parseFrameRange,
   selectsOneFrame,
 } from '../../../../workers/image/frames.ts';
-import { findStepOperation } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation, type Layer, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
 import type { SentField, SentFieldFinder } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { Model } from '../../models/models.ts';
 import type { AiOp, GivenParameters, PassFragment, PixelOp } from '../op.ts';
 
 /** A deterministic step of a list, checked and compiled. */
@@ -31,8 +32,8 @@ export interface AiStep {
   runs: 'model';
   index: number;
   op: AiOp;
-  /** The id of the model: the named one, else the op's default. */
-  model: string;
+  /** The named model, else the op's default. */
+  model: Model;
   /** As sent: subjects are not yet expanded. */
   prompt?: string;
   parameters: GivenParameters;
@@ -48,6 +49,8 @@ export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScor
   runs: 'pass';
   steps: readonly DeterministicStep[];
   pass: ImagePass;
+  /** The second assets that its steps read. */
+  layers: Layer[];
 }
 
 /** A segment of a list: a pass, or a step that runs a model. */
@@ -81,8 +84,9 @@ export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
   refuseFramesLost(steps, decode, encode);
   refuseLosslessInLossy(steps, encode);
   const pass = { decode, steps: steps.flatMap(({ fragment }) => fragment.steps), encode };
+  const layers = layersOf(pass.steps);
   const { compareWith, isScored, reads } = steps.at(-1)?.fragment ?? {};
-  return { runs: 'pass', steps, pass, ...withoutAbsentFields({ compareWith, isScored, reads }) };
+  return { runs: 'pass', steps, pass, layers, ...withoutAbsentFields({ compareWith, isScored, reads }) };
 }
 
 /** The field of a call that holds an argument of a deterministic step. */

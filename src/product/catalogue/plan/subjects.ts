@@ -1,7 +1,7 @@
 import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { type ApiError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { findModel, type ModelsFile } from '../../models/models.ts';
+import type { ModelsFile } from '../../models/models.ts';
 import { findFirstViolation } from '../checks/check.ts';
 import type { GivenParameters } from '../op.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameters.ts';
@@ -56,7 +56,6 @@ function readSubject(sent: unknown, index: number, param: string): PromptSubject
 function checkSubjectsAreUsed(
   steps: readonly AiStep[],
   subjects: readonly PromptSubject[],
-  models: ModelsFile,
   param: string,
 ): void {
   if (subjects.length > 0 && !steps.some(({ op }) => sendsSubjectPictures(op))) {
@@ -65,7 +64,7 @@ function checkSubjectsAreUsed(
   }
   for (const step of steps) {
     checkMentions(step, subjects);
-    if (sendsSubjectPictures(step.op)) checkReferenceCount(step, subjects, models, param);
+    if (sendsSubjectPictures(step.op)) checkReferenceCount(step, subjects, param);
   }
 }
 
@@ -105,16 +104,15 @@ export function sendsSubjectPictures({ op }: { op: string }): boolean {
 
 /** Checks the number of pictures that a step sends. The edited picture counts too. */
 function checkReferenceCount(
-  step: AiStep,
+  { op: { op }, model }: AiStep,
   subjects: readonly PromptSubject[],
-  models: ModelsFile,
   param: string,
 ): void {
-  const images = subjectReferencesOf(subjects).length + (step.op.op === 'edit' ? 1 : 0);
-  const limit = findModel(models, step.model)?.maxInputImages ?? 0;
+  const images = subjectReferencesOf(subjects).length + (op === 'edit' ? 1 : 0);
+  const limit = model.maxInputImages ?? 0;
   if (subjects.length === 0 || images <= limit) return;
   const takes = limit === 0 ? 'takes no image' : `takes at most ${limit} images`;
-  const message = `${step.op.op} on ${step.model} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
+  const message = `${op} on ${model.id} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
   throw invalidParamError(param, message, { limit, received: images });
 }
 
@@ -161,7 +159,7 @@ export function checkSteps(
   const segments = compileSteps(steps, models);
   const subjects = parseSubjects(sentSubjects, param);
   const modelSteps = segments.filter((segment) => segment.runs === 'model');
-  checkSubjectsAreUsed(modelSteps, subjects, models, param);
+  checkSubjectsAreUsed(modelSteps, subjects, param);
   const passSteps = segments.flatMap((segment) => (segment.runs === 'pass' ? segment.steps : []));
   const references = subjectReferencesOf(subjects).map(
     (assetId): NamedAsset => ({ assetId, param, role: 'reference' }),

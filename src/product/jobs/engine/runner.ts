@@ -2,9 +2,16 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
 import { FairQueue } from '../../../platform/queues.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
-import { JOB_TYPES } from '../../catalogue/plan/job.ts';
 import type { JobsContext } from '../context.ts';
-import type { ClaimedItem, ItemDocument, ItemError, ItemOutcome, JobDocument, JobType } from '../job.ts';
+import {
+  type ClaimedItem,
+  type ItemDocument,
+  type ItemError,
+  type ItemOutcome,
+  JOB_TYPES,
+  type JobDocument,
+  type JobType,
+} from '../job.ts';
 import {
   type ItemWorkFailure,
   isUncountedTry,

@@ -3,9 +3,6 @@ import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
-import { type CheckedJob, checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
-import { type ModelSegment, requireSegmentPrice } from '../../catalogue/plan/plan.ts';
-import { jobWithLiftedFields } from '../../catalogue/plan/sent-job.ts';
 import {
   type NamedAsset,
   promptWithDescriptors,
@@ -25,8 +22,10 @@ import {
   secondAssetUnreadyError,
 } from '../errors.ts';
 import { parseCreationWindow } from '../filters.ts';
+import type { ModelSegment } from '../plan.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
+import { type CheckedWork, checkWork, jobWithLiftedFields, refuseContradictions } from './work.ts';
 
 export interface JobCheckDependencies {
   models: ModelsFile;
@@ -39,7 +38,7 @@ export interface JobCheckDependencies {
 /** A submit whose assets, preset and template were found. */
 interface FoundSubmit {
   body: JobRequest;
-  checked: CheckedJob;
+  work: CheckedWork;
   collection: string | null;
   preset: FoundPreset | null;
   template: JobDefinition['template'];
@@ -67,25 +66,25 @@ export async function checkJobSubmit(
   refuseContradictions(body);
   const { presetId, from } = body;
   const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
-  const checked = checkJob(body, models, preset?.version);
-  const imageCount = checkImageCount(body, checked, isDryRun);
-  if (from !== undefined) refuseOtherInputs(body, checked);
-  const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];
-  const template = await findTemplate(accountId, checked, body, options);
-  await refuseMissing(accountId, sentIds, checked.named, assets);
+  const work = checkWork(body, models, preset?.version);
+  const imageCount = checkImageCount(body, work, isDryRun);
+  if (from !== undefined) refuseOtherInputs(body, work);
+  const sentIds = from === undefined ? checkAssetIds(body, work, imageCount) : [];
+  const template = await findTemplate(accountId, work, body, options);
+  await refuseMissing(accountId, sentIds, work.named, assets);
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
-  await answerSchemas.check(accountId, checked.schemas);
-  return orderOf({ body, checked, collection, preset, template, assetIds, imageCount }, models);
+  await answerSchemas.check(accountId, work.schemas);
+  return orderOf({ body, work, collection, preset, template, assetIds, imageCount });
 }
 
 /** The template of a render, at its current version. */
 async function findTemplate(
   accountId: string,
-  job: CheckedJob,
+  { takes }: CheckedWork,
   { templateId }: JobRequest,
   { templates }: JobCheckDependencies,
 ) {
-  if (job.takes !== 'rows' || templateId === undefined) return undefined;
+  if (takes !== 'rows' || templateId === undefined) return undefined;
   const { id, version } = await templates.findForRender(accountId, templateId);
   return { id, version };
 }
@@ -114,25 +113,19 @@ async function refuseMissing(
 }
 
 /** The order of a checked submit: the work, the inputs and the price. */
-function orderOf(
-  { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
-  models: ModelsFile,
-): JobOrder {
-  const { takes, produces, count, subjects } = checked;
-  const model = modelSegmentOf(checked);
+function orderOf({ body, work, collection, preset, template, assetIds, imageCount }: FoundSubmit): JobOrder {
+  const { takes, produces, count, variants, subjects } = work;
+  const model = modelSegmentOf(work);
   const definition: JobDefinition = {
     takes,
     produces,
     ...withoutAbsentFields({
       steps: body.steps,
       prompt: model?.prompt && promptWithDescriptors(model.prompt, subjects),
-      parameters: parametersOf(body, checked, model),
+      parameters: parametersOf(body, work, model),
     }),
     count,
-    variants: checked.variants.map((variant) => ({
-      ...variant,
-      credits: variant.segments.map((segment) => requireSegmentPrice(models, segment)),
-    })),
+    variants,
     subjects,
     references: subjectReferencesOf(subjects),
     ...withoutAbsentFields({ template }),
@@ -141,15 +134,14 @@ function orderOf(
   const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
   const perVariant = inputs[takes];
   const head: JobOrderFields = {
-    type: checked.type,
-    op: checked.op ?? null,
+    type: work.type,
+    op: work.op ?? null,
     model: model?.model ?? null,
     collection,
     presetId: preset?.preset._id ?? null,
     presetVersion: preset?.version.version ?? null,
-    presetName: preset?.preset.name ?? nameWithoutPreset(body, checked),
+    presetName: preset?.preset.name ?? nameWithoutPreset(body, work),
   };
-  const { variants } = definition;
   const totalItems = perVariant * variants.length;
   return {
     head,
@@ -160,8 +152,8 @@ function orderOf(
       credits: perVariant * variants.reduce((sum, variant) => sum + creditsPerVariantItem(variant), 0),
     },
     maxOutputs: produces === 'image' ? totalItems : 0,
-    seeds: () => seedsOf(checked, assetIds, rows, variants.length),
-    warnings: checked.warnings,
+    seeds: () => seedsOf(work, assetIds, rows, variants.length),
+    warnings: work.warnings,
     maxCredits: body.maxCredits,
   };
 }
@@ -180,7 +172,7 @@ function checkRows({ items = [] }: JobRequest): void {
   throw invalidParamError(`items[${index}]`, message, { index });
 }
 
-function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
+function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedWork, isDryRun: boolean): number {
   if (imageCount === undefined) return 0;
   if (!isDryRun)
     throw invalidParamError('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.', {
@@ -198,7 +190,7 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
 /** The ids in the request. Each id is an item, even if it is repeated. */
 function checkAssetIds(
   { assetIds = [], collection }: JobRequest,
-  { takes }: CheckedJob,
+  { takes }: CheckedWork,
   imageCount: number,
 ): string[] {
   const ids = assetIds.map((id, index) => {
@@ -229,28 +221,28 @@ function selectionLike(collection: string | undefined): string {
 }
 
 /** The segment of a job that is one run of a model per item; undefined for any other job. */
-function modelSegmentOf({ type, variants }: CheckedJob): ModelSegment | undefined {
+function modelSegmentOf({ type, variants }: CheckedWork): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
   return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;
 }
 
 function parametersOf(
   { presetId, steps, parameters = {} }: JobRequest,
-  { type }: CheckedJob,
+  { type }: CheckedWork,
   model: ModelSegment | undefined,
 ) {
   if (type === 'chain' || type === 'render' || steps !== undefined) return undefined;
   return presetId === undefined ? parameters : model?.parameters;
 }
 
-function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedJob): string | null {
+function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedWork): string | null {
   if (steps !== undefined || type === 'render') return null;
   return op === undefined ? 'Ad-hoc' : `op:${op}`;
 }
 
 /** The items in order: asset by asset, and for each asset variant by variant. */
 function* seedsOf(
-  { takes, count }: CheckedJob,
+  { takes, count }: CheckedWork,
   assetIds: readonly string[],
   rows: readonly unknown[],
   variants: number,
@@ -296,7 +288,7 @@ export async function selectJobAssets(
  * Refuses a selection beside other inputs, or for a job without image inputs.
  * @throws ApiError invalid_param on from or imageCount.
  */
-function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedJob): void {
+function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedWork): void {
   if (assetIds !== undefined)
     throw exclusiveFieldError('from', 'from and assetIds exclude each other: send one of them.', [
       'from',

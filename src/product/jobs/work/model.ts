@@ -5,10 +5,10 @@ import type {
 } from '../../../platform/stores/documents/port.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { promptWithDescriptors, sendsSubjectPictures } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
 import type { JobsContext } from '../context.ts';
+import type { ModelSegment } from '../plan.ts';
 import { ItemAbandonedError } from '../rules.ts';
 import {
   type ItemCall,

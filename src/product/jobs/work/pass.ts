@@ -8,9 +8,9 @@ import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../../platform/metrics/work.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { JobAssets } from '../../assets/open.ts';
-import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { comparisonWarnings } from '../../transforms/compare.ts';
 import { findPassWarnings } from '../../transforms/fonts.ts';
+import type { PassSegment } from '../plan.ts';
 import { isBatchJob } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 

@@ -7,11 +7,11 @@ import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import type { ExaminedImage } from '../../assets/uploads/intake.ts';
-import type { ModelSegment, PassSegment, PlanSegment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
 import { type JobDefinition, sandboxWarningsOf } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
+import type { ModelSegment, PassSegment, PlanSegment } from '../plan.ts';
 import {
   ItemAbandonedError,
   ItemStoppedError,

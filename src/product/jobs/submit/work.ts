@@ -1,43 +1,50 @@
 import { Type } from '@sinclair/typebox';
-import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
-import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import {
+  checkOpParameters,
+  findFirstViolation,
+  parameterError,
+  sentFieldOfCall,
+} from '../../catalogue/checks/check.ts';
+import { callWarningsOf, type StepWarning, stepWarningsOf } from '../../catalogue/checks/warnings.ts';
+import { findOp, OPS } from '../../catalogue/index.ts';
+import type { Op, RenderOp, SyncOp } from '../../catalogue/op.ts';
+import {
+  checkJsonSize,
+  checkStepSizes,
+  type PromptSubject,
+  refuseFields,
+  sentSteps,
+  withLiftedFields,
+} from '../../catalogue/plan/step.ts';
+import {
+  checkSteps,
+  type NamedAsset,
+  type RequestedAnswerSchema,
+  sentAnswerSchemasOf,
+} from '../../catalogue/plan/subjects.ts';
+import { requireOp } from '../../catalogue/usual-words.ts';
 import type { ModelsFile } from '../../models/models.ts';
-import { checkOpParameters, findFirstViolation, parameterError, sentFieldOfCall } from '../checks/check.ts';
-import { callWarningsOf, type StepWarning, stepWarningsOf } from '../checks/warnings.ts';
-import { OPS } from '../index.ts';
-import type { GivenParameters, Op, RenderOp, SegmentType } from '../op.ts';
-import {
-  type ItemInputKind,
-  itemInputKindOf,
-  jobTypeOfSegments,
-  type PlanSegment,
-  segmentPlanOf,
-} from './plan.ts';
-import {
-  checkJobSize,
-  type JobWork,
-  OVERRIDES,
-  type RequestedVariant,
-  requireJobOp,
-  type StoredSteps,
-  variantsOfOp,
-  variantsOfPreset,
-} from './sent-job.ts';
-import { type PromptSubject, refuseFields, sentSteps } from './step.ts';
-import { checkSteps, type NamedAsset, type RequestedAnswerSchema, sentAnswerSchemasOf } from './subjects.ts';
+import type { PresetContent } from '../../presets/preset.ts';
+import type { ItemInputKind, PricedVariant } from '../definitions.ts';
+import { JOB_TYPES, type JobType } from '../job.ts';
+import { creditsPerSegment, type PlanSegment, planOf } from '../plan.ts';
+import type { JobRequest } from '../schema.ts';
+import { OVERRIDES, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
 
-/** The checked work of a job. */
-interface CheckedWork {
-  type: SegmentType | 'chain';
+/** The work of a job, completely checked. Nothing is stored, held or charged yet. */
+export interface CheckedWork {
+  type: JobType;
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: ItemInputKind;
+  /** The number of items per variant of a job without assets; 1 except for generate. */
+  count: number;
   /** At least one. */
-  variants: CheckedVariant[];
+  variants: PricedVariant[];
   subjects: PromptSubject[];
   /** Assets besides those of the items. Whether they exist is checked later. */
   named: NamedAsset[];
@@ -47,58 +54,29 @@ interface CheckedWork {
   produces: 'image' | 'json';
 }
 
-/** A completely checked job. Nothing is stored, held or charged yet. */
-export interface CheckedJob extends CheckedWork {
-  /** The number of items per variant of a job without assets; 1 except for generate. */
-  count: number;
-}
-
-export interface CheckedVariant {
-  /** The variant's name, or its index as text; absent without variants. */
-  name?: string;
-  /** The variant's parameters, merged over the job's. */
-  parameters: GivenParameters;
-  /** Absent on a render. */
-  segments: PlanSegment[];
-  /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
-  warnings?: CallWarning[];
-}
-
-/** The types of jobs. */
-export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
-
-/** The fields that define the work, each with the fields that must not be sent with it. */
-const EXCLUSIONS = [
-  {
-    by: 'steps',
-    fields: ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'],
-    why: 'the steps say it themselves',
-  },
-  { by: 'presetId', fields: ['op', 'subjects', 'templateId', 'items'], why: 'the preset decides' },
-] as const;
+type UncountedWork = Omit<CheckedWork, 'count'>;
 
 /**
  * Checks the work of a job that has no contradictions against the catalogue: op, type, steps, model, prompt,
  * parameters, count, variants and subjects, for a submit as for a dry run.
- * @param stored the version that presetId names.
+ * @param preset the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkJob(body: JobWork, models: ModelsFile, stored?: StoredSteps): CheckedJob {
-  const work = checkWork(body, models, stored);
+export function checkWork(body: JobRequest, models: ModelsFile, preset?: PresetContent): CheckedWork {
+  const work = checkUncounted(body, models, preset);
   refuseOtherType(body, work);
   return { ...work, count: checkCount(work, body) };
 }
 
-function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | undefined): CheckedWork {
-  const { steps, presetId, subjects } = body;
+function checkUncounted(body: JobRequest, models: ModelsFile, preset?: PresetContent): UncountedWork {
+  const { steps, subjects } = body;
   if (steps !== undefined) {
     const only = { parameters: {}, at: sentFieldAt, steps: sentSteps(steps) };
     return checkVariants([only], subjects ?? [], models);
   }
-  if (presetId !== undefined) {
-    if (stored === undefined) throw new Error('The preset is read before the job is checked.');
-    const variants = variantsOfPreset(body, stored.steps);
-    const work = checkVariants(variants, stored.subjects, models);
+  if (preset !== undefined) {
+    const variants = variantsOfPreset(body, preset.steps);
+    const work = checkVariants(variants, preset.subjects, models);
     const named = work.named.map((asset) => ({ ...asset, param: 'presetId' }));
     // The schemas of the preset itself were compiled when it was saved.
     return { ...work, named, schemas: variants.flatMap(sentAnswerSchemasOf) };
@@ -121,22 +99,23 @@ function checkVariants(
   sent: readonly RequestedVariant[],
   sentSubjects: readonly unknown[],
   models: ModelsFile,
-): CheckedWork {
+): UncountedWork {
   const lists = sent.map(({ name, parameters, steps }) => {
     const { segments, ...checked } = checkSteps(steps, sentSubjects, models);
     const warnings = stepWarningsOf(segments);
     const told = callWarningsOf(warnings);
-    const variant: CheckedVariant = {
-      ...{ ...withoutAbsentFields({ name }), parameters, segments: segmentPlanOf(segments) },
+    const variant: PricedVariant = {
+      ...{ ...withoutAbsentFields({ name }), parameters, segments: planOf(segments) },
       ...(told.length > 0 && { warnings: told }),
+      credits: segments.map((segment) => creditsPerSegment(models, segment)),
     };
     return { ...checked, variant, warnings };
   });
   const [first] = lists;
   const segments = first?.variant.segments ?? [];
   return {
-    type: jobTypeOfSegments(segments),
-    takes: itemInputKindOf(segments),
+    type: jobTypeOf(segments),
+    takes: inputKindOf(segments),
     variants: lists.map(({ variant }) => variant),
     subjects: first?.subjects ?? [],
     named: distinctValues(lists.flatMap(({ named }) => named)),
@@ -146,11 +125,22 @@ function checkVariants(
   };
 }
 
+/** The type of the job that runs these segments. */
+function jobTypeOf([first, ...others]: readonly PlanSegment[]): JobType {
+  if (first === undefined || others.length > 0) return 'chain';
+  return first.runs === 'pass' ? 'process' : first.jobType;
+}
+
+/** The source of an item of these segments. */
+function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
+  return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
+}
+
 /** The schema of a render's fields. It is made once, because the validator of a schema is kept. */
-const RENDER_FIELDS = argumentsSchema(OPS.render_template.fields);
+const RENDER_FIELDS = Type.Object(OPS.render_template.fields, { additionalProperties: false });
 
 /** A render job has rows instead of assets and variants. */
-function renderWork(body: JobWork, op: RenderOp): CheckedWork {
+function renderWork(body: JobRequest, op: RenderOp): UncountedWork {
   refuseFields(body, ['model', 'prompt'], 'a render runs no model');
   refuseFields(body, ['variants'], 'a render makes one image of each of its items');
   checkOpParameters(op, body.parameters, sentFieldAt);
@@ -160,19 +150,74 @@ function renderWork(body: JobWork, op: RenderOp): CheckedWork {
   return {
     type: op.jobType,
     takes: 'rows',
-    variants: [{ parameters: {}, segments: [] }],
+    variants: [{ parameters: {}, segments: [], credits: [] }],
     ...{ subjects: [], named: [], schemas: [], warnings: [] },
     produces: op.produces,
   };
 }
 
+type JobOp = Exclude<Op, SyncOp>;
+
+/** The op of each type that needs no steps. */
+const OP_OF_TYPE: Record<string, JobOp> = {
+  render: OPS.render_template,
+  'ai-generate': OPS.generate,
+  'ai-edit': OPS.edit,
+  parse: OPS.analyze,
+};
+
 /**
- * Refuses a job that defines its work twice. This check needs no look-up, so it comes first.
- * @throws ApiError invalid_param on the field that must not be sent.
+ * The op that a job names directly or by its type.
+ * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
-export function refuseContradictions(body: JobWork): void {
+export function requireJobOp({ op: name, type }: Pick<JobRequest, 'op' | 'type'>): JobOp {
+  if (name !== undefined) {
+    return requireOp(name, sentFieldAt('op'), isJobOp, (found, allowed) => {
+      const problem = found
+        ? `${name} is not a job: POST ${found.endpoint} answers it`
+        : `There is no op ${JSON.stringify(name)}`;
+      return `${problem}; the ops that run as jobs are ${allowed}.`;
+    });
+  }
+  if (type === undefined) {
+    const details = { missing: ['op'], suggest: ['op', 'presetId', 'steps', 'type'] };
+    throw invalidParamError('op', 'op is missing: send an op, a presetId, steps, or a type.', details);
+  }
+  const op = OP_OF_TYPE[type];
+  if (op !== undefined) return op;
+  const message = `steps are missing: a job of type ${type} is made of steps.`;
+  throw invalidParamError('steps', message, { missing: ['steps'] });
+}
+
+function isJobOp(op: Op): op is JobOp {
+  return op.runs !== 'answer';
+}
+
+/** The body of a job after `withLiftedFields`. A job of steps or a preset is returned unchanged. */
+export function jobWithLiftedFields(body: JobRequest): JobRequest {
+  if (body.steps !== undefined || body.presetId !== undefined) return body;
+  const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
+  return withLiftedFields(op, body);
+}
+
+/** The fields that define the work, each with the fields that must not be sent with it. */
+const EXCLUSIONS = [
+  {
+    by: 'steps',
+    fields: ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'],
+    why: 'the steps say it themselves',
+  },
+  { by: 'presetId', fields: ['op', 'subjects', 'templateId', 'items'], why: 'the preset decides' },
+] as const;
+
+/**
+ * Refuses a job that defines its work twice, or that is too large to store. This check needs no look-up, so it comes
+ * first.
+ * @throws ApiError invalid_param on the field that must not be sent, or that is too large.
+ */
+export function refuseContradictions(body: JobRequest): void {
   checkType(body);
-  checkJobSize(body);
+  checkSize(body);
   const exclusion = EXCLUSIONS.find(({ by }) => body[by] !== undefined);
   const field = exclusion?.fields.find((name) => body[name] !== undefined);
   if (exclusion === undefined || field === undefined) return;
@@ -180,7 +225,7 @@ export function refuseContradictions(body: JobWork): void {
   throw exclusiveFieldError(field, `${field} must be left out beside ${by}: ${why}.`, [by, field]);
 }
 
-function checkType({ type, op }: JobWork): void {
+function checkType({ type, op }: JobRequest): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
   if (!allowed.includes(type)) {
@@ -192,8 +237,22 @@ function checkType({ type, op }: JobWork): void {
   throw invalidParamError('type', message, undefined, [{ param: 'type', remove: true }]);
 }
 
+/** Largest parameters of all variants of a job together, in bytes of JSON. */
+const MAX_VARIANTS_BYTES = 256 * 1024;
+/** Largest list of steps, in bytes of JSON. */
+const MAX_STEPS_BYTES = 512 * 1024;
+
+/** Refuses a job whose stored parameters would be too large, before they are processed. */
+function checkSize({ parameters, variants, steps }: JobRequest): void {
+  checkJsonSize(parameters, 'parameters');
+  checkJsonSize(variants, 'variants', MAX_VARIANTS_BYTES);
+  if (steps === undefined) return;
+  checkStepSizes(steps, 'steps');
+  checkJsonSize(steps, 'steps', MAX_STEPS_BYTES);
+}
+
 /** Refuses a job whose steps or preset have another type than the type that was sent. */
-function refuseOtherType({ type: sent, presetId }: JobWork, { type }: CheckedWork): void {
+function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: UncountedWork): void {
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';
   const message = `type is ${sent}, but ${whose} as ${type}: leave type out.`;
@@ -207,7 +266,7 @@ const COUNT = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
 const CALL = { owner: 'this call', noun: 'field' } as const;
 
 /** Only work without assets can have a count. */
-function checkCount({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
+function checkCount({ takes }: UncountedWork, { count = 1, assetIds }: JobRequest): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
     const { message, suggest } = mismatchedValueDiagnosis({ path: 'count' }, count, COUNT, CALL);
     throw invalidParamError('count', message, {

@@ -1,10 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkJob, refuseContradictions } from '../../../src/product/catalogue/plan/job.ts';
-import { requireSegmentPrice } from '../../../src/product/catalogue/plan/plan.ts';
-import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { subjectReferencesOf } from '../../../src/product/catalogue/plan/subjects.ts';
+import type { JobRequest } from '../../../src/product/jobs/schema.ts';
+import { checkWork, refuseContradictions } from '../../../src/product/jobs/submit/work.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
@@ -13,9 +12,11 @@ const edit = { op: 'edit', prompt: 'Warm light' };
 const convert = { op: 'convert', parameters: { format: 'webp' } };
 const hero = { name: 'hero', referenceAssetIds: ['ast_1', 'ast_2'], descriptor: 'a tall woman in red' };
 
-function check(body: JobWork, stored?: { steps: object[]; subjects?: (typeof hero)[] }) {
+function check(body: JobRequest, stored?: { steps: object[]; subjects?: (typeof hero)[] }) {
   refuseContradictions(body);
-  return checkJob(body, models, stored && { subjects: [], ...stored });
+  const preset =
+    body.presetId === undefined || stored === undefined ? undefined : { subjects: [], ...stored };
+  return checkWork(body, models, preset);
 }
 
 function refusal(body: object, stored?: Parameters<typeof check>[1]): ApiError | undefined {
@@ -45,12 +46,12 @@ t.test('an op is one segment, with everything that it takes to run and to price 
     ],
     layers: [],
   });
-  t.equal(segment && requireSegmentPrice(models, segment), 0);
+  t.strictSame(job.variants[0]?.credits, [0]);
   t.end();
 });
 
 t.test('an AI op keeps its model, prompt and parameters, and has a price', (t) => {
-  const table: [JobWork, object, number][] = [
+  const table: [JobRequest, object, number][] = [
     [{ op: 'generate', prompt: 'A boat', count: 3 }, { type: 'ai-generate', takes: 'nothing', count: 3 }, 12],
     [{ op: 'generate', prompt: 'A boat', model: 'sandbox-image-draft' }, { type: 'ai-generate' }, 3],
     [{ type: 'ai-edit', prompt: 'Warm' }, { type: 'ai-edit', op: undefined, takes: 'assets' }, 12],
@@ -66,7 +67,7 @@ t.test('an AI op keeps its model, prompt and parameters, and has a price', (t) =
     t.match(job, shape, JSON.stringify(body));
     const [segment] = job.variants[0]?.segments ?? [];
     t.match(segment, { runs: 'model', parameters: body.parameters ?? {} });
-    t.equal(segment && requireSegmentPrice(models, segment), credits);
+    t.strictSame(job.variants[0]?.credits, [credits]);
   }
   t.match(check({ op: 'analyze' }).variants[0]?.segments, [{ model: 'sandbox-vision', prompt: /Describe/ }]);
   t.end();
@@ -80,7 +81,7 @@ t.test('a render takes rows', (t) => {
     variants: [{ segments: [] }],
     op: 'render_template',
   });
-  t.equal(check({ ...body, op: undefined, type: 'render' }).op, undefined);
+  t.equal(check({ templateId: 'card', items: [{ title: 'x' }], type: 'render' }).op, undefined);
   t.end();
 });
 
@@ -98,8 +99,8 @@ t.test('variants are merged over the parameters, and the highest price can be to
     variants: [{ parameters: { quality: 'low' } }, { parameters: { quality: 'high' } }],
   });
   t.strictSame(
-    priced.variants.map(({ segments: [segment] }) => segment && requireSegmentPrice(models, segment)),
-    [3, 8],
+    priced.variants.map(({ credits }) => credits),
+    [[3], [8]],
   );
   t.end();
 });

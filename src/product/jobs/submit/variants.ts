@@ -1,0 +1,109 @@
+import { Type } from '@sinclair/typebox';
+import {
+  invalidParamError,
+  type SentFieldFinder,
+  sentFieldAt,
+} from '../../../platform/http/errors/errors.ts';
+import { createValidator } from '../../../platform/http/errors/validation.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { normalizeParameterSpelling } from '../../catalogue/checks/spelling.ts';
+import { findOp } from '../../catalogue/index.ts';
+import type { GivenParameters, Op } from '../../catalogue/op.ts';
+import {
+  type PresetStep,
+  type RequestedStep,
+  savedSteps,
+  toRequestedStep,
+} from '../../catalogue/plan/step.ts';
+import type { JobRequest } from '../schema.ts';
+
+/** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
+export interface RequestedVariant {
+  /** Its name, or its index as text. Absent if the job has no variants. */
+  name?: string;
+  parameters: GivenParameters;
+  /** Finds where a field was sent: in the variant, or else in the job. */
+  at: SentFieldFinder;
+  steps: RequestedStep[];
+}
+
+/** The variants of a job of one op. Each is a list with one step. */
+export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
+  const { model, prompt } = body;
+  return mergedVariants(body).map((variant) => {
+    const { at } = variant;
+    const parameters = normalizeParameterSpelling(op, variant.parameters);
+    return {
+      ...variant,
+      parameters,
+      steps: [{ op: op.op, ...withoutAbsentFields({ model, prompt }), parameters, at }],
+    };
+  });
+}
+
+/** The fields that override the single AI step of a preset. */
+export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
+
+/**
+ * The variants of a job that runs a preset. Each variant overrides fields of the single AI step. A model that is no
+ * longer offered is refused on `model`, because another one can be sent there.
+ */
+export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]): RequestedVariant[] {
+  const aiIndex = overriddenStep(body, stored);
+  const { model, prompt } = body;
+  const saved = savedSteps(stored, 'presetId').map((step) => {
+    return { ...step, at: (key: string) => (key === 'model' ? sentFieldAt(key) : step.at(key)) };
+  });
+  return mergedVariants(body).map((variant) => {
+    const steps = saved.map((step, index) => {
+      if (index !== aiIndex) return step;
+      const parameters = { ...step.parameters, ...variant.parameters };
+      return toRequestedStep({ ...step, ...withoutAbsentFields({ model, prompt }), parameters }, variant.at);
+    });
+    return { ...variant, steps };
+  });
+}
+
+/** The index of the single AI step, if overrides were sent. */
+function overriddenStep(body: JobRequest, steps: readonly PresetStep[]): number | undefined {
+  const override = OVERRIDES.find((field) => body[field] !== undefined);
+  if (override === undefined) return undefined;
+  const aiSteps = steps.flatMap(({ op }, index) => (findOp(op)?.runs === 'model' ? [index] : []));
+  const [only, ...others] = aiSteps;
+  if (only !== undefined && others.length === 0) return only;
+  const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
+  const message = `${override} overrides the one AI step of a preset, and this preset has ${has}: leave it out, or send steps.`;
+  throw invalidParamError(override, message);
+}
+
+const SentVariantFields = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    parameters: Type.Optional(Type.Unsafe<GivenParameters>({ type: 'object', additionalProperties: true })),
+  },
+  { additionalProperties: false },
+);
+
+/** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
+const checkShape = createValidator(
+  Type.Object({ variants: Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 }) }),
+  'variants',
+);
+
+/**
+ * The variants of a job with their merged parameters, still without steps. There is a single one when none were sent.
+ * @throws ApiError invalid_param on variants.
+ */
+function mergedVariants({ parameters = {}, variants: sent }: JobRequest): Omit<RequestedVariant, 'steps'>[] {
+  if (sent === undefined) return [{ parameters, at: sentFieldAt }];
+  const { variants } = checkShape({ variants: sent });
+  return variants.map(({ name, parameters: own = {} }, index) => {
+    const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
+    const at = (key: string) => {
+      const [field, parameter = ''] = key.split(/[.[]/);
+      const isOwn = field === 'parameters' && !inherited.includes(parameter);
+      return sentFieldAt(isOwn ? `variants[${index}].${key}` : key);
+    };
+    return { name: name ?? String(index), parameters: { ...parameters, ...own }, at };
+  });
+}
