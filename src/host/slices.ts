@@ -157,7 +157,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       countAssets: assets.countAssets,
       holds: billing.holds,
       providers: new Providers({ ...shared, settings: settings.providers }),
-      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE_BYTES,
+      maxKeptBytes: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE_BYTES,
     }),
   );
   const mcp = openMcp({ gate, publicUrl, settings: settings.http });

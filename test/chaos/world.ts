@@ -129,10 +129,10 @@ export async function openWorld({
       plan: () => ({ ...LIMITED, storedAssets }),
       countAssets: (accountId) => quota.stored(accountId),
       topUpUrl: () => 'http://localhost/docs',
-      keptBytesMax: 512 * 2 ** 20,
+      maxKeptBytes: 512 * 2 ** 20,
       owner,
       widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
-      mostItems: () => 1_000,
+      maxClaimedItems: () => 1_000,
       onEnd: () => undefined,
       draining: draining.signal,
     };

@@ -13,7 +13,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
     options: { account: 'ACCOUNT' },
     async run({ options }, { documents, now }) {
       const store = await JobsStore.open(documents, now);
-      const unfinished = await store.unfinished(MAX_LISTED_JOBS);
+      const unfinished = await store.findUnfinished(MAX_LISTED_JOBS);
       const jobs = unfinished
         .filter(({ accountId }) => options.account === undefined || accountId === options.account)
         .map(({ _id: id, accountId, status, type, op, totalItems, settledItems, createdAt }) => {

@@ -81,7 +81,7 @@ interface AccessOptions {
   token: string;
   sessions: OperatorSessions;
   /** Counts wrong credentials by address. */
-  gate: Pick<CallGate, 'strikeFirst'>;
+  gate: Pick<CallGate, 'countFailureFirst'>;
   publicUrl: () => string;
 }
 
@@ -126,7 +126,7 @@ export class OperatorAccess {
   /** Ends the session of the request, also for copies of its cookie. */
   async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.#options.sessions.end(this.#cookie.tokenOf(request) ?? '');
-    reply.headers(this.#cookie.ending(request));
+    reply.headers(this.#cookie.removalHeader(request));
   }
 
   async #check(request: FastifyRequest): Promise<void> {
@@ -143,7 +143,7 @@ export class OperatorAccess {
 
   /** Counts a credential as wrong before it is verified, so that concurrent guesses do not all pass the limit. */
   async #verify(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
-    const strike = await this.#options.gate.strikeFirst(request);
+    const strike = await this.#options.gate.countFailureFirst(request);
     if (!(await isRight()))
       throw strike.failed(
         this.#refusal(request, 'This credential of the operator is not accepted, or is over'),

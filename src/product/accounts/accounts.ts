@@ -11,7 +11,7 @@ interface NewAccount {
   password: string;
   name?: string;
   plan: string;
-  /** Set on the first account until its secrets have been shown. */
+  /** True on the first account until its secrets have been shown. */
   unfinished?: true;
 }
 
@@ -68,20 +68,20 @@ export async function createApiKey(
   return { apiKey, key: text };
 }
 
-const PREFIX = 'drk_';
+const API_KEY_PREFIX = 'drk_';
 const SECRET_CHARACTERS = 40;
 
 /** The length of every API key that the service generates, in characters. */
-export const API_KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS;
+export const API_KEY_CHARACTERS = API_KEY_PREFIX.length + SECRET_CHARACTERS;
 
 /** The text of a new API key (238 random bits). It is shown once; only its hash is stored. */
 export function newApiKeyText(): string {
-  return PREFIX + randomText(SECRET_CHARACTERS);
+  return API_KEY_PREFIX + randomText(SECRET_CHARACTERS);
 }
 
-/** Whether a text is meant as an API key. */
+/** Whether a text begins like an API key. */
 export function looksLikeApiKey(text: string): boolean {
-  return text.startsWith(PREFIX);
+  return text.startsWith(API_KEY_PREFIX);
 }
 
 /** The form in which a secret is stored and looked up: its SHA-256 in base64url. */
@@ -91,7 +91,7 @@ export function hashSecret(secret: string): string {
 
 /** The part of a key that a listing shows: its prefix and the last 4 characters. */
 function apiKeyHint(key: string): string {
-  return `${PREFIX}…${key.slice(-4)}`;
+  return `${API_KEY_PREFIX}…${key.slice(-4)}`;
 }
 
 interface ScryptCost {
@@ -102,37 +102,38 @@ interface ScryptCost {
   maxmem: number;
 }
 
-const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
+const deriveKey = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
-/** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
-const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE_BYTES };
+/** The cost that OWASP recommends first for scrypt: N 2^17, r 8, p 1. It takes 128 MB and about 0.3 s. */
+const SCRYPT_COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE_BYTES };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`. The parameters are stored, so that the cost can rise while existing
  * hashes stay valid.
- * @param cost scrypt's parameters. Other values than the default are for tests, which create dozens of accounts.
+ * @param cost the parameters of scrypt. Only tests change them, because they create dozens of accounts.
  */
-export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
+export async function hashPassword(password: string, cost: ScryptCost = SCRYPT_COST): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password.normalize('NFKC'), salt, HASH_BYTES, cost);
-  return encoded(cost, salt, hash);
+  const hash = await deriveKey(password.normalize('NFKC'), salt, HASH_BYTES, cost);
+  return encodePasswordHash(cost, salt, hash);
 }
 
-function encoded({ N, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
+function encodePasswordHash({ N, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
   return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
 /**
- * Compares a password with a hash in constant time. It takes 128 MB and a thread of libuv, so callers must limit how
- * many run at once. A null hash (no such account) costs the same and never matches.
+ * Compares a password with a hash in constant time. A comparison takes 128 MB and a thread of libuv, so callers must
+ * limit how many run at once. A null hash stands for an account that does not exist: it costs the same time and never
+ * matches.
  */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
-  const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');
+  const [, n, r, p, salt, hash] = (stored ?? UNMATCHABLE_HASH).split('$');
   const expected = Buffer.from(hash ?? '', 'base64url');
-  const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: COST.maxmem };
-  const given = await derive(
+  const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT_COST.maxmem };
+  const given = await deriveKey(
     password.normalize('NFKC'),
     Buffer.from(salt ?? '', 'base64url'),
     HASH_BYTES,
@@ -141,5 +142,5 @@ export async function passwordMatches(password: string, stored: string | null): 
   return timingSafeEqual(given, expected) && stored !== null;
 }
 
-/** A hash that no password matches: 32 zero bytes under the current cost. */
-const NOBODY = encoded(COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES));
+/** A hash that no password matches: 32 zero bytes at the current cost. */
+const UNMATCHABLE_HASH = encodePasswordHash(SCRYPT_COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES));

@@ -17,8 +17,8 @@ export interface Caller {
 }
 
 const MAX_CACHED_CREDENTIALS = 10_000;
-const LAST_USED_RESOLUTION_MS = 60_000;
-const SCHEME = /^(apikey|bearer) +(\S+)$/i;
+const MIN_USE_RECORD_INTERVAL_MS = 60_000;
+const AUTHORIZATION_PATTERN = /^(apikey|bearer) +(\S+)$/i;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -35,38 +35,39 @@ interface Credential {
   isBearerKey: boolean;
   /** Empty when the header has none. */
   secret: string;
-  /** The hash of the secret, see hashSecret. */
+  /** The hash of the secret, as hashSecret makes it. */
   hash: string;
 }
 
-interface Cached {
+interface CachedCaller {
   caller: Caller;
   /** When the credential expires, in epoch milliseconds. A session expires; a key does not. */
   expiresAtMs: number;
 }
 
 /**
- * Looks credentials up by their SHA-256, so that secrets are never compared as text, and caches the results for at most
- * 30 s.
+ * Finds the callers of requests by their credentials. Credentials are looked up by their SHA-256, so that secrets are
+ * never compared as text. The results are cached for at most 30 s.
  */
 export class Authentication {
   readonly #store: AccountsStore;
   readonly #cookie: SessionCookie;
   readonly #now: () => number;
-  readonly #keys: LRUCache<string, Cached>;
-  readonly #sessions: LRUCache<string, Cached>;
+  readonly #keys: LRUCache<string, CachedCaller>;
+  readonly #sessions: LRUCache<string, CachedCaller>;
   /**
-   * The last credential of each connection. Its next call usually sends the same one, which is then not hashed again.
-   * It is compared only with a credential of the same connection, so timing reveals nothing about another's secret.
+   * The last credential of each connection. The next call of a connection usually sends the same credential, which is
+   * then not hashed again. Credentials of different connections are never compared, so that timing reveals nothing
+   * about the secrets of others.
    */
-  readonly #lastSent = new WeakMap<object, Credential>();
+  readonly #lastCredentials = new WeakMap<object, Credential>();
 
   constructor(store: AccountsStore, cookie: SessionCookie, now: () => number) {
     this.#store = store;
     this.#cookie = cookie;
     this.#now = now;
-    this.#keys = cacheOfCallers(now);
-    this.#sessions = cacheOfCallers(now);
+    this.#keys = createCallerCache(now);
+    this.#sessions = createCallerCache(now);
   }
 
   /**
@@ -75,28 +76,29 @@ export class Authentication {
    *   another page may have made.
    */
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
-    const header = this.#headerOf(request);
+    const header = this.#authorizationOf(request);
     if (header === undefined) return null;
     if (hasOnlyCookieCredential(request)) this.#cookie.requireOwnPage(request);
     const credential = this.#credentialOf(request, header);
     const { isSession, secret, hash } = credential;
-    if (secret === '') throw looksLikeApiKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
-    if (isRefusedBearerKey(credential, request)) throw keyAsBearer();
-    let found: Cached | null | undefined = this.#cached(credential);
+    if (secret === '')
+      throw looksLikeApiKey(header.trim()) ? keyWithoutSchemeError() : unknownSchemeError(header.trim());
+    if (isRefusedBearerKey(credential, request)) throw keyAsBearerError();
+    let found: CachedCaller | null | undefined = this.#cached(credential);
     if (found === undefined) {
-      found = await (isSession ? this.#sessionCaller(hash) : this.#keyCaller(hash));
+      found = await (isSession ? this.#findSessionCaller(hash) : this.#findKeyCaller(hash));
       if (found !== null) (isSession ? this.#sessions : this.#keys).set(hash, found);
     }
     if (found === null && looksLikeApiKey(secret) && secret.length !== API_KEY_CHARACTERS)
-      throw wrongLength(secret.length);
-    if (found === null || found.expiresAtMs <= this.#now()) throw notAccepted(isSession);
+      throw keyLengthError(secret.length);
+    if (found === null || found.expiresAtMs <= this.#now()) throw credentialNotAcceptedError(isSession);
     return found.caller;
   }
 
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
-    // A cookie is accepted under further conditions only.
+    // A cookie is not looked up here, because it is accepted only under further conditions.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
     const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
@@ -112,40 +114,40 @@ export class Authentication {
     }
   }
 
-  /** The credential as an Authorization header has it. */
-  #headerOf(request: FastifyRequest): string | undefined {
+  /** The Authorization header of a request, or the cookie of a console session in the same form. */
+  #authorizationOf(request: FastifyRequest): string | undefined {
     if (!hasOnlyCookieCredential(request)) return request.headers.authorization;
     const token = this.#cookie.tokenOf(request);
     return token === undefined ? undefined : `Bearer ${token}`;
   }
 
   #credentialOf(request: FastifyRequest, header: string): Credential {
-    const last = this.#lastSent.get(request.socket);
+    const last = this.#lastCredentials.get(request.socket);
     if (last?.header === header) return last;
-    const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
+    const [, scheme = '', secret = ''] = AUTHORIZATION_PATTERN.exec(header.trim()) ?? [];
     const isBearer = scheme.toLowerCase() === 'bearer';
     const isBearerKey = isBearer && looksLikeApiKey(secret);
     const hash = secret === '' ? '' : hashSecret(secret);
     const credential = { header, isSession: isBearer && !isBearerKey, isBearerKey, secret, hash };
-    if (request.socket) this.#lastSent.set(request.socket, credential);
+    if (request.socket) this.#lastCredentials.set(request.socket, credential);
     return credential;
   }
 
-  #cached({ isSession, hash }: Credential): Cached | undefined {
+  #cached({ isSession, hash }: Credential): CachedCaller | undefined {
     return (isSession ? this.#sessions : this.#keys).get(hash);
   }
 
-  async #keyCaller(hash: string): Promise<Cached | null> {
+  async #findKeyCaller(hash: string): Promise<CachedCaller | null> {
     const key = await this.#store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
-    this.#noteUse(key);
+    this.#recordUse(key);
     const standing = await this.#store.findStanding(key.accountId);
     if (standing === null) return null;
     const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
-  async #sessionCaller(hash: string): Promise<Cached | null> {
+  async #findSessionCaller(hash: string): Promise<CachedCaller | null> {
     const session = await this.#store.findSessionByHash(hash);
     if (session === null) return null;
     const standing = await this.#store.findStanding(session.accountId);
@@ -155,37 +157,38 @@ export class Authentication {
   }
 
   /** Records the use of a key, at most once per minute. Losing a record does no harm. */
-  #noteUse(key: ApiKeyDocument): void {
-    if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
-    this.#store.noteKeyUse(key, new Date(this.#now())).catch(() => undefined);
+  #recordUse(key: ApiKeyDocument): void {
+    if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < MIN_USE_RECORD_INTERVAL_MS)
+      return;
+    this.#store.recordKeyUse(key, new Date(this.#now())).catch(() => undefined);
   }
 }
 
-/** Whether the request has no credential except a possible cookie. */
+/** Whether the only credential of a request is a cookie. */
 export function hasOnlyCookieCredential({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined;
 }
 
 /**
- * Whether an API key was sent as a bearer token to a route that does not accept one. The route's options are read for
- * such a key only, because Fastify copies them at each access.
+ * Whether an API key was sent as a bearer token to a route that does not accept such tokens. Only then are the options
+ * of the route read, because Fastify copies them at each access.
  */
 function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest): boolean {
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
 }
 
 /** The cache of callers, by the hash of their credential. */
-function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
+function createCallerCache(now: () => number): LRUCache<string, CachedCaller> {
   return new LRUCache({
     max: MAX_CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
-    // Otherwise the cache would start a timer per millisecond to save readings of the clock.
+    // With a resolution of 0, the cache starts no timers to save readings of the clock.
     ttlResolution: 0,
   });
 }
 
-/** The value of the header for a program. */
+/** The details of an error that tell programs the right form of the Authorization header. */
 export const API_KEY_SCHEME_HINT = { details: { suggest: ['ApiKey <API_KEY>'] } };
 
 /** The error 401: the Authorization header is missing, or its credential is not accepted. */
@@ -196,26 +199,25 @@ export function unauthorizedError(
   return new ApiError('unauthorized', message, { param: 'Authorization', ...context });
 }
 
-/**
- * The error 401 for an API key that was sent as a bearer token. Neither the identity nor the validity of the key is
- * checked.
- */
-function keyAsBearer(): ApiError {
+/** The error 401 for an API key that was sent as a bearer token. The key itself is not looked up. */
+function keyAsBearerError(): ApiError {
   return unauthorizedError(
     'An API key was sent as Bearer: send "Authorization: ApiKey …".',
     API_KEY_SCHEME_HINT,
   );
 }
 
-function keyWithoutScheme(): ApiError {
+function keyWithoutSchemeError(): ApiError {
   return unauthorizedError(
     'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
     API_KEY_SCHEME_HINT,
   );
 }
 
-/** The error for another scheme, such as Basic. It repeats nothing that follows the scheme. */
-function otherScheme(header: string): ApiError {
+/**
+ * The error for an unknown scheme, such as Basic. The message repeats only the scheme, because a secret may follow it.
+ */
+function unknownSchemeError(header: string): ApiError {
   const [, scheme] = /^([a-z-]{1,20})(?: |$)/i.exec(header) ?? [];
   const found =
     scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
@@ -225,10 +227,10 @@ function otherScheme(header: string): ApiError {
 }
 
 /**
- * The error for a key of wrong length, with the number of characters that are missing. Every key has the same length,
- * so this reveals nothing.
+ * The error for a key of wrong length. All keys have the same length, so the number of missing characters reveals
+ * nothing.
  */
-function wrongLength(received: number): ApiError {
+function keyLengthError(received: number): ApiError {
   return unauthorizedError(
     `An API key has ${API_KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
     { details: { received, expected: API_KEY_CHARACTERS } },
@@ -236,10 +238,10 @@ function wrongLength(received: number): ApiError {
 }
 
 /**
- * The error 401 for a credential that is wrong, revoked or malformed. It is equal for all of these, so that it reveals
- * nothing.
+ * The error 401 for a credential that is wrong, revoked or malformed. All three cases look the same, so that the error
+ * reveals nothing.
  */
-function notAccepted(isSession: boolean): ApiError {
+function credentialNotAcceptedError(isSession: boolean): ApiError {
   return unauthorizedError(
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
@@ -255,17 +257,18 @@ export function accountSuspendedError(): ApiError {
 }
 
 /**
- * The property of a request that holds its caller. A weak map would cost the garbage collector an entry per request.
+ * The property of a request that holds its caller. A weak map would burden the garbage collector with an entry per
+ * request.
  */
-const CALLER = Symbol('caller');
-type RequestWithCaller = FastifyRequest & { [CALLER]?: Caller };
+const CALLER_PROPERTY = Symbol('caller');
+type RequestWithCaller = FastifyRequest & { [CALLER_PROPERTY]?: Caller };
 
 /** Sets the caller of a request. */
 export function setCaller(request: RequestWithCaller, caller: Caller): void {
-  request[CALLER] = caller;
+  request[CALLER_PROPERTY] = caller;
 }
 
 /** The caller of a request; null before the gate has authenticated it, and for an anonymous request. */
 export function callerOrNull(request: RequestWithCaller): Caller | null {
-  return request[CALLER] ?? null;
+  return request[CALLER_PROPERTY] ?? null;
 }

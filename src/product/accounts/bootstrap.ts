@@ -2,7 +2,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { createAccount, createApiKey, hashPassword, hashSecret, newApiKeyText } from './accounts.ts';
 import type { AccountDocument, AccountsStore } from './store.ts';
 
-const PLAN = 'scale';
+const FIRST_ACCOUNT_PLAN = 'scale';
 export const BOOTSTRAP_CREDITS = 10_000;
 
 export interface BootstrapSettings {
@@ -16,17 +16,17 @@ interface BootstrapOptions {
   settings: BootstrapSettings;
   /** Grants the account its first credits; a second call does nothing. */
   grant: (accountId: string, credits: number) => Promise<void>;
-  /** Whether this host may create the account now. Of several hosts that start at once, one may. */
+  /** Whether this host may create the account now. Of several hosts that start at the same time, only one may. */
   mayCreate: () => Promise<boolean>;
   now: Date;
 }
 
-/** The result of the first start. It contains a secret only if it was generated here, to be printed once. */
+/** The result of the first start. It contains the secrets that were generated here, which are printed once. */
 export interface BootstrapResult {
   account: AccountDocument;
   password: string | null;
   key: string | null;
-  /** Must be called once the secrets have been printed. Otherwise the next start repeats this one, with new secrets. */
+  /** Must be called when the secrets have been printed. If it is not called, the next start generates new secrets. */
   finish(): Promise<void>;
 }
 
@@ -41,11 +41,11 @@ export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<
   if (!mustCreate || !(await mayCreate())) return null;
   const password = settings.BOOTSTRAP_PASSWORD || randomText(20);
   const key = settings.BOOTSTRAP_API_KEY || newApiKeyText();
-  const account = known ?? (await createFirst(store, settings.BOOTSTRAP_EMAIL, password, now));
+  const account = known ?? (await createFirstAccount(store, settings.BOOTSTRAP_EMAIL, password, now));
   if (account === null) return null;
   if (known !== null) await store.change(account._id, { passwordHash: await hashPassword(password) });
   await grant(account._id, BOOTSTRAP_CREDITS);
-  await ensureKey(store, account._id, key, now);
+  await ensureApiKey(store, account._id, key, now);
   return {
     account,
     password: settings.BOOTSTRAP_PASSWORD === '' ? password : null,
@@ -54,15 +54,15 @@ export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<
   };
 }
 
-/** Creates the first account. Null when another host has just created it: its e-mail address is unique. */
-async function createFirst(
+/** Creates the first account. Null when another host has just created it, since its e-mail address is unique. */
+async function createFirstAccount(
   store: AccountsStore,
   email: string,
   password: string,
   now: Date,
 ): Promise<AccountDocument | null> {
   try {
-    return await createAccount(store, { email, password, plan: PLAN, unfinished: true }, now);
+    return await createAccount(store, { email, password, plan: FIRST_ACCOUNT_PLAN, unfinished: true }, now);
   } catch (error) {
     if ((error as { param?: string }).param === 'email') return null;
     throw error;
@@ -70,10 +70,10 @@ async function createFirst(
 }
 
 /**
- * Makes sure that the account has a key. Keys of an interrupted start are revoked, because nobody has seen them, except
- * a key that the operator set.
+ * Makes sure that the account has the key with this text. Other keys are revoked: they are of an interrupted start, and
+ * nobody has seen them.
  */
-async function ensureKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
+async function ensureApiKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
   const hash = hashSecret(text);
   const earlier = await store.findLiveKeys(accountId);
   for (const key of earlier) {
@@ -101,7 +101,7 @@ export function welcomeText(
   if (password) lines.push(`  sign-in:       ${account?.email}  password: ${password}`);
   if (key) lines.push(`  API key:       ${key}`);
   if (password || key) lines.push('  These are shown only now: keep them.');
-  if (key) lines.push('', `export KEY=${key}`, '', 'A first call:', '', ...firstCall(url));
+  if (key) lines.push('', `export KEY=${key}`, '', 'A first call:', '', ...firstCallLines(url));
   return `${lines.join('\n')}\n\n`;
 }
 
@@ -114,7 +114,7 @@ const EXAMPLE_CARD = {
   site: 'darkroom',
 };
 
-function firstCall(url: string): string[] {
+function firstCallLines(url: string): string[] {
   const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: EXAMPLE_CARD });
   return [
     'curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',

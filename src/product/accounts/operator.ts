@@ -5,9 +5,8 @@ import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts
 import type { AccountsStore } from './store.ts';
 
 /**
- * The operator's commands on an account. Every process sees a change at once: the account's credentials are flagged,
- * and a process that reads a flag looks the credential up again. Each command returns false when there is no such
- * account.
+ * The operator's commands on an account. Every process sees a change at once, because the credentials of the account
+ * are flagged and a flagged credential is looked up again. Each command returns false when there is no such account.
  */
 export class AccountAdministration {
   readonly #store: AccountsStore;
@@ -20,7 +19,7 @@ export class AccountAdministration {
     this.#now = options.now;
   }
 
-  /** Ends every session of the account. @returns how many sessions ended. */
+  /** Ends every session of the account, and returns their number. */
   async endSessions(accountId: string): Promise<number> {
     const sessions = await this.#store.findSessions(accountId);
     await this.#store.removeSessions(accountId);
@@ -37,15 +36,15 @@ export class AccountAdministration {
 
   /** Refuses the account's calls until it is resumed. Accepted work continues. */
   suspend(accountId: string): Promise<boolean> {
-    return this.#changed(accountId, { suspendedAt: this.#now().toISOString() });
+    return this.#changeAndInvalidate(accountId, { suspendedAt: this.#now().toISOString() });
   }
 
   resume(accountId: string): Promise<boolean> {
-    return this.#changed(accountId, { suspendedAt: null });
+    return this.#changeAndInvalidate(accountId, { suspendedAt: null });
   }
 
   setPlan(accountId: string, plan: string): Promise<boolean> {
-    return this.#changed(accountId, { plan });
+    return this.#changeAndInvalidate(accountId, { plan });
   }
 
   /**
@@ -68,7 +67,10 @@ export class AccountAdministration {
     return true;
   }
 
-  async #changed(accountId: string, change: Parameters<AccountsStore['change']>[1]): Promise<boolean> {
+  async #changeAndInvalidate(
+    accountId: string,
+    change: Parameters<AccountsStore['change']>[1],
+  ): Promise<boolean> {
     if (!(await this.#store.change(accountId, change))) return false;
     const [keys, sessions] = await Promise.all([
       this.#store.findLiveKeys(accountId),

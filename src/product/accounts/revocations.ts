@@ -8,20 +8,20 @@ export const ACCOUNT_CHANGED_CHANNEL = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_CACHE_MS = 100;
 /**
- * The lifetime of a credential's flag. It exceeds that of every cache, so that the credential is looked up again
- * everywhere.
+ * The lifetime of the flag on a credential. It is longer than that of every cache, so that every process looks the
+ * credential up again.
  */
-const FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
+const REVOCATION_FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
  * Makes every process that shares this coordination look these credentials up again, because they were revoked or their
- * account changed. It takes a tenth of a second: when it resolves, every admission answer from before has expired.
+ * account changed. The promise resolves after a tenth of a second, when all earlier admission answers have expired.
  */
 export async function invalidateCredentials(
   coordination: Coordination,
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await Promise.all(ids.map((id) => coordination.setFlag(id, FLAG_MS)));
+  await Promise.all(ids.map((id) => coordination.setFlag(id, REVOCATION_FLAG_MS)));
   await sleep(ADMISSION_CACHE_MS);
 }

@@ -53,7 +53,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
     async (request, reply) => {
       const { accountId, apiKeyId } = gate.requireCaller(request);
-      if (apiKeyId === null) throw noKeyToRevoke();
+      if (apiKeyId === null) throw noKeyToRevokeError();
       await store.revokeKey(accountId, apiKeyId, now());
       await gate.revoke(apiKeyId);
       return reply.code(204).send();
@@ -72,14 +72,14 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
     async (request) => {
       const keys = await store.findLiveKeys(gate.requireCaller(request).accountId);
-      return successEnvelope('API keys listed.', keys.map(apiKeyOf));
+      return successEnvelope('API keys listed.', keys.map(apiKeyDataOf));
     },
   );
 
   app.post<{ Body: NewApiKeyBody }>(
     '/api-keys',
     {
-      // A key needs no name, and a call that gives none needs no body.
+      // The body is optional, because a key needs no name.
       config: { access: 'session', idempotency: 'unkept', body: 'optional' },
       schema: {
         summary: 'Issue an API key',
@@ -91,7 +91,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { apiKey, key } = await createApiKey(store, accountId, request.body.name ?? '', now());
-      const answer = { ...apiKeyOf(apiKey), key };
+      const answer = { ...apiKeyDataOf(apiKey), key };
       return sendCreated(reply, `/api-keys/${answer.id}`, 'API key issued; it is shown only now.', answer);
     },
   );
@@ -121,12 +121,12 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
 }
 
 /** A key as the API shows it: without its secret. */
-function apiKeyOf(key: ApiKeyDocument): ApiKey {
+function apiKeyDataOf(key: ApiKeyDocument): ApiKey {
   const { _id: id, name, hint, createdAt, lastUsedAt } = key;
   return { id, name, hint, createdAt, ...withoutAbsentFields({ lastUsedAt }) };
 }
 
-function noKeyToRevoke(): ApiError {
+function noKeyToRevokeError(): ApiError {
   return new ApiError(
     'invalid_state',
     'A console session does not use a key: revoke a key by DELETE /api/v1/api-keys/{keyId}.',

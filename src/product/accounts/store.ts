@@ -18,16 +18,16 @@ export interface AccountDocument {
   plan: string;
   passwordHash: string;
   createdAt: string;
-  /** When the operator suspended it; null or missing while it is not suspended. */
+  /** When the operator suspended the account; null or missing while it is not suspended. */
   suspendedAt?: string | null;
-  /** When the operator deleted it for good; missing while it is not deleted. */
+  /** When the operator deleted the account for good; missing while it is not deleted. */
   deletedAt?: string;
-  /** Set on the first account until its key has been shown. The next start finishes a start that was interrupted. */
+  /** True on the first account until its key has been shown, so that the next start can finish an interrupted one. */
   unfinished?: true;
 }
 
-/** The state of an account that decides whether its calls are accepted. */
-interface Standing {
+/** The fields of an account that decide whether its calls are accepted. */
+interface AccountStanding {
   plan: string;
   isSuspended: boolean;
 }
@@ -55,16 +55,16 @@ export interface SessionDocument {
 }
 
 /** The credits of a new account, in the fields that billing maintains. */
-const NO_MONEY = {
+const NO_CREDITS = {
   balance: 0,
   held: 0,
   movement: null,
   processing: { period: '', used: 0, reservations: [] },
 };
 
-type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
+type StoredAccount = AccountDocument & Partial<typeof NO_CREDITS>;
 
-const HASH = { name: 'hash', fields: sortBy('hash'), unique: true } as const;
+const HASH_INDEX = { name: 'hash', fields: sortBy('hash'), unique: true } as const;
 
 /** Only the operator can delete an account. Its document stays as a tombstone, and its credentials are revoked. */
 export const ACCOUNTS_COLLECTION: DeclaredCollection = {
@@ -75,8 +75,8 @@ export const ACCOUNTS_COLLECTION: DeclaredCollection = {
 export const API_KEYS_COLLECTION: DeclaredCollection = {
   name: 'apiKeys',
   indexes: [
-    HASH,
-    // The live keys of a session are listed by one index with all fields of the query, as the embedded store requires.
+    HASH_INDEX,
+    // This index has all fields of the query for live keys, as the embedded store requires.
     { name: 'account', fields: sortBy('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',
@@ -84,7 +84,7 @@ export const API_KEYS_COLLECTION: DeclaredCollection = {
 export const SESSIONS_COLLECTION: DeclaredCollection = {
   name: 'sessions',
   indexes: [
-    HASH,
+    HASH_INDEX,
     { name: 'account', fields: sortBy('accountId', '_id') },
     { name: 'expiresAt', fields: sortBy('expiresAt') },
   ],
@@ -92,8 +92,8 @@ export const SESSIONS_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * Accounts, their keys and their sessions. Finders take the account first. The others look up a credential (an e-mail
- * address, a secret's hash), or are for the operator, as their names show.
+ * The store of accounts, their keys and their sessions. Methods take the account first, except those that look up a
+ * credential (an e-mail address or the hash of a secret) and those for the operator.
  */
 export class AccountsStore {
   readonly #accounts: DocumentCollection<StoredAccount>;
@@ -120,15 +120,15 @@ export class AccountsStore {
 
   /** @throws DuplicateKeyError when the e-mail is taken. */
   async insert(account: AccountDocument): Promise<void> {
-    await this.#accounts.insertOne({ ...account, ...NO_MONEY });
+    await this.#accounts.insertOne({ ...account, ...NO_CREDITS });
   }
 
   find(accountId: string): Promise<AccountDocument | null> {
     return this.#accounts.findOne({ _id: accountId });
   }
 
-  /** Null when the account does not exist any more. */
-  async findStanding(accountId: string): Promise<Standing | null> {
+  /** Reads what decides whether the calls of an account are accepted. Null when the account does not exist any more. */
+  async findStanding(accountId: string): Promise<AccountStanding | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });
     if (account === null || account.deletedAt !== undefined) return null;
@@ -193,8 +193,8 @@ export class AccountsStore {
     return (await this.#keys.updateOne({ ...key, revokedAt: null }, change)).modified === 1;
   }
 
-  /** Writes when a key was used, unless another process wrote it since `key` was read. */
-  async noteKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
+  /** Records the use of a key, unless another process recorded one since `key` was read. */
+  async recordKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
     const change = { $set: { lastUsedAt: now.toISOString() } };
     await this.#keys.updateOne({ _id, accountId, lastUsedAt }, change);
   }
@@ -215,7 +215,7 @@ export class AccountsStore {
     return link?.isLink ? link : null;
   }
 
-  /** Removes a session or a link. False when another call has removed it. */
+  /** Removes a session or a sign-in link. Returns false when another call has removed it. */
   async removeSession(accountId: string, sessionId: string): Promise<boolean> {
     return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }
@@ -229,7 +229,7 @@ export class AccountsStore {
     await this.#sessions.deleteMany({ accountId });
   }
 
-  /** Deletes a batch of expired sessions. Returns the number. */
+  /** Deletes a batch of expired sessions, and returns their number. */
   sweepSessions(now: Date): Promise<number> {
     return deleteExpiredBatch(this.#sessions, now);
   }

@@ -15,7 +15,7 @@ export interface AssetDocument {
    * upload, `leaving` after the deletion. The output of a job is `made` until it is recorded with its item.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
-  /** When the asset entered this state. */
+  /** When the asset got its current state. */
   stateAt: string;
   status: AssetStatus;
   name: string | null;
@@ -23,11 +23,14 @@ export interface AssetDocument {
   origin: AssetOrigin;
   jobId: string | null;
   itemIndex: number | null;
-  /** What is told wherever the bytes of an output are read: that the sandbox made them. Absent for any other. */
+  /**
+   * The warnings of responses that contain the bytes of an output, such as that the sandbox made them. Absent without
+   * warnings.
+   */
   warnings?: readonly CallWarning[];
   /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
   objectKey: string | null;
-  /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
+  /** The SHA-256 of the bytes in hexadecimal, which is their ETag. Null until the bytes are stored. */
   digest: string | null;
   /** CRC-32 of the bytes, for archives. Absent until the bytes are stored. */
   crc32?: number;
@@ -61,7 +64,7 @@ export interface ContentChecksums {
   crc32: number;
 }
 
-/** The fields that are known once the bytes are stored. */
+/** The fields of an asset that are known once its bytes are stored. */
 export type AssetContentFields = Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> & ContentChecksums;
 
 /** A new asset, before its upload. */

@@ -15,30 +15,30 @@ import { checkCollectionName } from './rules.ts';
 import { AssetCollection, AssetCollectionParams, NewAssetCollectionBody } from './schema.ts';
 import type { AssetsStore } from './store.ts';
 
-interface CollectionDocument {
+interface AssetCollectionDocument {
   _id: string;
   accountId: string;
   name: string;
   updatedAt: string;
 }
 
-/** The names of an account's collections. */
+/** The names of the collections of all accounts. */
 export const ASSET_COLLECTIONS: DeclaredCollection = {
   name: 'assetCollections',
   indexes: [{ name: 'name', fields: sortBy('accountId', 'name'), unique: true }],
   onAccountDeletion: 'delete',
 };
 
-const ROWS_A_READ = 100;
+const ROWS_PER_READ = 100;
 
 /** The collections of the accounts. A collection is a name by which assets are grouped. */
 export class AssetCollections {
-  readonly #collections: DocumentCollection<CollectionDocument>;
+  readonly #collections: DocumentCollection<AssetCollectionDocument>;
   readonly #assets: AssetsStore;
   readonly #now: () => Date;
 
   private constructor(
-    collections: DocumentCollection<CollectionDocument>,
+    collections: DocumentCollection<AssetCollectionDocument>,
     assets: AssetsStore,
     now: () => Date,
   ) {
@@ -52,21 +52,21 @@ export class AssetCollections {
     assets: AssetsStore,
     now: () => Date,
   ): Promise<AssetCollections> {
-    const collections = await documents.collection<CollectionDocument>(ASSET_COLLECTIONS);
+    const collections = await documents.collection<AssetCollectionDocument>(ASSET_COLLECTIONS);
     return new AssetCollections(collections, assets, now);
   }
 
-  /** All collections by name, each with its current number of assets. */
+  /** All collections of an account by name, each with its number of assets. */
   async *list(accountId: string): AsyncGenerator<AssetCollection> {
     let after = '';
     for (;;) {
       const rows = await this.#collections.find(
         { accountId, name: { $gt: after } },
-        { sort: sortBy('name'), limit: ROWS_A_READ },
+        { sort: sortBy('name'), limit: ROWS_PER_READ },
       );
       for (const row of rows) yield this.#withCount(row);
       const last = rows.at(-1);
-      if (last === undefined || rows.length < ROWS_A_READ) return;
+      if (last === undefined || rows.length < ROWS_PER_READ) return;
       after = last.name;
     }
   }
@@ -90,19 +90,19 @@ export class AssetCollections {
   }
 
   /**
-   * Deletes a collection. Its assets remain, without a collection. False when there is no such collection. The assets
-   * are taken out first, so that after a crash the collection can be deleted again, and once more at the end, because
-   * uploads may have added some meanwhile.
+   * Deletes a collection. Its assets remain, without a collection. Returns false when there is no such collection. The
+   * assets are removed from it before the deletion, so that the deletion can be repeated after a crash. They are
+   * removed again after it, because uploads may have added assets in between.
    */
   async remove(accountId: string, name: string): Promise<boolean> {
-    await this.#assets.dissolve(accountId, name);
+    await this.#assets.clearCollection(accountId, name);
     const deleted = await this.#collections.deleteOne({ accountId, name });
-    await this.#assets.dissolve(accountId, name);
+    await this.#assets.clearCollection(accountId, name);
     return deleted === 1;
   }
 
-  async #withCount({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
-    return { name, assets: await this.#assets.countIn(accountId, name), updatedAt };
+  async #withCount({ accountId, name, updatedAt }: AssetCollectionDocument): Promise<AssetCollection> {
+    return { name, assets: await this.#assets.countInCollection(accountId, name), updatedAt };
   }
 }
 

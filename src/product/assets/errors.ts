@@ -36,7 +36,7 @@ export function assetWithoutContentError(status: AssetStatus, param = 'assetId')
   return new ApiError('invalid_state', `This asset ${reason}.`, { param, details: { status } });
 }
 
-/** A reserved asset accepts one upload only. */
+/** The error for a second upload to a reserved asset, which accepts only one. */
 export function alreadyUploadedError(status: AssetStatus): ApiError {
   return new ApiError(
     'invalid_state',
@@ -45,7 +45,10 @@ export function alreadyUploadedError(status: AssetStatus): ApiError {
   );
 }
 
-/** The error for a ticket's upload address that was altered, was used or has expired. It is equal for all of these. */
+/**
+ * The error for a ticket's upload address that was altered, was used or has expired. All three cases look the same to
+ * the caller.
+ */
 export function ticketNotAcceptedError(): ApiError {
   return new ApiError(
     'not_found',
@@ -82,7 +85,7 @@ export function storageUnreadableError(cause?: unknown): ApiError {
   return temporarilyUnavailableError('storage_read', message, 2, cause);
 }
 
-/** The upload waited too long in the queue. */
+/** The error for an upload that waited too long in the queue. */
 export function uploadsBusyError(): ApiError {
   const message =
     'The upload was not done in time, because many others are under way: make the same call again later.';

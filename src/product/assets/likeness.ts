@@ -1,28 +1,30 @@
 import { type IndexSpec, sortBy } from '../../platform/stores/documents/port.ts';
 
 /** The eight bytes of a perceptual hash, in hex. Two hashes that differ in at most 7 bits have an equal byte. */
-export type HashBytes = Record<(typeof BYTES)[number], string>;
+export type HashBytes = Record<(typeof HASH_BYTE_NAMES)[number], string>;
 
-const BYTES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
+const HASH_BYTE_NAMES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
 
 /**
  * The most bits by which two pictures may differ in a search. With one more bit, the hashes might have no equal byte.
  */
-export const MAX_HASH_DISTANCE = BYTES.length - 1;
+export const MAX_HASH_DISTANCE = HASH_BYTE_NAMES.length - 1;
 export const DEFAULT_HASH_DISTANCE = 6;
 
-/** One index per byte. In it, the assets of an account with an equal byte are adjacent. */
-export const HASH_INDEXES: readonly IndexSpec[] = BYTES.map((byte) => ({
+/** One index per byte. Assets of an account with the same byte stand side by side in it. */
+export const HASH_INDEXES: readonly IndexSpec[] = HASH_BYTE_NAMES.map((byte) => ({
   name: `hash-${byte}`,
   fields: sortBy('accountId', 'state', `hashBytes.${byte}`),
   whenPresent: [`hashBytes.${byte}`],
 }));
 
 export function hashBytesOf(hash: string): HashBytes {
-  return Object.fromEntries(BYTES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)])) as HashBytes;
+  return Object.fromEntries(
+    HASH_BYTE_NAMES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)]),
+  ) as HashBytes;
 }
 
-/** One filter per byte. Together they match every picture within MAX_HASH_DISTANCE, and others. */
+/** One filter per byte. Together the filters match every picture within MAX_HASH_DISTANCE, and some beyond it. */
 export function similarHashFilters(hash: string): Record<string, string>[] {
   return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
 }

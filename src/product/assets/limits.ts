@@ -1,10 +1,10 @@
 import { DAY_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
-/** Largest image that is stored, in bytes, and largest multipart body per image that it contains. */
+/** The most bytes of a stored image, and the most bytes of a multipart body per image in it. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE_BYTES;
 /** The most images of one multipart body. */
 export const MAX_UPLOAD_FILES = 100;
-/** Largest image that is fetched from a URL, for uploads as for synchronous calls, in bytes. */
+/** The most bytes of an image that is fetched from a URL, for uploads and for synchronous calls. */
 export const MAX_FETCHED_IMAGE_BYTES = 25 * MEGABYTE_BYTES;
 export const IMAGE_FETCH_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
@@ -13,12 +13,12 @@ export const MAX_CONCURRENT_IMAGE_FETCHES = 4;
 export const UPLOAD_URL_LIFE_MS = 15 * 60_000;
 /** Shortest lifetime of a ticket. */
 export const MIN_TICKET_LIFE_MS = 60_000;
-/** Lifetime of a link whose caller names none. */
+/** The lifetime of a link if the caller does not choose one. */
 export const LINK_LIFE_SECONDS = 300;
 /** How long a failed asset can be read. */
 export const FAILED_ASSET_LIFE_MS = DAY_MS;
 /**
- * Longer than any upload takes: BODY_TIMEOUT_MS is at most an hour. The process of an older unfinished upload must have
- * died.
+ * The longest time that an upload may take, since BODY_TIMEOUT_MS is at most an hour. The process of an older
+ * unfinished upload must have died.
  */
 export const MAX_UNFINISHED_UPLOAD_MS = 2 * 60 * 60_000;

@@ -41,7 +41,7 @@ interface AssetsOptions {
   publicUrl: () => string;
   /** The URL for changing the plan, which the error for lack of quota contains. */
   topUpUrl: () => string;
-  /** See AssetSweepsOptions. */
+  /** When the stores were opened, as for AssetSweepsOptions. */
   storesOpenedAt?: Date;
   now: () => Date;
   log: EventLog;
@@ -49,13 +49,13 @@ interface AssetsOptions {
 
 export interface AssetsSlice extends ProductSlice {
   sweeps: readonly SweepTask[];
-  /** The reader of assets for synchronous calls. */
+  /** Reads assets for synchronous calls. */
   reader: AssetReader;
   /**
-   * Calls a listener whenever any process has deleted an asset.
+   * Calls a listener whenever a process has deleted an asset.
    * @returns a function that removes the listener.
    */
-  whenRemoved(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
+  onDeleted(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
   /** Returns those of the given ids that are not DONE assets of the account. */
@@ -72,7 +72,7 @@ export interface JobAssets {
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Returns those of the given ids that are assets of the account with stored bytes. */
+  /** Finds those of the given ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
   /** The number of outputs of a job. It only falls once the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;
@@ -132,7 +132,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
 
     reader: new AssetReader(records, objects, MAX_FETCHED_IMAGE_BYTES),
 
-    whenRemoved: (listener) => records.whenEnded(listener),
+    onDeleted: (listener) => records.onDeleted(listener),
 
     countAssets: (accountId) => quota.stored(accountId),
 
@@ -144,11 +144,11 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
     jobs: {
       read: inputs.read,
       find: inputs.find,
-      statuses: (accountId, ids) => store.statuses(accountId, ids),
-      select: (accountId, selection, limit) => store.select(accountId, selection, limit),
+      statuses: (accountId, ids) => store.findStatuses(accountId, ids),
+      select: (accountId, selection, limit) => store.selectDone(accountId, selection, limit),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredAssetContent>();
-        for (const asset of await store.findMany(accountId, ids)) {
+        for (const asset of await store.findContents(accountId, ids)) {
           const { _id: id, name, image, digest, crc32, objectKey } = asset;
           if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
           const { format, bytes: sizeBytes } = image;
@@ -156,7 +156,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
         }
         return pictures;
       },
-      countOfJob: (accountId, jobId) => store.countOfJob(accountId, jobId),
+      countOfJob: (accountId, jobId) => store.countOutputs(accountId, jobId),
       open: async (picture, range) => (await openAssetContent(objects, picture, range)).body,
       quota: await JobQuota.open(documents, now),
       outputs,
@@ -189,21 +189,22 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
     new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 
   /** Removes expired outputs, failed assets, and reserved assets whose upload URL expired unused. */
-  async function expired(now: Date): Promise<number> {
-    return removal.removeAll(await store.expired(now, SWEEP_BATCH_SIZE));
+  async function removeExpired(now: Date): Promise<number> {
+    return removal.removeAll(await store.findExpired(now, SWEEP_BATCH_SIZE));
   }
 
   /** Removes the objects and documents of unfinished uploads and unfinished deletions. */
-  async function unfinished(now: Date): Promise<number> {
-    const assets = await store.unfinished(before(now), SWEEP_BATCH_SIZE);
+  async function removeUnfinished(now: Date): Promise<number> {
+    const assets = await store.abandonUnfinished(before(now), SWEEP_BATCH_SIZE);
     await removal.finishAll(assets);
     return assets.length;
   }
 
   /**
-   * Resolves the marks on the counters of accounts. Assets that are neither kept nor deleted are left to `unfinished`.
+   * Resolves old marks on the asset counters of accounts. Marks of assets that are neither kept nor deleted are left to
+   * the next sweep, after `removeUnfinished`.
    */
-  async function leftOverMarks(now: Date): Promise<number> {
+  async function resolveMarks(now: Date): Promise<number> {
     let cleared = 0;
     for (const { accountId, assetId } of await quota.leftOver(before(now))) {
       const asset = await store.findAny(accountId, assetId);
@@ -215,8 +216,8 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   }
 
   return [
-    { name: 'expired assets', sweep: expired },
-    { name: 'unfinished assets', sweep: unfinished },
-    { name: 'places of assets', sweep: leftOverMarks },
+    { name: 'expired assets', sweep: removeExpired },
+    { name: 'unfinished assets', sweep: removeUnfinished },
+    { name: 'places of assets', sweep: resolveMarks },
   ];
 }

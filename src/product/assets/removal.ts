@@ -14,13 +14,16 @@ interface RemovalOptions {
   log: EventLog;
 }
 
-/** The number of concurrent deletions. One commit then covers several of them, and other calls are hardly slower. */
-const REMOVED_AT_ONCE = 16;
+/**
+ * The number of concurrent deletions. With this number, one commit covers several deletions, and other calls are hardly
+ * slower.
+ */
+const CONCURRENT_DELETIONS = 16;
 
 /**
- * The deletion of assets. The document is hidden first: from then on the asset is deleted for every caller. Then the
- * object is deleted, and at last the document, which records the unfinished deletion until then. After a crash at any
- * point, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
+ * Deletes assets in three steps: the document is hidden, the object is deleted, and the document is deleted. For
+ * callers, the asset is gone after the first step. If the process crashes, the sweep finds the hidden document and
+ * finishes the deletion. Visible assets always have their bytes.
  */
 export class AssetRemoval {
   readonly #options: RemovalOptions;
@@ -34,7 +37,7 @@ export class AssetRemoval {
     const hidden = await this.#options.store.hide(accountId, assetId);
     if (hidden === null) return false;
     await this.#options.records
-      .ended(accountId, assetId)
+      .announceDeletion(accountId, assetId)
       .catch((error: unknown) =>
         this.#options.log.warn(
           { err: error, assetId },
@@ -47,16 +50,18 @@ export class AssetRemoval {
     return true;
   }
 
-  /** Deletes assets, several at a time. Returns how many, without those that were deleted meanwhile. */
+  /**
+   * Deletes assets, several at a time. Returns the number of deleted assets, without those that others deleted first.
+   */
   async removeAll(assets: readonly AssetDocument[]): Promise<number> {
     let removed = 0;
-    await forEachWithLimit(assets, REMOVED_AT_ONCE, async ({ accountId, _id }) => {
+    await forEachWithLimit(assets, CONCURRENT_DELETIONS, async ({ accountId, _id }) => {
       if (await this.remove(accountId, _id)) removed += 1;
     });
     return removed;
   }
 
-  /** Undoes an upload. An asset that has become visible meanwhile stays. */
+  /** Undoes an upload, unless its asset has become visible. */
   async abandon({ accountId, _id }: AssetDocument): Promise<void> {
     const abandoned = await this.#options.store.abandon(accountId, _id, 'arriving').catch(() => null);
     if (abandoned !== null) await this.#tryFinish(abandoned);
@@ -72,7 +77,7 @@ export class AssetRemoval {
 
   /** Finishes the deletion of hidden assets, several concurrently. */
   finishAll(assets: readonly AssetDocument[]): Promise<void> {
-    return forEachWithLimit(assets, REMOVED_AT_ONCE, (asset) => this.finish(asset));
+    return forEachWithLimit(assets, CONCURRENT_DELETIONS, (asset) => this.finish(asset));
   }
 
   /**

@@ -41,8 +41,8 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { accountId } = gate.requireCaller(request);
       const { query } = request;
       if (query.similarTo !== undefined) {
-        const { rows, meta } = await similarAssets(store, accountId, query.similarTo, query);
-        return successEnvelope('Similar assets listed.', rows.map(similarOf), meta);
+        const { rows, meta } = await listSimilarAssets(store, accountId, query.similarTo, query);
+        return successEnvelope('Similar assets listed.', rows.map(similarAssetDataOf), meta);
       }
       checkDistance(query);
       const { rows, meta } = await store.list(accountId, query);
@@ -121,15 +121,20 @@ function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo'
 type SimilarAsset = AssetDocument & { distance: number };
 
 /** The fields of a listing that cannot be combined with similarTo. */
-const EXCLUDED = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
+const EXCLUDED_WITH_SIMILAR = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
 
 /**
- * One page of the assets that are similar to another one, nearest first, without that asset.
+ * One page of the assets that are similar to a given asset, nearest first. The given asset itself is left out.
  * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on a field that cannot be combined
  *   with it.
  */
-async function similarAssets(store: AssetsStore, accountId: string, assetId: string, query: AssetListQuery) {
-  const excluded = EXCLUDED.filter((name) => query[name] !== undefined);
+async function listSimilarAssets(
+  store: AssetsStore,
+  accountId: string,
+  assetId: string,
+  query: AssetListQuery,
+) {
+  const excluded = EXCLUDED_WITH_SIMILAR.filter((name) => query[name] !== undefined);
   const [field] = excluded;
   if (field !== undefined) {
     const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
@@ -137,21 +142,21 @@ async function similarAssets(store: AssetsStore, accountId: string, assetId: str
     throw invalidParamError(field, message, undefined, mends);
   }
   const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
-    throw error instanceof ApiError ? ofSimilarTo(error) : error;
+    throw error instanceof ApiError ? onSimilarTo(error) : error;
   });
   const { perceptualHash } = asset.image;
   if (perceptualHash === undefined) {
     const message = 'This asset was stored before likeness was measured: delete it and upload it again.';
     throw new ApiError('invalid_state', message, { param: 'similarTo' });
   }
-  return store.similar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
+  return store.findSimilar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
 }
 
-/** The asset as the API shows it, with its distance. */
-function similarOf(asset: SimilarAsset) {
+/** A similar asset as the API shows it. */
+function similarAssetDataOf(asset: SimilarAsset) {
   return { ...assetDataOf(asset), distance: asset.distance };
 }
 
-function ofSimilarTo({ code, message, details }: ApiError): ApiError {
+function onSimilarTo({ code, message, details }: ApiError): ApiError {
   return new ApiError(code, message, { param: 'similarTo', details });
 }

@@ -21,16 +21,16 @@ export function checkCollectionName(name: string, param: 'collection' | 'name' |
   );
 }
 
-/** The name of an asset as sent by the caller, else the name of its file. Null without either. */
-export function assetNameOrNull(given: string | undefined, filename: string | null): string | null {
-  for (const name of [given, filename]) {
+/** The name of an asset: the one that the caller sent, else the name of its file. Null without either. */
+export function assetNameOrNull(requestedName: string | undefined, filename: string | null): string | null {
+  for (const name of [requestedName, filename]) {
     const clean = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
     if (clean !== '') return [...clean].slice(0, MAX_ASSET_NAME_CHARACTERS).join('');
   }
   return null;
 }
 
-/** When a link that is made now expires. */
+/** The instant at which a new link expires. */
 export function linkExpiry({ expiresIn, expiresInSeconds = expiresIn }: AssetLinkQuery, now: Date): Date {
   return new Date(now.getTime() + (expiresInSeconds ?? LINK_LIFE_SECONDS) * 1000);
 }

@@ -52,7 +52,7 @@ const collection = Type.String({
 });
 
 /** The query fields that choose what the response to an upload shows of its image. */
-const shown = {
+const responseFields = {
   metadata: Type.Optional(
     Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
   ),
@@ -62,7 +62,7 @@ const shown = {
 export const UploadQuery = Type.Object({
   collection: Type.Optional(collection),
   name: Type.Optional(name),
-  ...shown,
+  ...responseFields,
 });
 export type UploadQuery = Static<typeof UploadQuery>;
 
@@ -111,7 +111,9 @@ export const ReservedAsset = componentSchema('Reserved', {
   asset: Asset,
   upload: Type.Object({
     method: Type.Literal('PUT'),
-    url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+    url: Type.String({
+      description: 'SignedQueryFields and for a single use: no credential is sent with it.',
+    }),
     headers: Type.Record(Type.String(), Type.String()),
     expiresAt: Type.String({ format: 'date-time' }),
   }),
@@ -154,7 +156,7 @@ export type UploadTicketBody = Static<typeof UploadTicketBody>;
 export const UploadTicket = componentSchema('UploadTicket', {
   assetId: Type.String({ description: 'The asset that the upload makes: its id can be used afterwards.' }),
   method: Type.Literal('POST'),
-  url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+  url: Type.String({ description: 'SignedQueryFields and for a single use: no credential is sent with it.' }),
   contentTypes: Type.Array(Type.String()),
   maxBytes: Type.Integer(),
   expiresAt: Type.String({ format: 'date-time' }),
@@ -186,25 +188,25 @@ export const AssetListQuery = Type.Object({
 });
 export type AssetListQuery = Static<typeof AssetListQuery>;
 
-/** The query of a signed link, without its subject. */
-const Signed = {
+/** The query fields that every signed link has. */
+const SignedQueryFields = {
   owner: Type.Optional(Type.String()),
   expires: Type.Optional(Type.String()),
   signature: Type.Optional(Type.String()),
 };
 
-export const SignedUploadQuery = Type.Object({ ...Signed, ...shown });
+export const SignedUploadQuery = Type.Object({ ...SignedQueryFields, ...responseFields });
 export type SignedUploadQuery = Static<typeof SignedUploadQuery>;
 
 /** The query of a ticket's address. The limits of the upload are signed with it. */
 export const UploadTicketQuery = Type.Object({
   contentTypes: Type.Optional(Type.String()),
   maxBytes: Type.Optional(Type.String()),
-  ...Signed,
+  ...SignedQueryFields,
 });
 export type UploadTicketQuery = Static<typeof UploadTicketQuery>;
 
-/** The edges of previews in pixels. There are only three, so that caches can serve them often. */
+/** The sizes of previews: the longest side in pixels. There are only three, so that caches can reuse previews often. */
 const PREVIEW_EDGES = [64, 128, 256] as const;
 
 export const AssetContentQuery = Type.Object({
@@ -216,7 +218,7 @@ export const AssetContentQuery = Type.Object({
     }),
   ),
   download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
-  ...Signed,
+  ...SignedQueryFields,
 });
 export type AssetContentQuery = Static<typeof AssetContentQuery>;
 

@@ -21,7 +21,7 @@ import { HASH_INDEXES, similarHashFilters } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
-  // With this unique index, equal bytes become one asset even when several uploads race.
+  // This index is unique, so that concurrent uploads of equal bytes become one asset.
   { name: 'identity', fields: sortBy('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
   { name: 'newest', fields: sortBy('accountId', 'state', '-_id') },
   { name: 'collection', fields: sortBy('accountId', 'state', 'collection', '-_id') },
@@ -40,7 +40,7 @@ export const ASSETS_COLLECTION: DeclaredCollection = {
 const NEWEST_FIRST = sortBy('-_id');
 const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
 const OLDEST_FIRST = sortBy('_id');
-const IDS_A_READ = 1_000;
+const IDS_PER_READ = 1_000;
 
 /** A selection of images by their facts. The instants are included. */
 export interface AssetSelection {
@@ -67,12 +67,12 @@ export class AssetsStore {
     return this.#assets.findOne({ _id: assetId, accountId, state: 'kept' });
   }
 
-  /** The existing uploaded asset with these bytes. */
-  async findSame(accountId: string, identity: string): Promise<AssetDocument | null> {
+  /** The uploaded asset of the account with the same bytes, if there is one. */
+  async findIdentical(accountId: string, identity: string): Promise<AssetDocument | null> {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** Returns the given ids that are DONE assets of the account. */
+  /** Returns those of the given ids that are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return found.filter(({ status }) => status === 'DONE').map(({ _id }) => _id);
@@ -88,7 +88,7 @@ export class AssetsStore {
   }
 
   /** The ids of at most `limit` DONE images, oldest first. Ids begin with the time of their creation. */
-  async select(
+  async selectDone(
     accountId: string,
     { collection, createdFrom, createdTo }: AssetSelection,
     limit: number,
@@ -109,7 +109,7 @@ export class AssetsStore {
   }
 
   /** The assets whose images are similar to this hash, nearest first, without the asset itself. */
-  async similar(
+  async findSimilar(
     { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
     hash: string,
     distance: number,
@@ -152,16 +152,16 @@ export class AssetsStore {
   }
 
   /** The number of outputs of a job. */
-  async countOfJob(accountId: string, jobId: string): Promise<number> {
+  async countOutputs(accountId: string, jobId: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', jobId });
   }
 
-  async countIn(accountId: string, collection: string): Promise<number> {
+  async countInCollection(accountId: string, collection: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', collection });
   }
 
-  /** Removes the assets of a collection from it. */
-  async dissolve(accountId: string, collection: string): Promise<void> {
+  /** Removes all assets from a collection. The assets themselves remain. */
+  async clearCollection(accountId: string, collection: string): Promise<void> {
     await this.#assets.updateMany({ accountId, collection }, { $set: { collection: null } });
   }
 
@@ -170,31 +170,33 @@ export class AssetsStore {
   }
 
   /**
-   * Makes an uploaded asset visible. Null when the sweep has abandoned it.
+   * Makes an uploaded asset visible. Returns null when the sweep has abandoned it.
    * @throws DuplicateKeyError when another asset of the account has the same bytes.
    */
-  async keep(
+  async publish(
     { _id, accountId }: AssetDocument,
     content: AssetContentFields & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
       { _id, accountId, state: 'arriving' },
-      { $set: { ...content, ...this.#entering('kept'), status: 'DONE' } },
+      { $set: { ...content, ...this.#stateChange('kept'), status: 'DONE' } },
     );
   }
 
-  /** Abandons an upload, or the output of a job, that is not visible yet. Null when it is no longer in that state. */
+  /**
+   * Abandons an upload, or an output of a job, that is not visible yet. Returns null when it has left the given state.
+   */
   async abandon(
     accountId: string,
     assetId: string,
     state: 'arriving' | 'made',
   ): Promise<AssetDocument | null> {
-    const unseen = { _id: assetId, accountId, state };
-    return this.#assets.findOneAndUpdate(unseen, { $set: this.#entering('abandoned') });
+    const hiddenAsset = { _id: assetId, accountId, state };
+    return this.#assets.findOneAndUpdate(hiddenAsset, { $set: this.#stateChange('abandoned') });
   }
 
-  /** Claims the single use of an upload URL, for an object of this key. Null when it is used up. */
-  async claimPut(
+  /** Claims the single use of an upload URL, for an object with this key. Returns null when the URL was used before. */
+  async claimUpload(
     accountId: string,
     assetId: string,
     claim: { objectKey: string; expiresAt: string },
@@ -203,23 +205,23 @@ export class AssetsStore {
     return this.#assets.findOneAndUpdate(unused, { $set: claim });
   }
 
-  /** Records the result of a PUT; null when the asset has changed meanwhile. */
-  async endPut(
+  /** Records the result of an upload to a reserved asset. Returns null when the asset has changed since it was read. */
+  async endUpload(
     { _id, accountId, status, objectKey }: AssetDocument,
     end: Partial<AssetContentFields> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
   ): Promise<AssetDocument | null> {
-    const asItWas = { _id, accountId, state: 'kept', status, objectKey };
-    return this.#assets.findOneAndUpdate(asItWas, { $set: end });
+    const asRead = { _id, accountId, state: 'kept', status, objectKey };
+    return this.#assets.findOneAndUpdate(asRead, { $set: end });
   }
 
   /**
-   * Hides an asset for good. Its document stays until its object is deleted. Of several racing callers, only one gets
-   * the asset.
+   * Hides an asset for good. Its document stays until its object is deleted. If several callers hide it at the same
+   * time, only one of them gets the asset.
    */
   async hide(accountId: string, assetId: string): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
       { _id: assetId, accountId, state: 'kept' },
-      { $set: this.#entering('leaving'), $unset: { identity: '' } },
+      { $set: this.#stateChange('leaving'), $unset: { identity: '' } },
     );
   }
 
@@ -228,24 +230,24 @@ export class AssetsStore {
     await this.#assets.deleteOne({ _id, accountId, state: { $ne: 'kept' } });
   }
 
-  /** Makes outputs of jobs visible; returns how many were not visible before. */
-  async showMade(accountId: string, assetIds: readonly string[]): Promise<number> {
+  /** Makes outputs of jobs visible. Returns the number of outputs that were not visible before. */
+  async showOutputs(accountId: string, assetIds: readonly string[]): Promise<number> {
     const made = { _id: { $in: assetIds }, accountId, state: 'made' };
-    return (await this.#assets.updateMany(made, { $set: this.#entering('kept') })).modified;
+    return (await this.#assets.updateMany(made, { $set: this.#stateChange('kept') })).modified;
   }
 
   /** For the sweep: outputs of all accounts that were made before an instant and are not visible yet. */
-  async madeBefore(before: Date, limit: number): Promise<AssetDocument[]> {
+  async findHiddenOutputs(before: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ state: 'made', stateAt: { $lt: before.toISOString() } }, { limit });
   }
 
   /** At most `limit` outputs of a job. */
-  async ofJob(accountId: string, jobId: string, limit: number): Promise<AssetDocument[]> {
+  async findOutputs(accountId: string, jobId: string, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Returns the given ids that are assets of the account, with their status. */
-  async statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
+  /** Returns those of the given ids that are assets of the account, with their status. */
+  async findStatuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
@@ -254,11 +256,11 @@ export class AssetsStore {
    * Returns those of the given ids that are assets of the account, with the fields for a download, in no particular
    * order.
    */
-  findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
+  findContents(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }
 
-  /** Reads thousands of ids in batches. */
+  /** Reads visible assets by their ids, in batches, because there may be thousands. */
   async #findKept(
     accountId: string,
     assetIds: readonly string[],
@@ -266,9 +268,9 @@ export class AssetsStore {
   ): Promise<AssetDocument[]> {
     const found: AssetDocument[] = [];
     const distinct = [...new Set(assetIds)];
-    for (let start = 0; start < distinct.length; start += IDS_A_READ) {
-      const part = distinct.slice(start, start + IDS_A_READ);
-      const filter = { _id: { $in: part }, accountId, state: 'kept' };
+    for (let start = 0; start < distinct.length; start += IDS_PER_READ) {
+      const batch = distinct.slice(start, start + IDS_PER_READ);
+      const filter = { _id: { $in: batch }, accountId, state: 'kept' };
       found.push(...(await this.#assets.find(filter, { fields })));
     }
     return found;
@@ -280,19 +282,19 @@ export class AssetsStore {
   }
 
   /** For the sweep: expired assets of all accounts. */
-  async expired(now: Date, limit: number): Promise<AssetDocument[]> {
+  async findExpired(now: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ expiresAt: { $lte: now.toISOString() }, state: 'kept' }, { limit });
   }
 
-  /** For the sweep: abandons uploads that began before an instant, and returns all assets to be removed. */
-  async unfinished(before: Date, limit: number): Promise<AssetDocument[]> {
+  /** For the sweep: abandons uploads that began before an instant, and returns the assets that are to be removed. */
+  async abandonUnfinished(before: Date, limit: number): Promise<AssetDocument[]> {
     const old = { stateAt: { $lt: before.toISOString() } };
     await this.#assets.updateMany({ state: 'arriving', ...old }, { $set: { state: 'abandoned' } });
     return this.#assets.find({ state: { $in: ['leaving', 'abandoned'] }, ...old }, { limit });
   }
 
-  /** The update that moves an asset to a state now. */
-  #entering(state: AssetDocument['state']) {
+  /** The fields that put an asset into a state now. */
+  #stateChange(state: AssetDocument['state']) {
     return { state, stateAt: this.#now().toISOString() };
   }
 }

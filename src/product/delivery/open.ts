@@ -35,7 +35,7 @@ interface DeliveryOptions {
   processId: string;
   gate: CallGate;
   accounts: AccountsStore;
-  assets: Pick<AssetsSlice, 'reader' | 'whenRemoved' | 'missingAssets'>;
+  assets: Pick<AssetsSlice, 'reader' | 'onDeleted' | 'missingAssets'>;
   presets: PresetsSlice;
   models: ModelsFile;
   imageWorkers: ImageWorkers;

@@ -19,8 +19,8 @@ interface RemovalsOptions {
   pictures: Pick<DeliveredPictures, 'forget'>;
   recipes: Pick<PictureRecipes, 'forget'>;
   accounts: Pick<AccountsStore, 'findStanding'>;
-  assets: Pick<AssetsSlice, 'whenRemoved' | 'missingAssets'>;
-  presets: Pick<PresetsSlice, 'whenRemoved' | 'find'>;
+  assets: Pick<AssetsSlice, 'onDeleted' | 'missingAssets'>;
+  presets: Pick<PresetsSlice, 'onRemoved' | 'find'>;
   coordination: Pick<Coordination, 'subscribe'>;
 }
 
@@ -46,8 +46,8 @@ export class CachedPictureRemovals {
     const { pictures, recipes, assets, presets, coordination } = options;
     const removals = new CachedPictureRemovals(options);
     removals.#unsubscribe = [
-      await assets.whenRemoved((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
-      await presets.whenRemoved((accountId, tags) => {
+      await assets.onDeleted((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
+      await presets.onRemoved((accountId, tags) => {
         recipes.forget(accountId);
         for (const tag of tags) void pictures.forget(accountId, prefixOf(tag));
       }),

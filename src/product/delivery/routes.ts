@@ -19,7 +19,7 @@ import { type DeliveryLink, DeliveryLinks, NewDeliveryLinks } from './schema.ts'
 import type { SigningKeyCache } from './signers.ts';
 
 interface DeliveryRoutesOptions {
-  gate: Pick<CallGate, 'isBlocked' | 'refuseWrong'>;
+  gate: Pick<CallGate, 'isBlocked' | 'countFailure'>;
   signers: SigningKeyCache;
   addresses: AddressCache;
   resolver: AddressResolver;
@@ -138,7 +138,7 @@ class DeliveryCalls {
       address &&
       (await this.#options.signers.verify(address, { looksUp: !this.#options.gate.isBlocked(request) }));
     if (address === null || signer === null)
-      throw await this.#options.gate.refuseWrong(request, noSuchPictureError());
+      throw await this.#options.gate.countFailure(request, noSuchPictureError());
     return { address, signer };
   }
 

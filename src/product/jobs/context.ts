@@ -11,7 +11,7 @@ import { ItemsStore } from './items-store.ts';
 import type { JobDocument } from './job.ts';
 import { JobsStore } from './store.ts';
 
-/** The documents of jobs. */
+/** The stores of the documents that make up a job. */
 export interface JobStores {
   jobs: JobsStore;
   items: ItemsStore;
@@ -27,7 +27,10 @@ export async function openJobStores(documents: DocumentStore, now: () => Date): 
   return { jobs, items, definitions };
 }
 
-/** What every part of the slice may use: its stores, and the functions of other slices. open.ts makes it. */
+/**
+ * The dependencies that all parts of the slice share: its stores, and functions of other slices. They are put together
+ * in open.ts.
+ */
 export interface JobsContext extends JobStores {
   coordination: Coordination;
   objects: ObjectStore;
@@ -39,13 +42,13 @@ export interface JobsContext extends JobStores {
   countAssets: (accountId: string) => Promise<number>;
   topUpUrl: () => string;
   /** The most bytes that the stored requests of one account's jobs may take. */
-  keptBytesMax: number;
+  maxKeptBytes: number;
   /** Identifies this process among all that share the stores. */
   owner: string;
   /** The number of items of each kind that this process can work on at the same time. */
   widths: Record<WorkKind, () => number>;
   /** The most items of each kind that this process may claim (JOB_ITEMS). */
-  mostItems: () => number;
+  maxClaimedItems: () => number;
   /** Called when a job has ended in any process. The job is passed if it ended in this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;

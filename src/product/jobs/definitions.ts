@@ -18,11 +18,11 @@ import type { PlanSegment } from './plan.ts';
 export interface JobDefinition {
   takes: ItemInputKind;
   produces: 'image' | 'json';
-  /** As submitted: what a resume submits again. */
+  /** The steps as submitted. A resume submits them again. */
   steps?: PresetStep[];
   /** The parameters as submitted. The rows of a render are stored with its items. */
   parameters?: Record<string, unknown>;
-  /** As the model receives it. */
+  /** The prompt as the model receives it. */
   prompt?: string;
   count: number;
   variants: PricedVariant[];
@@ -68,7 +68,7 @@ export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 's
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 
-/** Credits of one item for models. */
+/** The credits that the models cost for one item. */
 export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'>): number {
   return credits.reduce((sum, price) => sum + price, 0);
 }
@@ -101,7 +101,7 @@ interface StoredVariant extends Omit<PricedVariant, 'parameters' | 'segments'> {
 }
 
 interface StoredDefinition extends Omit<JobDefinition, 'variants'> {
-  /** Marks this form. Earlier definitions were stored whole. */
+  /** Marks a definition that is stored as differences. Earlier definitions were stored whole, without this field. */
   form: 'differences';
   variants: StoredVariant[];
 }
@@ -117,7 +117,7 @@ export function serializeDefinition(definition: JobDefinition): string {
     const shared = isFirst ? definition.parameters : first?.parameters;
     return {
       ...variant,
-      parameters: differenceOf(shared, variant.parameters),
+      parameters: parameterDelta(shared, variant.parameters),
       segments: variant.segments.map((segment, index) => {
         const base = isFirst ? variant.parameters : parametersOf(first?.segments[index]);
         return storedSegment(segment, base);
@@ -127,15 +127,18 @@ export function serializeDefinition(definition: JobDefinition): string {
   return JSON.stringify({ ...definition, form: 'differences', variants } satisfies StoredDefinition);
 }
 
-/** The definition in a stored text. */
-function definitionIn(text: string): JobDefinition {
+/** Parses a definition from its stored text. */
+function parseDefinition(text: string): JobDefinition {
   const stored = JSON.parse(text) as StoredDefinition | (JobDefinition & { form?: undefined });
   if (stored.form === undefined) return stored;
   const { form: _form, ...definition } = stored;
   const variants: PricedVariant[] = [];
   for (const variant of stored.variants) {
     const [first] = variants;
-    const parameters = merged(first === undefined ? stored.parameters : first.parameters, variant.parameters);
+    const parameters = applyParameterDelta(
+      first === undefined ? stored.parameters : first.parameters,
+      variant.parameters,
+    );
     const segments = variant.segments.map((segment, index) =>
       expandedSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
     );
@@ -150,7 +153,7 @@ function storedSegment(segment: PlanSegment, base: StoredParameters | undefined)
   const isSent = schema !== undefined && isDeepStrictEqual(schema, segment.parameters.schema);
   return {
     ...rest,
-    parameters: differenceOf(base, segment.parameters),
+    parameters: parameterDelta(base, segment.parameters),
     ...(isSent ? { hasSentSchema: true } : schema !== undefined && { schema }),
   };
 }
@@ -158,7 +161,7 @@ function storedSegment(segment: PlanSegment, base: StoredParameters | undefined)
 function expandedSegment(segment: StoredSegment, base: StoredParameters | undefined): PlanSegment {
   if (segment.runs !== 'model') return segment;
   const { hasSentSchema, ...rest } = segment;
-  const parameters = merged(base, segment.parameters);
+  const parameters = applyParameterDelta(base, segment.parameters);
   return { ...rest, parameters, ...(hasSentSchema && { schema: parameters.schema as StoredParameters }) };
 }
 
@@ -166,7 +169,7 @@ function parametersOf(segment: PlanSegment | undefined): StoredParameters | unde
   return segment?.runs === 'model' ? segment.parameters : undefined;
 }
 
-function differenceOf(shared: StoredParameters = {}, own: StoredParameters): ParameterDelta {
+function parameterDelta(shared: StoredParameters = {}, own: StoredParameters): ParameterDelta {
   const isShared = (name: string) =>
     Object.hasOwn(shared, name) && isDeepStrictEqual(shared[name], own[name]);
   const without = Object.keys(shared).filter((name) => !Object.hasOwn(own, name));
@@ -176,12 +179,15 @@ function differenceOf(shared: StoredParameters = {}, own: StoredParameters): Par
   };
 }
 
-function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterDelta): StoredParameters {
+function applyParameterDelta(
+  shared: StoredParameters = {},
+  { set, without = [] }: ParameterDelta,
+): StoredParameters {
   const kept = Object.entries(shared).filter(([name]) => !without.includes(name));
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
-/** The definition of a job as it is stored. It is JSON text, because the callers choose keys in it. */
+/** The definition of a job as it is stored. The definition is JSON text, because callers choose some of its keys. */
 interface DefinitionDocument {
   _id: string;
   accountId: string;
@@ -194,7 +200,7 @@ export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The cache of definitions, in characters of their text. A definition never changes. */
+/** The size of the cache of definitions, in characters of their text. */
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE_BYTES;
 
 /** The definitions of jobs. Those of the latest jobs are cached. */
@@ -217,7 +223,7 @@ export class JobDefinitions {
     await this.#definitions.insertOne({ _id, accountId, text });
   }
 
-  async of(jobId: string): Promise<JobDefinition> {
+  async find(jobId: string): Promise<JobDefinition> {
     const known = this.#cached.get(jobId);
     if (known !== undefined) return known;
     const stored = await this.#definitions.findOne({ _id: jobId });
@@ -230,7 +236,7 @@ export class JobDefinitions {
   }
 
   #cache(jobId: string, text: string): JobDefinition {
-    const definition = definitionIn(text);
+    const definition = parseDefinition(text);
     this.#cached.set(jobId, definition, { size: Math.max(1, text.length) });
     return definition;
   }

@@ -7,11 +7,12 @@ import type { FieldHint } from '../../platform/http/errors/violations.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
-/** Attempts that may follow a first one. */
+/** How often a job can be resumed: the most attempts after the first. */
 export const MAX_RESUMES = 5;
 
 /**
- * The error for a job that does not exist, belongs to another account, or has expired. It is equal for all of these.
+ * The error for a job that does not exist, belongs to another account, or has expired. All three cases look the same to
+ * the caller.
  */
 export function jobNotFoundError(jobId: string): ApiError {
   const { says, details } = missingHint(jobId, 'job');
@@ -21,27 +22,36 @@ export function jobNotFoundError(jobId: string): ApiError {
   });
 }
 
-/** The error 400: the call is impossible for a job with this status. */
-function inState(status: JobStatus, message: string): ApiError {
+/** The error 400 for a call that is impossible while the job has this status. */
+function invalidStateError(status: JobStatus, message: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
 
 export function notCancellableError(status: JobStatus): ApiError {
-  return inState(status, `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`);
+  return invalidStateError(
+    status,
+    `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`,
+  );
 }
 
 export function notResumableYetError({ _id, status }: JobDocument): ApiError {
   const next = status === 'COMPLETED' ? '' : `; wait by GET /api/v1/jobs/${_id}?wait=60, then resume`;
-  return inState(status, `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`);
+  return invalidStateError(
+    status,
+    `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`,
+  );
 }
 
 export function nothingToResumeError(status: JobStatus): ApiError {
-  return inState(status, 'The job has no item that failed or was cancelled: there is nothing to resume.');
+  return invalidStateError(
+    status,
+    'The job has no item that failed or was cancelled: there is nothing to resume.',
+  );
 }
 
 export function resultsNotReadyError({ _id, status }: JobDocument): ApiError {
   const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/${_id}?wait=60.`;
-  return inState(status, message);
+  return invalidStateError(status, message);
 }
 
 export function noResultsError(): ApiError {
@@ -55,8 +65,8 @@ export function tooManyResultsError(limit: number): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
 }
 
-/** 422: the job has no further attempt. */
-function notResumable(reason: string, message: string): ApiError {
+/** The error 422 for a job that cannot be resumed. */
+function notResumableError(reason: string, message: string): ApiError {
   const details = { reason, job: { maxResumes: MAX_RESUMES } };
   return new ApiError('job_not_resumable', message, { param: 'jobId', details });
 }
@@ -64,10 +74,13 @@ function notResumable(reason: string, message: string): ApiError {
 export function notLatestAttemptError(): ApiError {
   const message =
     'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.';
-  return notResumable('NOT_LATEST_ATTEMPT', message);
+  return notResumableError('NOT_LATEST_ATTEMPT', message);
 }
 
-/** The error while another call makes the next attempt. That call may still fail, or its process may have died. */
+/**
+ * The error for a call that resumes an attempt while another call does so. The other call may still fail, or its
+ * process may have died.
+ */
 export function jobBeingResumedError(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';
   return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
@@ -75,7 +88,7 @@ export function jobBeingResumedError(): ApiError {
 
 export function resumedTooOftenError(): ApiError {
   const message = `The job was resumed ${MAX_RESUMES} times: submit what is left as a new one.`;
-  return notResumable('RESUME_LIMIT_EXCEEDED', message);
+  return notResumableError('RESUME_LIMIT_EXCEEDED', message);
 }
 
 /** The error 402: the price is above the caller's limit, in credits. */
@@ -104,7 +117,7 @@ export function assetsMissingError(missing: readonly string[]): ApiError {
 
 /**
  * The error for an asset without bytes.
- * @param index of the first such asset.
+ * @param index the position of the first such asset in the list.
  */
 export function assetUnreadyError(index: number, status: string): ApiError {
   const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
@@ -161,27 +174,27 @@ export function submitTimedOutError(): ApiError {
   });
 }
 
-const BY_UPLOAD: FieldHint = {
+const UPLOAD_HINT: FieldHint = {
   says: 'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds',
   suggest: ['POST /api/v1/assets/upload'],
 };
-const BY_WEBHOOK: FieldHint = {
+const WEBHOOK_HINT: FieldHint = {
   says: 'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it',
   suggest: ['POST /api/v1/webhook-endpoints'],
 };
 
-/** Fields that people send with a job although they belong to another call or service. */
+/** Fields that callers often send with a job although they belong to another call or service. */
 export const MISPLACED_JOB_FIELDS: Record<string, FieldHint> = {
-  url: BY_UPLOAD,
-  urls: BY_UPLOAD,
-  file: BY_UPLOAD,
-  files: BY_UPLOAD,
-  image: BY_UPLOAD,
-  images: BY_UPLOAD,
-  webhook: BY_WEBHOOK,
-  webhookUrl: BY_WEBHOOK,
-  callback: BY_WEBHOOK,
-  callbackUrl: BY_WEBHOOK,
+  url: UPLOAD_HINT,
+  urls: UPLOAD_HINT,
+  file: UPLOAD_HINT,
+  files: UPLOAD_HINT,
+  image: UPLOAD_HINT,
+  images: UPLOAD_HINT,
+  webhook: WEBHOOK_HINT,
+  webhookUrl: WEBHOOK_HINT,
+  callback: WEBHOOK_HINT,
+  callbackUrl: WEBHOOK_HINT,
   n: { says: 'the number of pictures that generate makes is count', rename: 'count' },
   data: {
     says: 'the rows of a template are items, a list with an object of values for each picture',

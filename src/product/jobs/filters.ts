@@ -7,10 +7,10 @@ import type { PresetsSlice } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
-const EPOCH_MS = /^-?\d{1,15}$/;
-const LAST_OF_DAY_MS = DAY_MS - 1;
+const EPOCH_MS_PATTERN = /^-?\d{1,15}$/;
+const LAST_MS_OF_DAY = DAY_MS - 1;
 /** The last instant of the year 9999. Instants are compared as text, and the text of a later year is longer. */
-const LAST_MS = Date.UTC(10_000, 0) - 1;
+const MAX_INSTANT_MS = Date.UTC(10_000, 0) - 1;
 
 /**
  * Parses the filters that the listing and the counts share.
@@ -36,7 +36,7 @@ export interface CreationWindow {
 
 /**
  * Parses a window of creation times from epoch milliseconds, dates or instants.
- * @param prefix of the field names in messages.
+ * @param prefix what precedes the names of the fields in messages.
  * @throws ApiError invalid_param on createdFrom or createdTo.
  */
 export function parseCreationWindow(
@@ -44,26 +44,26 @@ export function parseCreationWindow(
   prefix = '',
 ): CreationWindow {
   return withoutAbsentFields({
-    createdFrom: readBound(`${prefix}createdFrom`, createdFrom, 0),
-    createdTo: readBound(`${prefix}createdTo`, createdTo, LAST_OF_DAY_MS),
+    createdFrom: parseBound(`${prefix}createdFrom`, createdFrom, 0),
+    createdTo: parseBound(`${prefix}createdTo`, createdTo, LAST_MS_OF_DAY),
   });
 }
 
 async function presetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
   const { preset, version } = await presets.find(accountId, reference, 'preset');
-  const namesVersion = parseVersionedReference(reference)?.version !== undefined;
-  return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
+  const hasVersion = parseVersionedReference(reference)?.version !== undefined;
+  return { presetId: preset._id, ...(hasVersion && { presetVersion: version.version }) };
 }
 
 /**
  * Parses one end of the window.
  * @param intoDayMs offset within the day for a date without a time.
  */
-function readBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
+function parseBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
   if (sent === undefined) return undefined;
   const text = String(sent);
-  const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
-  const instant = new Date(Math.min(atMs, LAST_MS));
+  const instantMs = EPOCH_MS_PATTERN.test(text) ? Number(text) : parseIsoMs(text, intoDayMs);
+  const instant = new Date(Math.min(instantMs, MAX_INSTANT_MS));
   if (Number.isNaN(instant.getTime())) {
     throw invalidParamError(
       param,
@@ -73,8 +73,11 @@ function readBound(param: string, sent: string | number | undefined, intoDayMs: 
   return instant.toISOString();
 }
 
-/** Without a zone an instant is read as UTC. */
-function isoMs(text: string, intoDayMs: number): number {
+/**
+ * Parses a date or an instant to epoch milliseconds; NaN for any other text. An instant without a time zone is read as
+ * UTC.
+ */
+function parseIsoMs(text: string, intoDayMs: number): number {
   const day = parseDate(text);
   return day === null ? (parseRfc3339Instant(text, 'Z')?.getTime() ?? Number.NaN) : day.getTime() + intoDayMs;
 }

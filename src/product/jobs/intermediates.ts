@@ -3,20 +3,23 @@ import { forEachWithLimit } from '../../platform/queues.ts';
 import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 
-/** Limit on the objects that are removed. It is above the limit of items, because dead processes may have left more. */
-const MAX_OBJECTS = 50_000;
-const DELETED_AT_ONCE = 16;
+/**
+ * The most objects of a job that are removed. The limit is above the limit of items, because dead processes may have
+ * left more objects.
+ */
+const MAX_LISTED_OBJECTS = 50_000;
+const CONCURRENT_DELETIONS = 16;
 /** The number of finished items that are read at once. */
-const ITEMS_A_READ = 100;
+const ITEMS_PER_READ = 100;
 
-const prefixOf = (jobId: string) => `between/${jobId}.`;
+const intermediateKeyPrefix = (jobId: string) => `between/${jobId}.`;
 
 /**
  * A new key for the result of a segment. It contains the job id, so that the object can be found when the job is
  * removed.
  */
 export function newIntermediateKey(jobId: string): string {
-  return `${prefixOf(jobId)}${randomText(16)}`;
+  return `${intermediateKeyPrefix(jobId)}${randomText(16)}`;
 }
 
 /** Deletes the intermediate results of the finished items of a job, which no segment needs any more. */
@@ -25,17 +28,17 @@ export async function deleteUnneededIntermediates(
   jobId: string,
 ): Promise<void> {
   for (;;) {
-    const finished = await items.finishedWithObject(jobId, ITEMS_A_READ);
+    const finished = await items.findFinishedWithObject(jobId, ITEMS_PER_READ);
     if (finished.length === 0) return;
     await Promise.all(finished.map(({ progress }) => objects.delete(progress?.objectKey ?? '')));
-    await items.forgetObjects(finished.map(({ _id }) => _id));
+    await items.clearObjectKeys(finished.map(({ _id }) => _id));
   }
 }
 
 /**
- * Removes the intermediate results of a job. It may run twice. It must run before the items of the job are erased,
- * because they name objects inherited from the previous attempt. Objects stay if the next attempt inherited them, or if
- * the previous attempt can still be resumed from them.
+ * Removes the intermediate results of a job; a repetition does no harm. The items of the job must still exist, because
+ * they name the objects that were inherited from the previous attempt. Objects stay if the next attempt inherited them,
+ * or if the previous attempt can still be resumed from them.
  */
 export async function removeIntermediates(
   { jobs, items, objects }: Pick<JobsContext, 'jobs' | 'items' | 'objects'>,
@@ -46,9 +49,13 @@ export async function removeIntermediates(
     jobs.findChild(accountId, _id),
     parentJobId === undefined ? null : jobs.get(parentJobId),
   ]);
-  const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MAX_OBJECTS);
-  const inherited = parent === null ? await items.inheritedBy(_id) : [];
-  const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
+  const own = await objects.listOlder(
+    intermediateKeyPrefix(_id),
+    Number.POSITIVE_INFINITY,
+    MAX_LISTED_OBJECTS,
+  );
+  const inherited = parent === null ? await items.findInheritedKeys(_id) : [];
+  const needed = new Set(child === null ? [] : await items.findInheritedKeys(child._id));
   const unneeded = new Set([...own, ...inherited]).difference(needed);
-  await forEachWithLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
+  await forEachWithLimit(unneeded, CONCURRENT_DELETIONS, (key) => objects.delete(key));
 }

@@ -28,7 +28,7 @@ import {
   transitionUpdate,
 } from './transitions.ts';
 
-/** The items. The indexes by number and status are for callers, the others for the engine and its sweeps. */
+/** The items. The indexes `order` and `status` are for callers, the others for the engine and its sweeps. */
 export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   name: 'jobItems',
   indexes: [
@@ -43,17 +43,17 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-const IDS_A_CALL = 500;
+const IDS_PER_CALL = 500;
 /** The number of items that are read per item to claim. Other processes may claim some of them at the same time. */
 const CANDIDATES_PER_CLAIM = 4;
-/** The end of a lease that every clock takes for expired. */
-const OVER = new Date(0).toISOString();
+/** An end of a lease that has expired by every clock. */
+const EXPIRED_LEASE_END = new Date(0).toISOString();
 /** The empty fields of a claim, for an item without an owner. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
-/** The items of jobs. The caller must have checked that the job belongs to its account. */
+/** The store of job items. Its callers must have checked that the job belongs to the account. */
 export class ItemsStore {
   readonly #items: DocumentCollection<ItemDocument>;
   readonly #now: () => Date;
@@ -79,12 +79,15 @@ export class ItemsStore {
   }
 
   /** The first items of a job, optionally only those with a status. */
-  async first(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
+  async findFirst(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
     return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
 
-  /** Yields the items with these statuses in the order of the job, `size` at a time, or some of their fields. */
-  async *parts(
+  /**
+   * Yields batches of `size` items with these statuses, in the order of the job. With `fields`, the items have only
+   * these fields.
+   */
+  async *batches(
     jobId: string,
     statuses: readonly ItemStatus[],
     size: number,
@@ -93,14 +96,14 @@ export class ItemsStore {
     let after = -1;
     for (;;) {
       const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
-      const part = await this.#items.find(filter, {
+      const batch = await this.#items.find(filter, {
         sort: sortBy('index'),
         limit: size,
         ...withoutAbsentFields({ fields }),
       });
-      yield part;
-      const last = part.at(-1);
-      if (last === undefined || part.length < size) return;
+      yield batch;
+      const last = batch.at(-1);
+      if (last === undefined || batch.length < size) return;
       after = last.index;
     }
   }
@@ -114,18 +117,18 @@ export class ItemsStore {
     await this.#items.insertMany(items);
   }
 
-  async count(jobId: string, status: ItemStatus): Promise<number> {
+  async countByStatus(jobId: string, status: ItemStatus): Promise<number> {
     return this.#items.count({ jobId, status });
   }
 
   /** Whether any item of the job still has no outcome. */
-  async hasOpen(jobId: string): Promise<boolean> {
-    const open = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
-    return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
+  async hasUnsettled(jobId: string): Promise<boolean> {
+    const unsettled = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
+    return (await this.#items.findOne(unsettled, { fields: ['_id'] })) !== null;
   }
 
   /** The usage of items that a cancellation stopped between two segments. */
-  async usedByCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
+  async sumUsageOfCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
     const [row] = await this.#items.group({
       filter: { jobId, status: 'CANCELLED' },
       by: { jobId: 'jobId' },
@@ -134,12 +137,12 @@ export class ItemsStore {
     return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
   }
 
-  /** The failure that represents a job: of the first item whose retry may succeed, else of the first failed item. */
+  /** The failed item that represents its job: the first whose retry may succeed, else the first of all. */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
     const first = { sort: sortBy('index') };
-    const passing = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
-    return passing ?? this.#items.findOne(failed, first);
+    const retryable = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
+    return retryable ?? this.#items.findOne(failed, first);
   }
 
   /**
@@ -147,14 +150,15 @@ export class ItemsStore {
    * @returns null when no item is ready; an empty list when other processes have claimed the items that were read.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<ClaimedItem[] | null> {
-    const ready = { jobId, ...transitionFilter(ITEM_TRANSITIONS.claim) };
+    const claimable = transitionFilter(ITEM_TRANSITIONS.claim);
+    const ready = { jobId, ...claimable };
     const claim = randomText(12);
-    const taken = transitionUpdate(ITEM_TRANSITIONS.claim, {
-      $set: this.#claimOf(owner, claim, leaseMs),
+    const claimUpdate = transitionUpdate(ITEM_TRANSITIONS.claim, {
+      $set: this.#newClaim(owner, claim, leaseMs),
       $inc: { epoch: 1 },
     });
     if (count === 1) {
-      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: sortBy('index') });
+      const item = await this.#items.findOneAndUpdate(ready, claimUpdate, { sort: sortBy('index') });
       return item === null ? null : [item as ClaimedItem];
     }
     const candidates = await this.#items.find(ready, {
@@ -165,37 +169,29 @@ export class ItemsStore {
     const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
-    const { modified } = await this.#items.updateMany(
-      { _id: { $in: ids }, ...transitionFilter(ITEM_TRANSITIONS.claim) },
-      taken,
-    );
+    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, ...claimable }, claimUpdate);
     if (modified === 0) return [];
     return (await this.#items.find({ _id: { $in: ids }, claim })) as ClaimedItem[];
   }
 
-  #claimOf(owner: string, claim: string, leaseMs: number) {
+  #newClaim(owner: string, claim: string, leaseMs: number) {
     const now = this.#now();
     const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
     return { owner, claim, leaseUntil, startedAt: now.toISOString() };
   }
 
   /** A new item that is stored together with a claim, for an owner that works on it at once. */
-  claimed(item: ItemDocument, owner: string, leaseMs: number): ClaimedItem {
+  withNewClaim(item: ItemDocument, owner: string, leaseMs: number): ClaimedItem {
     return {
       ...item,
       ...ITEM_TRANSITIONS.claim.to,
-      ...this.#claimOf(owner, randomText(12), leaseMs),
+      ...this.#newClaim(owner, randomText(12), leaseMs),
       epoch: 1,
     };
   }
 
-  /** Changes an item if its claim is still valid. @returns false when the claim was lost. */
-  async #updateClaimed({ _id, epoch }: ClaimKey, update: DocumentUpdate): Promise<boolean> {
-    return (await this.#items.updateOne({ _id, epoch, queue: 'claimed' }, update)).modified === 1;
-  }
-
   /**
-   * Moves an item to another state if its claim is still valid.
+   * Makes a transition of an item if its claim is still valid.
    * @returns false when the claim was lost.
    */
   async #moveClaimed(
@@ -215,8 +211,8 @@ export class ItemsStore {
   /** Extends the leases of claims that the owner still has. */
   async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
     const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
-    for (let start = 0; start < ids.length; start += IDS_A_CALL) {
-      const part = ids.slice(start, start + IDS_A_CALL);
+    for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
+      const part = ids.slice(start, start + IDS_PER_CALL);
       await this.#items.updateMany({ _id: { $in: part }, owner, queue: 'claimed' }, { $set: { leaseUntil } });
     }
   }
@@ -227,10 +223,8 @@ export class ItemsStore {
    */
   async endLeases(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
-    await this.#items.updateMany(
-      { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner },
-      { $set: { leaseUntil: OVER, ownerEnded: true } },
-    );
+    const claimed = { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner };
+    await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END, ownerEnded: true } });
   }
 
   /**
@@ -244,12 +238,13 @@ export class ItemsStore {
       $unset: { ...UNCLAIMED, requestId: '' },
     });
     const { status, completedAt, resultAssetId = null } = outcome;
-    return isDecided || this.#matches(item, nested('outcome', { status, completedAt, resultAssetId }));
+    const decided = nestedFilter('outcome', { status, completedAt, resultAssetId });
+    return isDecided || this.#isAlready(item, decided);
   }
 
   /**
-   * Puts an item back to be retried after an instant: after a failed try, a store outage, or for lack of a slot.
-   * @param lastError why it is retried; absent for lack of a slot.
+   * Puts an item back to be retried after an instant. The cause is a failed try, a store outage, or the lack of a slot.
+   * @param lastError why the item is retried; absent when it lacked a slot.
    */
   async retryLater(
     item: ClaimKey,
@@ -269,7 +264,7 @@ export class ItemsStore {
   }
 
   /**
-   * Puts an item back unchanged, because its process ends, or ended before the item did.
+   * Puts an item back unchanged, because its process is stopping or has died.
    * @returns false when the claim was lost.
    */
   async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
@@ -279,30 +274,39 @@ export class ItemsStore {
     });
   }
 
-  /** Records the progress of an item of a chain. @returns false when the claim was lost. */
-  async noteProgress(item: ClaimKey, progress: ChainProgress): Promise<boolean> {
-    const note = { $set: { progress }, $unset: { requestId: '' } };
+  /** Records the progress of an item of a chain. Returns false when the claim was lost. */
+  async recordProgress(item: ClaimKey, progress: ChainProgress): Promise<boolean> {
     const { segment, objectKey } = progress;
-    const noted = { queue: 'claimed', ...nested('progress', { segment, objectKey }) };
-    return (await this.#updateClaimed(item, note)) || this.#matches(item, noted);
+    const recorded = nestedFilter('progress', { segment, objectKey });
+    return this.#updateClaimed(item, { $set: { progress }, $unset: { requestId: '' } }, recorded);
   }
 
-  /** Records a request that a provider is working on. @returns false when the claim was lost. */
-  async noteRequest(item: ClaimKey, requestId: string): Promise<boolean> {
-    const noted = { queue: 'claimed', requestId };
-    return (await this.#updateClaimed(item, { $set: { requestId } })) || this.#matches(item, noted);
+  /** Records the id of a request that a provider is working on. Returns false when the claim was lost. */
+  async recordProviderRequest(item: ClaimKey, requestId: string): Promise<boolean> {
+    return this.#updateClaimed(item, { $set: { requestId } }, { requestId });
   }
 
   /**
-   * Whether an item is in the state in which a step leaves it. The step was then carried out before, and its response
-   * was lost.
+   * Changes an item if its claim is still valid.
+   * @param expectedFields the fields that the update gives the item.
+   * @returns false when the claim was lost.
    */
-  async #matches({ _id, epoch }: ClaimKey, asLeft: DocumentFilter): Promise<boolean> {
-    return (await this.#items.findOne({ _id, epoch, ...asLeft }, { fields: ['_id'] })) !== null;
+  async #updateClaimed(item: ClaimKey, update: DocumentUpdate, expectedFields: DocumentFilter) {
+    const claimed = { _id: item._id, epoch: item.epoch, queue: 'claimed' };
+    const { modified } = await this.#items.updateOne(claimed, update);
+    return modified === 1 || this.#isAlready(item, { queue: 'claimed', ...expectedFields });
+  }
+
+  /**
+   * Whether an item has the fields that an update gives it. If it has them, an earlier run of the update succeeded, and
+   * only its response was lost.
+   */
+  async #isAlready({ _id, epoch }: ClaimKey, expectedFields: DocumentFilter): Promise<boolean> {
+    return (await this.#items.findOne({ _id, epoch, ...expectedFields }, { fields: ['_id'] })) !== null;
   }
 
   /** Those of the items whose outcome is decided but not yet counted in the job. */
-  async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
+  async findUncounted(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));
   }
@@ -316,7 +320,7 @@ export class ItemsStore {
     );
   }
 
-  /** Cancels unclaimed items in steps. A single update of 100,000 items would block the store for all others. */
+  /** Cancels unclaimed items in steps. A single update of 100,000 items would block the store for all other calls. */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
@@ -329,37 +333,33 @@ export class ItemsStore {
         const waiting = { sort: sortBy('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
         if (first === null) break;
-        const part = { $gte: first.index, $lt: first.index + IDS_A_CALL };
+        const part = { $gte: first.index, $lt: first.index + IDS_PER_CALL };
         await this.#items.updateMany({ jobId, queue, index: part }, cancel);
       }
     }
   }
 
   /** For the sweep: claims whose lease has expired. */
-  async expiredLeases(limit: number): Promise<ClaimedItem[]> {
+  async findExpiredLeases(limit: number): Promise<ClaimedItem[]> {
     const before = this.#now().toISOString();
     return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as ClaimedItem[];
   }
 
   /** For the sweep: items whose outcome was decided before an instant and is not counted yet. */
-  async decidedBefore(before: Date, limit: number): Promise<ItemDocument[]> {
+  async findDecidedBefore(before: Date, limit: number): Promise<ItemDocument[]> {
     return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
   }
 
   /** Ends the pauses of all items that wait for a store. */
-  async endWaits(): Promise<void> {
-    await this.#items.updateMany(
-      { awaitsStore: true, queue: 'later' },
-      { $set: { notBefore: this.#now().toISOString() } },
-    );
+  async endStoreWaits(): Promise<void> {
+    const notBefore = this.#now().toISOString();
+    await this.#items.updateMany({ awaitsStore: true, queue: 'later' }, { $set: { notBefore } });
   }
 
-  /** Makes items ready whose pause has ended. @returns how many, and the ids of their jobs. */
+  /** Makes items ready whose pause has ended. Returns the number of these items, and the ids of their jobs. */
   async promote(limit: number): Promise<{ promoted: number; jobIds: string[] }> {
-    const due = await this.#items.find(
-      { notBefore: { $lte: this.#now().toISOString() } },
-      { limit, fields: ['jobId'] },
-    );
+    const dueFilter = { notBefore: { $lte: this.#now().toISOString() } };
+    const due = await this.#items.find(dueFilter, { limit, fields: ['jobId'] });
     if (due.length === 0) return { promoted: 0, jobIds: [] };
     const { modified } = await this.#items.updateMany(
       { _id: { $in: due.map(({ _id }) => _id) }, ...transitionFilter(ITEM_TRANSITIONS.promote) },
@@ -368,24 +368,24 @@ export class ItemsStore {
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
 
-  /** Some finished items of a chain whose second-last segment's object still exists. */
-  async finishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
+  /** Finished items of a chain whose last intermediate object has not been deleted. */
+  async findFinishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
     const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
     return this.#items.find(filter, { limit, fields: ['progress'] });
   }
 
   /** Clears the keys of objects that were deleted. */
-  async forgetObjects(ids: readonly string[]): Promise<void> {
+  async clearObjectKeys(ids: readonly string[]): Promise<void> {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
   /** The keys of objects that the items of a job inherited from the previous attempt. */
-  async inheritedBy(jobId: string): Promise<string[]> {
-    const heirs = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
-    return heirs.flatMap(({ inherits }) => inherits ?? []);
+  async findInheritedKeys(jobId: string): Promise<string[]> {
+    const inheriting = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
+    return inheriting.flatMap(({ inherits }) => inherits ?? []);
   }
 
-  /** Removes at most `limit` items of a job. @returns their number. */
+  /** Removes at most `limit` items of a job, and returns their number. */
   async erase(jobId: string, limit: number): Promise<number> {
     const items = await this.#items.find({ jobId }, { limit, fields: ['_id'] });
     if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
@@ -394,6 +394,6 @@ export class ItemsStore {
 }
 
 /** A filter on the fields of a nested object. */
-function nested(part: string, fields: object): DocumentFilter {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
+function nestedFilter(parent: string, fields: object): DocumentFilter {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${parent}.${name}`, value]));
 }

@@ -34,19 +34,19 @@ export type JobDocument = UnfinishedJob | EndedJob;
 interface JobFields {
   _id: string;
   accountId: string;
-  /** The plan at the submit. */
+  /** The plan of the account at the submit. */
   plan: string;
-  /** Null for a console session. */
+  /** The API key of the caller; null for a console session. */
   apiKeyId: string | null;
   phaseAt: string;
-  /** 1 while its account may see it. */
+  /** 1 while the account may see the job, else 0. */
   shown: 0 | 1;
   type: JobType;
   op: string | null;
-  /** The name under which usage counts it: the op, or the raw type of a job that was submitted without one. */
+  /** The name under which usage counts the job: its op, or its type if it was submitted without an op. */
   usageKey: string;
   model: string | null;
-  /** Whether any of its segments runs on a sandbox model. */
+  /** True when any segment runs on a sandbox model. */
   sandbox?: true;
   presetId: string | null;
   presetName: string | null;
@@ -89,7 +89,7 @@ interface JobFields {
   createdAt: string;
   /** `YYYY-MM-DD` of createdAt. */
   day: string;
-  /** Absent until it runs. */
+  /** When the job started. Absent while it waits. */
   startedAt?: string;
   expiresAt: string;
 }
@@ -180,7 +180,7 @@ export interface ItemDocument {
   /** Claims that ended because a store was away. */
   waits?: number;
   owner?: string;
-  /** Tells this claim from others of the same owner. */
+  /** Identifies this claim among those of the same owner. */
   claim?: string;
   leaseUntil?: string;
   /** Whether the process of its owner was seen to end. */
@@ -203,7 +203,7 @@ export interface ItemError {
   message: string;
 }
 
-/** The end of an item, decided once. */
+/** How an item ended. It is decided once. */
 export interface ItemOutcome {
   status: OutcomeStatus;
   resultAssetId?: string;
@@ -218,7 +218,7 @@ export interface ItemOutcome {
   failedStep?: number;
   durationMs: number;
   completedAt: string;
-  /** Its share of the charge of its job. */
+  /** The runs that the item adds to the charge of its job. */
   runs: number;
   credits: number;
 }

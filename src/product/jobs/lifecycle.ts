@@ -20,8 +20,8 @@ import { JOB_TRANSITIONS } from './transitions.ts';
 const POLL_MS = 15_000;
 
 /**
- * The life of jobs from submit to expiry, without HTTP. Every process that shares the stores has one: it submits jobs,
- * claims their items and has them worked on, records outcomes, completes jobs and sweeps up after dead processes.
+ * The life of jobs from submit to expiry, without HTTP. Every process that shares the stores has one instance. It
+ * submits jobs, claims items and works on them, records outcomes, completes jobs, and cleans up after dead processes.
  */
 export class JobLifecycle {
   readonly submit: JobSubmission['submit'];
@@ -100,7 +100,7 @@ export class JobLifecycle {
         this.#context.log.warn({ err: error }, 'The running jobs were not polled'),
       );
     };
-    // This follows the subscription, so that jobs which were announced before it are found now.
+    // The first poll follows the subscription, so that it finds the jobs that were announced before.
     poll();
     this.#polling = setInterval(poll, POLL_MS);
     this.#polling.unref();

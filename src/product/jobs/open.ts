@@ -22,7 +22,7 @@ import { createPassWork, type PassWorkOptions } from './work/pass.ts';
 import { ItemWork } from './work/perform.ts';
 
 interface JobsOptions
-  extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'mostItems' | 'onEnd'>,
+  extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'maxClaimedItems' | 'onEnd'>,
     JobCheckDependencies,
     PageWorkOptions,
     PassWorkOptions {
@@ -39,11 +39,11 @@ interface JobsOptions
 export interface JobsSlice extends ProductSlice {
   usageSource: UsageSource;
   usageOf: ReadPresetUsage;
-  /** The median time of an op's items on a model, in whole seconds; undefined while too few are measured. */
+  /** The median time of an op's items on a model, in whole seconds; undefined while too few items were measured. */
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
-/** The work on items, each in its own trace. */
+/** Wraps the work on items, so that each item has its own trace. */
 function tracedPerform(perform: PerformItemWork, tracing: Tracing): PerformItemWork {
   if (!tracing.isOn) return perform;
   return (item, job, signals) =>
@@ -73,7 +73,7 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
       pages: () => 2 * capacity.renderThreads(),
       models: () => providers.width,
     },
-    mostItems: capacity.jobItems,
+    maxClaimedItems: capacity.jobItems,
     onEnd: waits.notify,
   };
   const typicalSeconds = await TypicalItemSeconds.open(documents);
@@ -87,7 +87,7 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
 
   return {
     async routes(app: FastifyInstance) {
-      lifecycle.metrics.install();
+      lifecycle.metrics.register();
       await app.register(jobRoutes, { ...options, context, lifecycle, waits });
       const links = new AccountLinks(options.signatures, options.publicUrl, now);
       await app.register(resultRoutes, { ...options, reading, links, results: new JobResults(context) });

@@ -15,8 +15,8 @@ interface ReaderOptions {
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
 
-/** The field of a job by which usage is grouped. */
-const GROUPED_BY = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
+/** The field of a job by which each kind of usage is grouped. */
+const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /**
  * Reads jobs for callers. A caller sees the end of a job only after its clean-up, so a read that finds an ended job
@@ -31,8 +31,8 @@ export class JobReader {
     this.#parts = parts;
   }
 
-  /** The job after its clean-up, if it has ended. */
-  async cleanedUp(job: JobDocument): Promise<JobDocument> {
+  /** Cleans up a job if it has ended, and returns the job. */
+  async cleanUpIfEnded(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await this.#parts.completion.cleanUp(job);
     return job;
   }
@@ -40,25 +40,25 @@ export class JobReader {
   /** The job that was submitted under an Idempotency-Key; null when it does not exist any more. */
   async findByKey(accountId: string, key: string): Promise<JobDocument | null> {
     const job = await this.#context.jobs.findByKey(accountId, key);
-    return job?.shown === 1 ? this.cleanedUp(job) : null;
+    return job?.shown === 1 ? this.cleanUpIfEnded(job) : null;
   }
 
   /** @throws ApiError job_not_found */
   async find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.#context.jobs.find(accountId, jobId);
     if (job === null) throw jobNotFoundError(jobId);
-    return this.cleanedUp(job);
+    return this.cleanUpIfEnded(job);
   }
 
   /** Every stored attempt of a job, the first one first. */
   async attempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
-    const attempts = await this.#context.jobs.attempts(accountId, rootJobId);
+    const attempts = await this.#context.jobs.findAttempts(accountId, rootJobId);
     attempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
-    return Promise.all(attempts.map((job) => this.cleanedUp(job)));
+    return Promise.all(attempts.map((job) => this.cleanUpIfEnded(job)));
   }
 
   /**
-   * A job whose items will be selected by status. Items whose outcome is counted get their final status first.
+   * Finds a job whose items will be selected by status. Items whose outcome is counted get their final status first.
    * @throws ApiError job_not_found
    */
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
@@ -71,13 +71,13 @@ export class JobReader {
   /** One page, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
     const page = await this.#context.jobs.list(accountId, filters, query);
-    await Promise.all(page.rows.map((job) => this.cleanedUp(job)));
+    await Promise.all(page.rows.map((job) => this.cleanUpIfEnded(job)));
     return page;
   }
 
   /** Number of jobs by status and type. */
   async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
-    const rows = await this.#context.jobs.counts(accountId, filters);
+    const rows = await this.#context.jobs.countByStatus(accountId, filters);
     await this.#cleanUpCounted(accountId, rows);
     const counts = new Map<string, JobCount>();
     for (const { status, type, count } of rows) {
@@ -90,7 +90,7 @@ export class JobReader {
   /** The usage of jobs in a window. A job counts at the time of its submit. */
   readonly usage: UsageSource = async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
-    const rows = await this.#context.jobs.sums(accountId, window, GROUPED_BY[groupBy]);
+    const rows = await this.#context.jobs.sumUsage(accountId, window, USAGE_GROUP_FIELDS[groupBy]);
     await this.#cleanUpCounted(accountId, rows);
     return rows.map(({ key, jobs, credits, items }) => ({
       key: String(key ?? CONSOLE_USAGE_KEY),
@@ -103,7 +103,7 @@ export class JobReader {
   /** How often presets ran in jobs, and when they last did. */
   readonly presetUsage: ReadPresetUsage = async (accountId, presetIds) => {
     const { jobs } = this.#context;
-    const rows = await jobs.readRuns(accountId, presetIds);
+    const rows = await jobs.countRuns(accountId, presetIds);
     const usages = rows.map(async ({ presetId, runs }) => {
       const id = String(presetId);
       const lastRunAt = await jobs.findLastRun(accountId, id);
@@ -115,7 +115,7 @@ export class JobReader {
   /** Cleans up the account's ended jobs, if the counts by phase show any. */
   async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
-    const ended = await this.#context.jobs.ended(accountId);
+    const ended = await this.#context.jobs.findEnded(accountId);
     await Promise.all(ended.map((job) => this.#parts.completion.cleanUp(job)));
   }
 }

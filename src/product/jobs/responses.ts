@@ -87,8 +87,8 @@ function segmentOf({ subjects }: JobDefinition) {
 }
 
 /**
- * An item as the API shows it. If its job has counted its outcome, this outcome is shown, although the item's own
- * document is updated a moment later.
+ * An item as the API shows it. An outcome that the job has counted is shown at once, although the document of the item
+ * is updated a moment later.
  */
 export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }: JobDefinition): JobItem {
   const { index, assetId, startedAt, progress } = item;
@@ -104,10 +104,11 @@ export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }
     ...(output !== undefined && { output: JSON.parse(output) }),
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
-    ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
+    ...(job.type === 'chain' &&
+      reachedStep(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
     ...withoutAbsentFields({ assetId, variant, resultAssetId, achieved, warnings }),
     ...withoutAbsentFields({ errorCode, errorMessage, failedStep, startedAt }),
-    ...(outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED' && triesOf(item)),
+    ...(outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED' && failedTriesOf(item)),
     ...withoutAbsentFields({
       durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
       completedAt: outcome?.completedAt,
@@ -116,12 +117,12 @@ export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }
 }
 
 /** The failed tries of an item that may be tried again, or that a cancellation stopped. */
-function triesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
+function failedTriesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
   return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 
 /** The segment that an item has reached: the failed one, or the last one if it has finished. */
-function stepOf(
+function reachedStep(
   isSettled: boolean,
   next: number,
   failedStep: number | undefined,
@@ -136,11 +137,11 @@ export function jobMessageOf(job: JobDocument): string {
   return hasEnded(job) ? 'The job has ended: read its status.' : 'The job is under way.';
 }
 
-/** What an answer shows of each job. */
+/** The fields and items of a job that a response shows. */
 export interface JobView {
   /** The names of the fields to show; undefined for all. */
   fields: ReadonlySet<string> | undefined;
-  /** The most items that it shows inline. */
+  /** The most items that the response shows within the job. */
   maxItems: number;
 }
 
@@ -155,7 +156,7 @@ export function parseJobView(
   { fields, items = MAX_ITEMS_IN_JOB_RESPONSE }: JobViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
-  // A replay reads the query before validation, when numbers are still text.
+  // The replay of an idempotent call reads the query before validation, when numbers are still text.
   const maxItems = Number(items);
   if (fields === undefined) return { fields, maxItems };
   const names = new Set(fields.split(',').map((name) => name.trim()));

@@ -24,7 +24,7 @@ interface ResultRoutesOptions {
   now: () => Date;
 }
 
-const TYPE = 'application/zip';
+const ZIP_TYPE = 'application/zip';
 
 /** The route for all pictures of a job in one download. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
@@ -36,7 +36,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: {
         access: 'public',
         ignoresCredential: isSignedLinkRequest,
-        responseType: TYPE,
+        responseType: ZIP_TYPE,
         fixedWord: true,
       },
       schema: {
@@ -48,13 +48,13 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       },
     },
     async (request, reply) => {
-      const job = await reading.find(readerOf(request), request.params.jobId);
+      const job = await reading.find(findOwner(request), request.params.jobId);
       const { attempts, expires } = request.query;
       const jobs = attempts === 'all' ? await reading.attempts(job) : [job];
       const { sizeBytes, etag, stream } = await results.openArchive(jobs);
       addWarnings(reply, await results.findWarnings(jobs));
       const file = {
-        type: TYPE,
+        type: ZIP_TYPE,
         sizeBytes,
         etag,
         ends: [
@@ -86,7 +86,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const job = await reading.find(accountId, request.params.jobId);
-      await results.checkAny(job);
+      await results.checkHasPicture(job);
       addWarnings(reply, await results.findWarnings([job]));
       const { _id } = job;
       const expiresAt = linkExpiry(request.query, now());
@@ -97,7 +97,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   );
 
   /**
-   * Takes the slots of a download. One by a link takes a second slot for links, so that links never take all downloads
+   * Takes the slots of a download. A download by a link takes a second slot, so that links never use up all downloads
    * of an account.
    */
   async function takeSlots(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<void> {
@@ -105,26 +105,26 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     await gate.takeSlot(request, reply, 'downloads', accountId);
   }
 
-  /** The account whose job may be read: that of the link, else the caller's. */
-  function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
+  /** The account whose job may be read: the account of the link, else that of the caller. */
+  function findOwner(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
     return links.ownerOf({ grant: 'job-results', id: request.params.jobId }, request.query);
   }
 }
 
-/** Most files of one archive. */
+/** The most files of one archive. */
 const MAX_ARCHIVE_FILES = 10_000;
-const ITEMS_A_READ = 1_000;
-/** The most files in all archives whose layout is cached: some 15 MB. */
-const MAX_REMEMBERED_FILES = 30_000;
-/** How long a layout is cached. It contains the names of sources, which may be deleted meanwhile. */
-const REMEMBERED_MS = 60_000;
+const ITEMS_PER_READ = 1_000;
+/** The most files in all cached archives. A cache of that size takes some 15 MB. */
+const MAX_CACHED_FILES = 30_000;
+/** How long an archive is cached. It contains the names of source assets, which may be deleted in the meantime. */
+const CACHED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
-interface Result {
-  /** Of the item in the first attempt. */
+interface JobResult {
+  /** The index of the item in the first attempt. */
   index: number;
   sourceId: string | null;
   resultId: string;
@@ -133,13 +133,13 @@ interface Result {
 
 type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
 
-/** The pictures that a job made, as one archive. */
+/** Makes one archive of the pictures of a job. */
 export class JobResults {
   readonly #context: ResultsContext;
   /** Archives by job and number of its outputs, which only falls once the job has ended. */
   readonly #archives = new LRUCache<string, Promise<ZipArchive>>({
-    maxSize: MAX_REMEMBERED_FILES,
-    ttl: REMEMBERED_MS,
+    maxSize: MAX_CACHED_FILES,
+    ttl: CACHED_MS,
   });
 
   constructor(context: ResultsContext) {
@@ -162,7 +162,7 @@ export class JobResults {
     const key = ended.map(({ _id }, index) => `${_id}/${counts[index]}`).join(' ');
     const known = this.#archives.get(key);
     if (known !== undefined) return known;
-    const archive = this.#layOut(ended);
+    const archive = this.#buildArchive(ended);
     const totalItems = ended.reduce((sum, job) => sum + job.totalItems, 0);
     this.#archives.set(key, archive, { size: Math.max(1, totalItems) });
     archive.catch(() => this.#archives.delete(key));
@@ -173,50 +173,53 @@ export class JobResults {
    * Checks that a job has a picture, before a link is handed out.
    * @throws ApiError invalid_state when the job has ended and made no picture.
    */
-  async checkAny(job: JobDocument): Promise<void> {
+  async checkHasPicture(job: JobDocument): Promise<void> {
     if (!hasEnded(job)) return;
     // All items of a job make pictures, or none does.
-    const [first] = await this.#context.items.first(job._id, 1, 'COMPLETED');
+    const [first] = await this.#context.items.findFirst(job._id, 1, 'COMPLETED');
     if (first?.outcome?.resultAssetId === undefined) throw noResultsError();
   }
 
-  /** What is told of the pictures of some jobs: the models that invent them. */
+  /** The warnings about the pictures of some jobs: the sandbox models that invented them. */
   async findWarnings(jobs: readonly JobDocument[]): Promise<CallWarning[]> {
     const invented = jobs.filter(({ sandbox }) => sandbox === true);
-    const definitions = await Promise.all(invented.map(({ _id }) => this.#context.definitions.of(_id)));
+    const definitions = await Promise.all(invented.map(({ _id }) => this.#context.definitions.find(_id)));
     return definitions.flatMap(({ variants }) => sandboxWarningsOf(variants));
   }
 
-  /** The results of some attempts, by the index of their item in the first one: the last attempt wins. */
-  async #madeBy(attempts: readonly EndedJob[]): Promise<Result[]> {
-    const made = new Map<number, Result>();
+  /**
+   * The results of some attempts, in the order of their items. If two attempts have a result for the same item, the
+   * later one counts.
+   */
+  async #findResults(attempts: readonly EndedJob[]): Promise<JobResult[]> {
+    const results = new Map<number, JobResult>();
     const fields = ['index', 'rootIndex', 'assetId', 'variant', 'outcome'] as const;
     for (const { _id } of attempts) {
-      const { variants } = await this.#context.definitions.of(_id);
-      for await (const part of this.#context.items.parts(_id, ['COMPLETED'], ITEMS_A_READ, fields)) {
-        for (const { index: own, rootIndex, assetId: sourceId, variant, outcome } of part) {
+      const { variants } = await this.#context.definitions.find(_id);
+      for await (const batch of this.#context.items.batches(_id, ['COMPLETED'], ITEMS_PER_READ, fields)) {
+        for (const { index: own, rootIndex, assetId: sourceId, variant, outcome } of batch) {
           const resultId = outcome?.resultAssetId;
           const index = attempts.length > 1 ? (rootIndex ?? own) : own;
           if (resultId !== undefined)
-            made.set(index, { index, sourceId, resultId, variant: variants[variant]?.name });
+            results.set(index, { index, sourceId, resultId, variant: variants[variant]?.name });
         }
-        if (made.size > MAX_ARCHIVE_FILES) throw tooManyResultsError(MAX_ARCHIVE_FILES);
+        if (results.size > MAX_ARCHIVE_FILES) throw tooManyResultsError(MAX_ARCHIVE_FILES);
       }
     }
-    return [...made.values()].sort((one, other) => one.index - other.index);
+    return [...results.values()].sort((one, other) => one.index - other.index);
   }
 
-  async #layOut(jobs: readonly EndedJob[]): Promise<ZipArchive> {
+  async #buildArchive(jobs: readonly EndedJob[]): Promise<ZipArchive> {
     const [first] = jobs;
     if (first === undefined) throw noResultsError();
     const { accountId, totalItems } = first;
-    const made = await this.#madeBy(jobs);
-    const ids = made.flatMap(({ sourceId, resultId }) =>
+    const results = await this.#findResults(jobs);
+    const ids = results.flatMap(({ sourceId, resultId }) =>
       sourceId === null ? [resultId] : [sourceId, resultId],
     );
     const pictures = await this.#context.assets.pictures(accountId, ids);
     const digits = String(Math.max(0, totalItems - 1)).length;
-    const entries = made.flatMap(({ index, sourceId, resultId, variant }): ZipArchiveEntry[] => {
+    const entries = results.flatMap(({ index, sourceId, resultId, variant }): ZipArchiveEntry[] => {
       const picture = pictures.get(resultId);
       if (picture === undefined) return [];
       const { digest, sizeBytes, crc32: checksum, format } = picture;
@@ -245,10 +248,10 @@ export function resultFileName(
   format: string,
 ): string {
   const stem = (sourceName ?? '').replace(/\.[^.]{1,5}$/, '');
-  const parts = [index, safe(stem), safe(variant ?? '')].filter((part) => part !== '');
+  const parts = [index, safeFileName(stem), safeFileName(variant ?? '')].filter((part) => part !== '');
   return `${parts.join('-')}.${FILE_EXTENSIONS[format] ?? format}`;
 }
 
-function safe(name: string): string {
+function safeFileName(name: string): string {
   return name.replace(UNSAFE_IN_NAMES, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }

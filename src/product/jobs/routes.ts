@@ -144,14 +144,14 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           return checkJobSubmit(caller, body as JobRequest, isDryRun({ query }), options);
         },
         async replayed(request, reply, { status }) {
-          // Only a submit that waited has this status.
+          // Only a submit that waits for the end answers with these statuses.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
           if (key === null) return undefined;
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
           const view = parseJobView(request.query as JobViewQuery);
-          return successEnvelope(jobMessageOf(job), await readFull(options, job, view));
+          return successEnvelope(jobMessageOf(job), await readJobView(options, job, view));
         },
       },
       schema: {
@@ -169,18 +169,18 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
-      waitOf(request);
+      submitWaitMs(request);
       const view = parseJobView(request.query);
       const order = await checkJobSubmit(caller, request.body, isDryRun(request), options);
-      if (isDryRun(request)) return answerEstimate(options, caller, order, reply);
+      if (isDryRun(request)) return sendEstimate(options, caller, order, reply);
       const submitted = await submit(caller, order, { key: idempotencyKeyOf(request) });
-      await warn(options, order, reply);
+      await addJobWarnings(options, order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
-      const cleanedUp = await reading.cleanedUp(submitted.job);
-      const { job, code } = await waitIfAsked(options, request, reply, cleanedUp);
+      const cleanedUp = await reading.cleanUpIfEnded(submitted.job);
+      const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
-      const answer = await readFull(options, job, view);
-      // The items that an answer shows have told their warnings, if the job has ended meanwhile.
+      const answer = await readJobView(options, job, view);
+      // If the job has ended in the meantime, the items in the response have warnings of their own.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
       return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
     },
@@ -193,7 +193,7 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
     '/jobs/:jobId',
     {
       config: {
-        slot: (request) => (queriedWait(request) > 0 ? 'waits' : null),
+        slot: (request) => (unvalidatedWaitSeconds(request) > 0 ? 'waits' : null),
         recheck: (_request, { query }) => parseJobView(query),
       },
       schema: {
@@ -209,8 +209,8 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const view = parseJobView(request.query);
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
       const terms = { client: clientGoneSignal(reply), read };
-      const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
-      return successEnvelope('Job read.', await readFull(options, job, view));
+      const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
+      return successEnvelope('Job read.', await readJobView(options, job, view));
     },
   );
 }
@@ -237,7 +237,7 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
           ? await reading.find(accountId, params.jobId)
           : await reading.findWithStatuses(accountId, params.jobId);
       const [definition, page] = await Promise.all([
-        definitions.of(job._id),
+        definitions.find(job._id),
         items.list(job, query.status, query),
       ]);
       const rows = page.rows.map((item) => jobItemDataOf(item, job, definition));
@@ -264,7 +264,7 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
     async (request) => {
       const view = parseJobView(request.query);
       const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return successEnvelope(`The job is ${job.status}.`, await readFull(options, job, view));
+      return successEnvelope(`The job is ${job.status}.`, await readJobView(options, job, view));
     },
   );
 }
@@ -297,13 +297,13 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const view = parseJobView(request.query, RESUMED_FIELDS);
       const { maxCredits } = request.body;
       if (isDryRun(request))
-        return answerEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
+        return sendEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
       const terms = { key: idempotencyKeyOf(request), maxCredits };
       const { order, job, isReplayed } = await resuming.resume(caller, jobId, terms);
       const { notRetryableItems = [] } = order;
-      await warn(options, order, reply);
+      await addJobWarnings(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer = await readFull(options, await reading.cleanedUp(job), view);
+      const answer = await readJobView(options, await reading.cleanUpIfEnded(job), view);
       if (notRetryableItems.length > 0)
         Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
       return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
@@ -311,27 +311,27 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
-async function readFull(
+async function readJobView(
   { context }: JobRoutesOptions,
   job: JobDocument,
   view: JobView,
 ): Promise<Partial<Job>> {
   if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
   const [definition, first] = await Promise.all([
-    context.definitions.of(job._id),
-    view.maxItems === 0 ? [] : context.items.first(job._id, view.maxItems),
+    context.definitions.find(job._id),
+    view.maxItems === 0 ? [] : context.items.findFirst(job._id, view.maxItems),
   ]);
   return selectJobFields(jobDataOf(job, definition, first), view);
 }
 
-/** Waits for a job of one item. Other jobs, and jobs without a wait, are returned at once. */
-async function waitIfAsked(
+/** Waits for the end of a job of one item, if the submit asks for it. Any other job is returned at once. */
+async function waitForSingleItem(
   { lifecycle, waits }: JobRoutesOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   job: JobDocument,
 ) {
-  const waitMs = waitOf(request);
+  const waitMs = submitWaitMs(request);
   if (waitMs <= 0 || job.totalItems !== 1) return { job, code: 201 };
   const read = () => lifecycle.reading.find(job.accountId, job._id);
   const client = clientGoneSignal(reply);
@@ -339,19 +339,16 @@ async function waitIfAsked(
   return { job: ended, code: hasEnded(ended) ? 200 : 202 };
 }
 
-async function answerEstimate(
-  options: JobRoutesOptions,
-  caller: Caller,
-  order: JobOrder,
-  reply: FastifyReply,
-) {
-  const fontWarnings = await warn(options, order, reply);
+async function sendEstimate(options: JobRoutesOptions, caller: Caller, order: JobOrder, reply: FastifyReply) {
+  const fontWarnings = await addJobWarnings(options, order, reply);
   const estimate = await estimateJobOrder(options.context, caller, order, fontWarnings);
   return successEnvelope('Nothing was submitted: this is what it would cost.', estimate);
 }
 
-/** Names what the caller should know before a job runs: of models that invent, of its steps, and of missing fonts. */
-async function warn(
+/**
+ * Adds the warnings that are known before a job runs: about sandbox models, about its steps, and about missing fonts.
+ */
+async function addJobWarnings(
   fonts: JobFonts,
   { definition: { variants } }: JobOrder,
   reply: FastifyReply,
@@ -369,15 +366,18 @@ function resumedMessage({ length }: readonly number[]): string {
   return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
 }
 
-/** Milliseconds that a submit waits for the job's end. The query overrides the body. */
-function waitOf({ query, body }: FastifyRequest): number {
+/** How long a submit waits for the end of the job. The query takes precedence over the body. */
+function submitWaitMs({ query, body }: FastifyRequest): number {
   const { wait } = query as JobSubmitQuery;
-  const inBody = readWait((body as JobRequest | undefined)?.wait);
-  return wait === undefined ? inBody : readWait(wait);
+  const bodyWaitMs = parseWaitMs((body as JobRequest | undefined)?.wait);
+  return wait === undefined ? bodyWaitMs : parseWaitMs(wait);
 }
 
-/** @throws ApiError invalid_param on wait */
-function readWait(seconds: number | undefined): number {
+/**
+ * Parses `wait` to milliseconds.
+ * @throws ApiError invalid_param on wait
+ */
+function parseWaitMs(seconds: number | undefined): number {
   if (seconds === undefined) return 0;
   if (!Number.isInteger(seconds)) {
     const message = 'wait must be a whole number of seconds, at most 60.';
@@ -386,8 +386,11 @@ function readWait(seconds: number | undefined): number {
   return clamp(JOB_WAIT_SECONDS_BOUNDS, seconds) * 1_000;
 }
 
-/** The wait of a query that is not validated yet. A value that is not a number is refused later. */
-function queriedWait({ query }: FastifyRequest): number {
+/**
+ * The seconds in `wait` of a query that is not validated yet. A value that is not a number counts as 0 here and is
+ * refused later.
+ */
+function unvalidatedWaitSeconds({ query }: FastifyRequest): number {
   const wait = Number((query as { wait?: unknown }).wait);
   return Number.isFinite(wait) ? wait : 0;
 }

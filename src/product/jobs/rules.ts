@@ -20,11 +20,11 @@ export type ItemWorkResult =
 
 /** Signals that the work on an item is no longer wanted. */
 export interface WorkSignals {
-  /** Ends all of it: the process stops. */
+  /** Aborts all of the work, because the process stops. */
   signal: AbortSignal;
   /**
-   * Ends the waits of the work, but not what a worker has begun, because the job is being cancelled. Its reason is
-   * `Stopped`.
+   * Aborts the waits of the work, but not what a worker has begun, because the job is being cancelled. Its reason is an
+   * ItemStoppedError.
    */
   waitSignal: AbortSignal;
 }
@@ -49,17 +49,20 @@ export class ItemStoppedError extends Error {
   override readonly name = 'ItemStoppedError';
 }
 
-/** Tries of an item with retryable failures. */
+/** The most tries of an item with retryable failures. */
 const MAX_TRIES = 3;
 /** Number of claims that may end with the death of their process before the item counts as the cause. */
 const MAX_DEATHS = 2;
-/** The same limit for claims whose lease expired without a known death. An item rarely pauses or ends a whole host. */
+/**
+ * The same limit for claims whose lease expired without a known death. The limit is higher, because an item rarely
+ * stops a whole host.
+ */
 const MAX_LAPSES = 5;
-const FIRST_RETRY_MS = 1_000;
+const FIRST_RETRY_PAUSE_MS = 1_000;
 /** Number of threads or browsers that may be lost before the item that they worked on counts as the cause. */
 const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage. */
-const WAIT_MS = { first: 1_000, longest: 30_000 };
+const OUTAGE_PAUSE_MS = { first: 1_000, longest: 30_000 };
 
 /** The usage of the work on an item: billable runs and credits. */
 interface ItemUsage {
@@ -73,21 +76,21 @@ export interface ItemWorkFailure {
   message: string;
   /** Whether a retry may succeed. */
   mayPass: boolean;
-  /** Milliseconds after which a retry makes sense. Absent: the engine's own pause. */
+  /** Milliseconds after which a retry makes sense. If absent, the engine decides. */
   retryAfterMs?: number;
-  /** Whether this was the last try, if the work decides instead of the engine. */
+  /** Whether this was the last try. Absent when the engine decides. */
   isLast?: boolean;
   /** Whether the thread, process or browser was lost, perhaps because of another item. */
   lostWorker?: true;
-  /** Billable usage in spite of the failure. */
+  /** The usage that is billed in spite of the failure. */
   usage?: ItemUsage;
   /** The step of a chain that failed. */
   failedStep?: number;
-  /** Whether nothing was begun, so that no run is billed. */
+  /** True when no work was begun, so that no run is billed. */
   isUnstarted?: true;
 }
 
-const NOTHING_USED: ItemUsage = { runs: 0, credits: 0 };
+const NO_USAGE: ItemUsage = { runs: 0, credits: 0 };
 
 /** Converts an API error to the failure that is stored with an item. */
 export function itemWorkFailureOf(error: ApiError): ItemWorkFailure {
@@ -101,9 +104,7 @@ export function itemWorkFailureOf(error: ApiError): ItemWorkFailure {
   };
 }
 
-/**
- * Whether a failure does not count as a try: the worker was lost, but not often enough for the item to be the cause.
- */
+/** Whether a failed try is not counted, because the worker was lost and the item is probably not the cause. */
 export function isUncountedTry(
   { lostWorker }: ItemWorkFailure,
   { waits = 0 }: Pick<ItemDocument, 'waits'>,
@@ -115,7 +116,7 @@ export function isUncountedTry(
 export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number): number | null {
   const isLast = failure.isLast ?? triesBefore + 1 >= MAX_TRIES;
   if (!failure.mayPass || isLast) return null;
-  return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
+  return failure.retryAfterMs ?? FIRST_RETRY_PAUSE_MS * 4 ** triesBefore;
 }
 
 /**
@@ -123,7 +124,7 @@ export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number):
  * limit.
  */
 export function storeOutageDelayMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
-  return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
+  return Math.min(OUTAGE_PAUSE_MS.first * 2 ** waits, OUTAGE_PAUSE_MS.longest);
 }
 
 /** The counter for the loss of an expired claim: `deaths` if its process was seen to end, else `lapses`. */
@@ -131,15 +132,15 @@ export function claimLossCounterOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnde
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
-/** Whether an item with an expired lease has lost too many claims, so that it is the probable cause. */
+/** Whether an item with an expired lease has lost so many claims that it is the probable cause. */
 export function isPoisonItem(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
   if (claimLossCounterOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
 /**
- * The outcome of an item that ends its workers. Segments that it finished before are paid, and a resume begins after
- * them.
+ * The outcome of an item that makes its workers crash. The segments that it finished are billed, and a resume begins
+ * after them.
  */
 export function poisonItemOutcome(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
@@ -150,7 +151,7 @@ export function poisonItemOutcome(
       ? ['ended with it', MAX_DEATHS]
       : ['did not finish it in time', MAX_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
-  const { runs, credits } = item.progress ?? NOTHING_USED;
+  const { runs, credits } = item.progress ?? NO_USAGE;
   return permanentFailureOutcome(
     { code: 'internal_error', message, mayPass: true, usage: { runs, credits } },
     item,
@@ -163,7 +164,7 @@ export function poisonItemOutcome(
  * only finished segments of a chain are billed.
  */
 export function permanentFailureOutcome(
-  { code, message, usage = NOTHING_USED, failedStep }: ItemWorkFailure,
+  { code, message, usage = NO_USAGE, failedStep }: ItemWorkFailure,
   item: Pick<ItemDocument, 'startedAt'>,
   now: Date,
 ): ItemOutcome {

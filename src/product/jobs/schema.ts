@@ -24,7 +24,7 @@ const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has 
 const ItemStatusText = oneOfField(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 
 /** Epoch milliseconds, a date or an instant. */
-const moment = (description: string) => {
+const momentField = (description: string) => {
   const millis = { type: 'string', pattern: '^\\d{1,13}$' };
   return Type.String({
     description,
@@ -46,15 +46,17 @@ const maxCredits = Type.Optional(
   }),
 );
 
-const bodyMoment = (description: string) =>
+const bodyMomentField = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
 /** A selection of the job's images by their facts instead of their ids. */
 const Selection = Type.Object(
   {
     collection: Type.Optional(textField('Of this collection.')),
-    createdFrom: bodyMoment('Stored at or after: epoch milliseconds, an ISO-8601 date or an instant (UTC).'),
-    createdTo: bodyMoment('At or before, in the same forms; a bare date includes the whole day.'),
+    createdFrom: bodyMomentField(
+      'Stored at or after: epoch milliseconds, an ISO-8601 date or an instant (UTC).',
+    ),
+    createdTo: bodyMomentField('At or before, in the same forms; a bare date includes the whole day.'),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -193,9 +195,11 @@ const filters = {
   op: Type.Optional(textField('Jobs that were submitted as this op.')),
   rootJobId: Type.Optional(textField('Every attempt of one job.')),
   createdFrom: Type.Optional(
-    moment('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
+    momentField('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
   ),
-  createdTo: Type.Optional(moment('At or before, in the same forms; a bare date includes the whole day.')),
+  createdTo: Type.Optional(
+    momentField('At or before, in the same forms; a bare date includes the whole day.'),
+  ),
 };
 
 export const JobFilterQuery = Type.Object(filters);

@@ -24,19 +24,19 @@ import { JOB_TRANSITIONS, transitionFilter, transitionUpdate } from './transitio
  * An index for listing: fields with fixed values first, then the newest first, and the expiry last, so that counts need
  * the index only.
  */
-const listed = (name: string, ...equal: string[]): IndexSpec => ({
+const listingIndex = (name: string, ...equal: string[]): IndexSpec => ({
   name,
   fields: sortBy('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
 });
 
 /** The indexes for the filters of listings. Counts read only an index. */
 const INDEXES: readonly IndexSpec[] = [
-  listed('newest'),
-  listed('status', 'status'),
-  listed('type', 'type'),
-  listed('op', 'op'),
-  listed('preset', 'presetId', 'presetVersion'),
-  listed('root', 'rootJobId'),
+  listingIndex('newest'),
+  listingIndex('status', 'status'),
+  listingIndex('type', 'type'),
+  listingIndex('op', 'op'),
+  listingIndex('preset', 'presetId', 'presetVersion'),
+  listingIndex('root', 'rootJobId'),
   { name: 'created', fields: sortBy('accountId', 'shown', 'createdAt', 'expiresAt') },
   { name: 'counts', fields: sortBy('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
   { name: 'waiting', fields: sortBy('status', 'phase', 'accountId', 'type', '_id') },
@@ -60,7 +60,7 @@ export const JOBS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The filters of the listing, as document filters. */
+/** The filters of the listing of jobs, as its store takes them. */
 export interface JobFilters {
   status?: string | undefined;
   type?: string | undefined;
@@ -88,7 +88,7 @@ export class JobsStore {
 
   /** A job that its account may see: it is shown, and has not expired. */
   async find(accountId: string, jobId: string): Promise<JobDocument | null> {
-    return this.#jobs.findOne({ _id: jobId, ...this.#visible(accountId) });
+    return this.#jobs.findOne({ _id: jobId, ...this.#visibleFilter(accountId) });
   }
 
   /** The job that was submitted under a key, whether shown or not. */
@@ -96,7 +96,10 @@ export class JobsStore {
     return this.#jobs.findOne({ accountId, idempotencyKey });
   }
 
-  /** Bytes that the large jobs of an account take. It is summed over the jobs, so that no crash can make it wrong. */
+  /**
+   * The bytes that the large jobs of an account take. They are summed over the jobs, so that no crash can make the sum
+   * wrong.
+   */
   async keptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({
       filter: { accountId, keptBytes: { $gt: 0 } },
@@ -106,14 +109,14 @@ export class JobsStore {
     return Number(row?.bytes ?? 0);
   }
 
-  /** Frees a key after its day. */
+  /** Removes the Idempotency-Key of a job, once its day is over. */
   async forgetKey(accountId: string, jobId: string): Promise<void> {
     await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
   }
 
   /** Every attempt of one job, in no particular order. Their number is limited by MAX_RESUMES. */
-  async attempts(accountId: string, rootJobId: string): Promise<JobDocument[]> {
-    return this.#jobs.find(this.#filtered(accountId, { rootJobId }));
+  async findAttempts(accountId: string, rootJobId: string): Promise<JobDocument[]> {
+    return this.#jobs.find(this.#listingFilter(accountId, { rootJobId }));
   }
 
   /** The attempt that resumes a job, whether shown or not. */
@@ -124,44 +127,48 @@ export class JobsStore {
   /** One page, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
     const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: sortBy('-_id') };
-    return readListPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
+    return readListPage(this.#jobs, this.#listingFilter(accountId, filters), listing, query);
   }
 
   /** Number of jobs by status, type and phase. */
-  async counts(accountId: string, filters: JobFilters) {
+  async countByStatus(accountId: string, filters: JobFilters) {
     const rows = await this.#jobs.group({
-      filter: this.#filtered(accountId, filters),
+      filter: this.#listingFilter(accountId, filters),
       by: { status: 'status', type: 'type', phase: 'phase' },
       sums: { count: 1 },
     });
     return rows as unknown as Array<Pick<JobDocument, 'status' | 'type' | 'phase'> & { count: number }>;
   }
 
-  /** Ended jobs whose clean-up is not done. */
-  async ended(accountId: string): Promise<EndedJob[]> {
-    return (await this.#jobs.find({ ...this.#visible(accountId), phase: 'ended' })) as EndedJob[];
+  /** The ended jobs of an account whose clean-up is not done. */
+  async findEnded(accountId: string): Promise<EndedJob[]> {
+    return (await this.#jobs.find({ ...this.#visibleFilter(accountId), phase: 'ended' })) as EndedJob[];
   }
 
   /** Sums over the jobs created in a window, grouped by one of their fields and by their phase. */
-  async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
+  async sumUsage(
+    accountId: string,
+    window: { from: string; to: string },
+    by: 'usageKey' | 'apiKeyId' | 'day',
+  ) {
     return this.#jobs.group({
-      filter: { ...this.#visible(accountId), createdAt: { $gte: window.from, $lt: window.to } },
+      filter: { ...this.#visibleFilter(accountId), createdAt: { $gte: window.from, $lt: window.to } },
       by: { key: by, phase: 'phase' },
       sums: { jobs: 1, credits: 'chargedCredits', items: 'settledItems' },
     });
   }
 
   /** Number of jobs that ran each of these presets. */
-  async readRuns(accountId: string, presetIds: readonly string[]) {
+  async countRuns(accountId: string, presetIds: readonly string[]) {
     return this.#jobs.group({
-      filter: { ...this.#visible(accountId), presetId: { $in: presetIds } },
+      filter: { ...this.#visibleFilter(accountId), presetId: { $in: presetIds } },
       by: { presetId: 'presetId' },
       sums: { runs: 1 },
     });
   }
 
   async findLastRun(accountId: string, presetId: string): Promise<string | null> {
-    const filter = { ...this.#visible(accountId), presetId };
+    const filter = { ...this.#visibleFilter(accountId), presetId };
     const last = await this.#jobs.findOne(filter, { sort: sortBy('-_id'), fields: ['createdAt'] });
     return last?.createdAt ?? null;
   }
@@ -209,8 +216,8 @@ export class JobsStore {
     return (job !== null && hasEnded(job) && job.releaseToken) || token;
   }
 
-  /** The job of an account and type that has waited longest. */
-  async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
+  /** The waiting job of an account and type that was created first. */
+  async findOldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
     return this.#jobs.findOne(
       { ...transitionFilter(JOB_TRANSITIONS.start), accountId, type },
       { sort: sortBy('_id') },
@@ -219,18 +226,18 @@ export class JobsStore {
 
   /** Starts a waiting job in one of the slots of its account and type. Null when no slot is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
-    return this.#inASlot(job, (slot) => this.move(job._id, JOB_TRANSITIONS.start, { $set: slot }));
+    return this.#enterFreeSlot(job, (slot) => this.move(job._id, JOB_TRANSITIONS.start, { $set: slot }));
   }
 
   /** Shows a hidden job that already runs. Null when no slot is free, or it is no longer hidden. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
-    return this.#inASlot(job, (slot) =>
+    return this.#enterFreeSlot(job, (slot) =>
       this.move(job._id, JOB_TRANSITIONS.showRunning, { $set: { ...set, ...slot } }),
     );
   }
 
-  /** Tries the slots of a job's account and type, one after the other. */
-  async #inASlot(
+  /** Tries one slot of the job's account and type after the other, until one is free. */
+  async #enterFreeSlot(
     { accountId, type }: JobDocument,
     enter: (slot: { slot: string; startedAt: string }) => Promise<JobDocument | null>,
   ): Promise<JobDocument | null> {
@@ -247,23 +254,23 @@ export class JobsStore {
   }
 
   /** For the runners: jobs that may have items to claim, oldest first. */
-  async running(limit: number): Promise<JobDocument[]> {
+  async findRunning(limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: sortBy('_id'), limit });
   }
 
-  /** For the sweep: running and cancelling jobs that have ended, or may have ended, by their counters. */
-  async perhapsComplete(limit: number): Promise<JobDocument[]> {
-    const counted = { $add: ['$completedItems', '$failedItems'] };
-    const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
+  /** For the sweep: running jobs whose counters show that all items ended, and all jobs that are being cancelled. */
+  async findPerhapsComplete(limit: number): Promise<JobDocument[]> {
+    const settledItems = { $add: ['$completedItems', '$failedItems'] };
+    const counted = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [settledItems, '$totalItems'] } };
     const [ended, cancelling] = await Promise.all([
-      this.#jobs.find(over, { limit }),
+      this.#jobs.find(counted, { limit }),
       this.#jobs.find({ status: 'CANCELLING', phase: 'open' }, { limit }),
     ]);
     return [...ended, ...cancelling];
   }
 
   /** For the sweep: accounts and types with waiting jobs. */
-  async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
+  async findWaitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
     const rows = await this.#jobs.group({
       filter: transitionFilter(JOB_TRANSITIONS.start),
       by: { accountId: 'accountId', type: 'type' },
@@ -276,27 +283,27 @@ export class JobsStore {
   }
 
   /** For the sweep: jobs that have been in a phase since before an instant. */
-  async inPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
+  async findInPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
     const jobs = await this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
     return jobs as Array<JobInPhase<Phase>>;
   }
 
   /** For the sweep: finished jobs whose retention has ended. */
-  async expired(now: Date, limit: number): Promise<JobDocument[]> {
+  async findExpired(now: Date, limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
   }
 
   /** For the metrics: the number of remaining items by type, and the creation time of the oldest job. */
-  async backlog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
-    const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
+  async readBacklog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
+    const unfinished = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
     const rows = await this.#jobs.group({
-      filter: open,
+      filter: unfinished,
       by: { type: 'type' },
       sums: { total: 'totalItems', settled: 'settledItems' },
     });
     const oldest = rows.map(async ({ type, total, settled }) => {
       const first = await this.#jobs.findOne(
-        { ...open, type },
+        { ...unfinished, type },
         { sort: sortBy('_id'), fields: ['createdAt'] },
       );
       const oldestAt = first?.createdAt ?? this.#now().toISOString();
@@ -306,7 +313,7 @@ export class JobsStore {
   }
 
   /** For the operator: jobs that run or wait, of every account. */
-  async unfinished(limit: number): Promise<JobDocument[]> {
+  async findUnfinished(limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase: 'open' }, { sort: sortBy('_id'), limit });
   }
 
@@ -314,14 +321,14 @@ export class JobsStore {
     await this.#jobs.deleteOne({ _id: jobId });
   }
 
-  #visible(accountId: string): DocumentFilter {
+  #visibleFilter(accountId: string): DocumentFilter {
     return { accountId, shown: 1, expiresAt: { $gt: this.#now().toISOString() } };
   }
 
-  #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): DocumentFilter {
+  #listingFilter(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): DocumentFilter {
     const created = withoutAbsentFields({ $gte: createdFrom, $lte: createdTo });
     return {
-      ...this.#visible(accountId),
+      ...this.#visibleFilter(accountId),
       ...withoutAbsentFields(equal),
       ...(Object.keys(created).length > 0 && { createdAt: created }),
     };

@@ -2,31 +2,31 @@ import type { DocumentFilter, DocumentUpdate } from '../../platform/stores/docum
 import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
 
 /*
- * Every change of the state of a job or of an item is a row here, and the drawings in README.md show the same rows. An
- * update names its row (`move` in store.ts, `transitionUpdate` below), so that it takes effect once, whoever else
- * tries.
+ * Every change of the state of a job or of an item is a row here, and README.md draws the same rows. An update names
+ * its row (`move` in store.ts, `transitionUpdate` below). The row's condition lets the update take effect only once,
+ * even if several processes try it.
  */
 
 /** The fields that make up the state of a document. */
 type DocumentState = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
 
-/** One row of a table. */
+/** One row of the tables below. */
 export interface StateTransition {
-  /** The states from which it leads: for each deciding field, a value or a list of values. */
+  /** The states in which the transition may begin: for each field, a value or a list of values. */
   from: DocumentState;
-  /** The fields that it sets. Null removes a field. */
+  /** The fields that the transition sets. Null removes a field. */
   to: DocumentState;
 }
 
-type AnyOf<T> = T | readonly T[];
+type OneOrMore<T> = T | readonly T[];
 
 interface JobTransition extends StateTransition {
-  from: { phase: JobDocument['phase']; status?: AnyOf<JobDocument['status']> };
+  from: { phase: JobDocument['phase']; status?: OneOrMore<JobDocument['status']> };
   to: { phase?: JobDocument['phase']; shown?: 0 | 1; status?: JobDocument['status']; slot?: null };
 }
 
 interface ItemTransition extends StateTransition {
-  from: { queue: AnyOf<NonNullable<ItemDocument['queue']>> };
+  from: { queue: OneOrMore<NonNullable<ItemDocument['queue']>> };
   to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
 }
 

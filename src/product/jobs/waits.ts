@@ -10,7 +10,7 @@ const POLL_MS = 2_000;
 const MAX_RECENTLY_ENDED = 200;
 
 interface WaitsOptions {
-  /** The number of calls that may wait in this process, read at each call. */
+  /** Returns the number of calls that may wait in this process. */
   limit: () => number;
   draining: AbortSignal;
 }
@@ -20,7 +20,7 @@ interface WaitTerms {
   client: AbortSignal;
   /** Reads the job. */
   read: () => Promise<JobDocument>;
-  /** The job that the submit has just made, which saves the first read. */
+  /** The job that the submit has just made. With it, the first read is saved. */
   known?: JobDocument;
 }
 
@@ -32,10 +32,10 @@ export class JobEndWaiters {
    * Emits the id of each ended job, with the job if it is known. Ids are checked at the first read, so that an id is
    * never an event name of the emitter itself.
    */
-  readonly #ends = new EventEmitter().setMaxListeners(0);
+  readonly #endEvents = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended in this process. A job may end between its submit and the wait for it. */
-  readonly #justEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
-  #open = 0;
+  readonly #recentlyEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
+  #waitingCalls = 0;
 
   constructor({ limit, draining }: WaitsOptions) {
     this.#limit = limit;
@@ -47,8 +47,8 @@ export class JobEndWaiters {
    * @param job the ended job after its clean-up. Absent: each wait reads it.
    */
   notify = (jobId: string, job?: JobDocument): void => {
-    if (job !== undefined) this.#justEnded.set(jobId, job);
-    this.#ends.emit(jobId, job);
+    if (job !== undefined) this.#recentlyEnded.set(jobId, job);
+    this.#endEvents.emit(jobId, job);
   };
 
   /**
@@ -58,12 +58,12 @@ export class JobEndWaiters {
    */
   async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();
-    if (this.#open >= this.#limit()) throw tooManyWaitsError();
-    this.#open += 1;
+    if (this.#waitingCalls >= this.#limit()) throw tooManyWaitsError();
+    this.#waitingCalls += 1;
     try {
       return await this.#wait(jobId, waitMs, terms);
     } finally {
-      this.#open -= 1;
+      this.#waitingCalls -= 1;
     }
   }
 
@@ -72,10 +72,10 @@ export class JobEndWaiters {
     const signal = AbortSignal.any([client, this.#draining]);
     for (let first = known; ; first = undefined) {
       const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
-      this.#ends.once(jobId, resolve);
+      this.#endEvents.once(jobId, resolve);
       const timer = new AbortController();
       try {
-        const job = first === undefined ? await read() : (this.#justEnded.get(jobId) ?? first);
+        const job = first === undefined ? await read() : (this.#recentlyEnded.get(jobId) ?? first);
         const remainingMs = until - performance.now();
         if (hasEnded(job) || remainingMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(remainingMs, POLL_MS), undefined, {
@@ -85,7 +85,7 @@ export class JobEndWaiters {
         if (endedJob !== undefined) return endedJob;
       } finally {
         timer.abort();
-        this.#ends.off(jobId, resolve);
+        this.#endEvents.off(jobId, resolve);
       }
     }
   }

@@ -7,16 +7,16 @@ export interface LocalFiles {
   /**
    * Uploads a file.
    * @param path relative to the working directory, or absolute.
-   * @param argument the tool's argument, for an error.
+   * @param argument the name of the tool's argument, for error messages.
    * @returns the id of the asset with these bytes.
    */
   upload(path: string, argument: string, service: PublicInterface): Promise<string>;
 }
 
-/** The source of a tool call's images. It is disposed of when the tool has answered. */
+/** How a tool call reads its images. The object is disposed of when the tool has answered. */
 export interface InputSource extends Disposable {
   service: PublicInterface;
-  /** The caller's files; null when the tools run in the service, which cannot read them. */
+  /** The files of the caller; null when the tools run in the service, which cannot read them. */
   files: LocalFiles | null;
 }
 
@@ -30,19 +30,19 @@ export const ImageInputSchema = Type.String({
   description: 'Image: asset id, URL, link or path.',
 });
 
-const ASSET = /^ast_\w+$/;
-/** Matches a signed link to an asset of this service. The id in it is enough, if the asset is the caller's. */
-const ASSET_LINK = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
+const ASSET_ID_PATTERN = /^ast_\w+$/;
+/** Matches a signed link to an asset of this service. If the asset belongs to the caller, only its id is used. */
+const ASSET_LINK_PATTERN = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
 /**
- * Matches a signed link to a result of this service. The service's fetcher would refuse it if its address is not
- * public.
+ * Matches a signed link to a result of this service. Such a link is read directly, because the service's fetcher
+ * refuses addresses that are not public.
  */
-const RESULT_LINK = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
-const ADDRESS = /^https?:\/\//i;
+const RESULT_LINK_PATTERN = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
+const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
 
 /**
  * Opens the image that an argument names.
- * @param argument its name, for a refusal.
+ * @param argument the name of the argument, for error messages.
  * @throws ApiError invalid_param; ServiceCallError for a link that has expired.
  */
 export async function openImageInput(
@@ -52,18 +52,18 @@ export async function openImageInput(
 ): Promise<ToolImage> {
   const assetId = assetIdIn(input);
   if (assetId !== null) return { assetId };
-  if (ADDRESS.test(input)) {
-    const [result] = RESULT_LINK.exec(input) ?? [];
+  if (HTTP_ADDRESS_PATTERN.test(input)) {
+    const [result] = RESULT_LINK_PATTERN.exec(input) ?? [];
     return result === undefined ? { url: input } : { bytes: await service.read(result) };
   }
-  if (files === null) throw noPath(argument);
+  if (files === null) throw localPathRefusedError(argument);
   return { assetId: await files.upload(input, argument, service) };
 }
 
-/** The id of the asset that an argument names, by its id or by a link. Null for any other image. */
+/** The id of the asset that an argument names, by its id or by a link. Null for an argument that names no asset. */
 export function assetIdIn(input: string): string | null {
-  if (ASSET.test(input)) return input;
-  return (ADDRESS.test(input) && ASSET_LINK.exec(input)?.[1]) || null;
+  if (ASSET_ID_PATTERN.test(input)) return input;
+  return (HTTP_ADDRESS_PATTERN.test(input) && ASSET_LINK_PATTERN.exec(input)?.[1]) || null;
 }
 
 /** The id of the asset of an image. The image is uploaded unless it is an asset already. */
@@ -74,24 +74,24 @@ export async function ensureAsset(image: ToolImage, service: PublicInterface): P
 }
 
 /**
- * The body of a call with one image: a reference as JSON, or the bytes as a form.
- * @param fields are sent with the image.
+ * The body of a call with one image: JSON for an image that is named, and a form for one that is sent as bytes.
+ * @param fields the parameters that are sent with the image.
  */
 export function imagePayloadOf(image: ToolImage, fields: Record<string, unknown> = {}): RequestPayload {
   if (!('bytes' in image)) return { json: { ...image, ...fields } };
   const form = new FormData();
-  form.append('file', imageFileOf(image.bytes), 'image');
+  form.append('file', imageBlob(image.bytes), 'image');
   for (const [name, value] of Object.entries(fields))
     form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
   return { form };
 }
 
-/** Bytes as a part of a form. */
-export function imageFileOf(bytes: Buffer): Blob {
+/** The bytes of an image as a part of a form. */
+export function imageBlob(bytes: Buffer): Blob {
   return new Blob([new Uint8Array(bytes)]);
 }
 
-function noPath(argument: string) {
+function localPathRefusedError(argument: string) {
   return invalidParamError(
     argument,
     `${argument} is neither an asset id (ast_…) nor an http(s) URL, and files of your machine are read by a local server alone (darkroom mcp): upload the file by ticket, and send its asset.`,

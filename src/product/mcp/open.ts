@@ -21,8 +21,8 @@ interface McpOptions {
 const EVENT_STREAM = 'text/event-stream';
 
 /**
- * Opens the tools for agents, whose route is below / and not below /api/v1. They only use the public API, and need
- * nothing of other slices.
+ * Opens the tools for agents. Their route is not below /api/v1. The tools use only the public API, and need nothing of
+ * other slices.
  */
 export function openMcp(options: McpOptions): Pick<ProductSlice, 'routes'> {
   return { routes: (app) => mcpRoutes(app, options) };
@@ -40,7 +40,12 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
   app.post(
     '/mcp',
     {
-      config: { body: 'stream', responseType: EVENT_STREAM, takesBearerKey: true, check: refuseForeignPage },
+      config: {
+        body: 'stream',
+        responseType: EVENT_STREAM,
+        takesBearerKey: true,
+        check: refuseUnknownOrigin,
+      },
       schema: { hide: true },
     },
     async (request, reply) => {
@@ -49,7 +54,7 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
       if ('refusal' in read) return reply.code(400).send(read.refusal);
       const { answerMessage } = await import('./protocol.ts');
       const client = clientGoneSignal(reply);
-      const response = await answerMessage(asWebRequest(request, client), read.message, {
+      const response = await answerMessage(toWebRequest(request, client), read.message, {
         sourceFor: (signal) => calls.sourceFor(request, accountId, signal),
         report: (fault) => request.log.error({ err: fault }, 'A tool failed'),
       });
@@ -58,9 +63,10 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
   );
 
   /**
-   * Refuses pages of unknown origins, such as those that reach the service under a name of their own (DNS rebinding).
+   * Refuses requests of pages with unknown origins, such as pages that reach the service under a name of their own (DNS
+   * rebinding).
    */
-  function refuseForeignPage({ headers: { origin } }: FastifyRequest): void {
+  function refuseUnknownOrigin({ headers: { origin } }: FastifyRequest): void {
     if (origin === undefined || known.has('*') || known.has(origin)) return;
     if (origin === new URL(publicUrl()).origin) return;
     throw new ApiError(
@@ -71,12 +77,15 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
   }
 }
 
-/** A message, or the error for a body that is not a message. */
-type ReadMessage = { message: unknown } | { refusal: object };
+/** A parsed message, or the error for a body that is not a message. */
+type ParsedMessage = { message: unknown } | { refusal: object };
 
-/** @throws ApiError payload_too_large for a body above the limits of JSON. */
-async function readMessage(request: FastifyRequest): Promise<ReadMessage> {
-  // The protocol itself refuses other types without reading their bodies.
+/**
+ * Reads the message in the body of a request.
+ * @throws ApiError payload_too_large for a body above the limits of JSON.
+ */
+async function readMessage(request: FastifyRequest): Promise<ParsedMessage> {
+  // The SDK of the protocol refuses other types without reading their bodies.
   if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
   try {
     const message = await request.readJson();
@@ -94,11 +103,11 @@ function rpcError(code: number, message: string) {
 }
 
 /** The request headers that the protocol reads. */
-const READ_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-function asWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
+function toWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
   const read = new Headers();
-  for (const name of READ_HEADERS) {
+  for (const name of PROTOCOL_HEADERS) {
     const value = headers[name];
     if (value !== undefined) read.set(name, String(value));
   }
@@ -115,20 +124,21 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
 }
 
 /** The most tool calls of a process that hold a picture at the same time. */
-const MAX_HOLDERS = 4;
-const MAX_WAITING = 1_000;
+const MAX_PICTURE_HOLDERS = 4;
+const MAX_WAITING_TOOL_CALLS = 1_000;
 
 /**
- * Sends tools' calls to the routes of this process as the caller of a request: with its credential, its address and its
- * request id. So each call is limited, charged, logged and refused like one that the caller sends directly.
+ * Sends the calls of tools to the routes of this process, with the credential, the address and the request id of the
+ * tool's caller. Each call is therefore limited, charged, logged and refused like one that the caller sends directly.
  */
 class InProcessCalls {
   readonly #app: FastifyInstance;
-  // A picture that a tool passes on is completely in memory, so few tools may hold one, and accounts take turns.
-  readonly #holders = new AdmissionQueue({
-    slots: MAX_HOLDERS,
-    budgetBytes: MAX_HOLDERS * MAX_UPLOAD_BYTES,
-    limits: () => ({ calls: MAX_WAITING }),
+  // The number of tools that hold a picture is limited, because each picture is in memory as a whole. Accounts take
+  // turns.
+  readonly #pictureSlots = new AdmissionQueue({
+    slots: MAX_PICTURE_HOLDERS,
+    budgetBytes: MAX_PICTURE_HOLDERS * MAX_UPLOAD_BYTES,
+    limits: () => ({ calls: MAX_WAITING_TOOL_CALLS }),
   });
 
   constructor(app: FastifyInstance) {
@@ -137,15 +147,16 @@ class InProcessCalls {
 
   /**
    * The input source for one tool call.
-   * @param request has passed the gate.
+   * @param request a request that has passed the gate.
    * @param signal aborts when nobody waits for the tool any more.
    */
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
-    const caller = { ...credentialOf(request), 'x-request-id': request.id };
+    const caller = { ...credentialHeaders(request), 'x-request-id': request.id };
     let held: PoolSlot | undefined;
     const send: SendRequest = async ({ method, path, headers, body, isPicture }) => {
       signal.throwIfAborted();
-      if (isPicture) held ??= await this.#holders.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
+      if (isPicture)
+        held ??= await this.#pictureSlots.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
       const response = await this.#app.inject({
         ...{ method, url: path, signal, remoteAddress: request.ip },
         headers: { ...headers, ...caller },
@@ -165,8 +176,10 @@ class InProcessCalls {
   }
 }
 
-/** The headers of a credential in the form that the other routes accept: a key only by its own scheme. */
-function credentialOf({ headers: { authorization, cookie = '' } }: FastifyRequest): Record<string, string> {
+/** The headers of a credential in the form that the other routes accept. An API key gets the scheme ApiKey. */
+function credentialHeaders({
+  headers: { authorization, cookie = '' },
+}: FastifyRequest): Record<string, string> {
   // The gate has checked that a page of this service sent the cookie.
   if (authorization === undefined) return { cookie, 'x-console': '1' };
   return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };

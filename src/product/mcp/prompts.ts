@@ -19,9 +19,9 @@ You see pixels by look alone, or by preview. AI ops (generate, edit, remove_back
 
 A failure has error.code, param, and often details.fix or details.allowed: mend that argument and call again. Send details.instead where it is there; else, when retryable, wait and repeat the same call.`;
 
-/** Tasks that a person can start by name in an MCP host. */
+/** A task that a person can start by its name in an MCP host. */
 
-const EDIT = {
+const EDIT_PROMPT = {
   name: 'edit_picture',
   title: 'Edit a picture',
   description: 'Changes a picture as you wish, checks the result by eye, and gives its link.',
@@ -35,23 +35,28 @@ const EDIT = {
   ],
 };
 
-export const MCP_PROMPTS: readonly Prompt[] = [EDIT];
+export const MCP_PROMPTS: readonly Prompt[] = [EDIT_PROMPT];
 
 /**
- * Fills in a prompt.
+ * Fills a prompt with its arguments.
  * @throws ProtocolError for a prompt that does not exist, or an argument that is missing.
  */
 export function readMcpPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
-  if (name !== EDIT.name)
-    throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT.name}.`);
+  if (name !== EDIT_PROMPT.name)
+    throw invalidPromptError(
+      `There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT_PROMPT.name}.`,
+    );
   if (!picture || !wish)
-    throw invalid(`${picture ? 'wish' : 'picture'} is missing: ${EDIT.name} needs both.`);
+    throw invalidPromptError(`${picture ? 'wish' : 'picture'} is missing: ${EDIT_PROMPT.name} needs both.`);
   const text = `Edit the picture ${picture} as I wish: ${wish}
 
 Look at it first. Read the parameters of each op that you need by ops. Send all steps in one run, with dryRun first if they may be wrong. Look at the result, and change the steps until it is what I asked for. Then give me its link, and say in one sentence what you did.`;
-  return { description: EDIT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+  return {
+    description: EDIT_PROMPT.description,
+    messages: [{ role: 'user', content: { type: 'text', text } }],
+  };
 }
 
-function invalid(message: string): ProtocolError {
+function invalidPromptError(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }

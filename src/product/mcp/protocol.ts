@@ -18,11 +18,12 @@ import type { ToolDefinition, ToolResult } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
 /**
- * The protocol (MCP) around the tools, for clients of both revisions: 2025-11-25, and 2026-07-28, which has no
- * handshake. The service loads this file and the SDK with the first message, because that takes a tenth of a start.
+ * The Model Context Protocol around the tools, in two revisions: 2025-11-25, and 2026-07-28, which has no handshake.
+ * The service loads this file and the SDK with the first message, because loading them would make the start a tenth
+ * longer.
  */
 
-/** What the tools of one caller work with. */
+/** What the tools of one caller need from the process. */
 interface ToolHost {
   /**
    * The input source for one tool call.
@@ -33,9 +34,9 @@ interface ToolHost {
   report(fault: unknown): void;
 }
 
-const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
+const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 /** How long clients may cache lists and pages, which are equal for all callers until the service is updated. */
-const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
+const CACHE_HINT = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 /** A server of the protocol for one caller. */
 export function createToolServer(host: ToolHost): Server {
@@ -45,27 +46,27 @@ export function createToolServer(host: ToolHost): Server {
       capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: MCP_INSTRUCTIONS,
       cacheHints: {
-        'tools/list': CACHED,
-        'resources/list': CACHED,
-        'resources/templates/list': CACHED,
-        'resources/read': CACHED,
-        'prompts/list': CACHED,
+        'tools/list': CACHE_HINT,
+        'resources/list': CACHE_HINT,
+        'resources/templates/list': CACHE_HINT,
+        'resources/read': CACHE_HINT,
+        'prompts/list': CACHE_HINT,
       },
     },
   );
   server.setRequestHandler('tools/list', () => ({
-    tools: TOOLS.map(({ definition }) => listed(definition)),
+    tools: TOOLS.map(({ definition }) => listedTool(definition)),
   }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
-    const tool = byName.get(params.name);
-    if (tool === undefined) throw unknownTool(params.name);
+    const tool = toolsByName.get(params.name);
+    if (tool === undefined) throw unknownToolError(params.name);
     using source = host.sourceFor(signal);
     try {
-      return toolResultAnswer(await tool.call(params.arguments ?? {}, source));
+      return toolResultMessage(await tool.call(params.arguments ?? {}, source));
     } catch (error) {
       signal.throwIfAborted();
       if (isToolFault(error)) host.report(error);
-      return toolErrorOf(error);
+      return toolErrorMessage(error);
     }
   });
   server.setRequestHandler('resources/list', () => ({ resources: [...MCP_RESOURCES] }));
@@ -84,44 +85,45 @@ export function createToolServer(host: ToolHost): Server {
 /**
  * Answers one message that came over HTTP. There are no sessions: each message is complete, and any process can answer
  * it.
- * @param request without a body.
- * @param message its parsed body; undefined if its Content-Type is not JSON, which the response reports.
+ * @param request the request without its body.
+ * @param message the parsed body; undefined if its Content-Type is not JSON, which the response reports.
  */
 export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
-  // Nothing to which a client could subscribe ever changes, so no stream is held open.
-  if (isJsonObject(message) && message.method === 'subscriptions/listen') return noMethod(message.id);
+  // The tools never change while the service runs, so subscriptions are refused and no stream is held open.
+  if (isJsonObject(message) && message.method === 'subscriptions/listen')
+    return unknownMethodResponse(message.id);
   const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }
 
-function listed({ inputSchema, outputSchema, ...definition }: ToolDefinition) {
+function listedTool({ inputSchema, outputSchema, ...definition }: ToolDefinition) {
   return { ...definition, inputSchema: { ...inputSchema }, outputSchema: { ...outputSchema } };
 }
 
-function noMethod(id: unknown): Response {
+function unknownMethodResponse(id: unknown): Response {
   const error = { code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' };
   return Response.json({ jsonrpc: '2.0', id: id ?? null, error }, { status: 404 });
 }
 
-function unknownTool(name: string): ProtocolError {
-  const message = `There is no tool ${JSON.stringify(name.slice(0, 100))}: the tools are ${[...byName.keys()].join(', ')}.`;
+function unknownToolError(name: string): ProtocolError {
+  const message = `There is no tool ${JSON.stringify(name.slice(0, 100))}: the tools are ${[...toolsByName.keys()].join(', ')}.`;
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 /** The MCP result of a tool: pictures as separate blocks, and everything else both as text and as data. */
-function toolResultAnswer({ structured, text, pictures = [] }: ToolResult): CallToolResult {
-  const shown = pictures.map(
+function toolResultMessage({ structured, text, pictures = [] }: ToolResult): CallToolResult {
+  const pictureBlocks = pictures.map(
     ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
   );
   return {
-    content: [...shown, { type: 'text', text: text ?? JSON.stringify(structured) }],
+    content: [...pictureBlocks, { type: 'text', text: text ?? JSON.stringify(structured) }],
     structuredContent: structured,
   };
 }
 
 /** The MCP result of a failed tool call: the API error, with the tool's argument as its param. */
-function toolErrorOf(thrown: unknown): CallToolResult {
-  const error = withArgument(errorOf(thrown));
+function toolErrorMessage(thrown: unknown): CallToolResult {
+  const error = withArgumentName(serviceErrorOf(thrown));
   return {
     isError: true,
     content: [{ type: 'text', text: JSON.stringify(error) }],
@@ -134,14 +136,14 @@ function isToolFault(thrown: unknown): boolean {
   return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
 }
 
-function errorOf(thrown: unknown): ServiceError {
+function serviceErrorOf(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceCallError) return thrown.error;
   const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
   return { code, message, param, retryable, details, retryAfterSeconds };
 }
 
 /** The arguments of the tools, by the API parameter that they become. */
-const ARGUMENTS: Readonly<Record<string, string>> = {
+const TOOL_ARGUMENTS: Readonly<Record<string, string>> = {
   assetId: 'input',
   url: 'input',
   file: 'input',
@@ -155,6 +157,6 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'Idempotency-Key': 'key',
 };
 
-function withArgument({ param, ...error }: ServiceError): ServiceError {
-  return { ...error, ...(param !== undefined && { param: ARGUMENTS[param] ?? param }) };
+function withArgumentName({ param, ...error }: ServiceError): ServiceError {
+  return { ...error, ...(param !== undefined && { param: TOOL_ARGUMENTS[param] ?? param }) };
 }

@@ -22,7 +22,7 @@ export interface ServiceResponse {
 /** Sends a call with the caller's credential: within the process, or over HTTP. */
 export type SendRequest = (request: ServiceRequest) => Promise<ServiceResponse>;
 
-/** The error in the API's envelope, or one of the same form. */
+/** The error of a response in the form of the API. */
 export interface ServiceError {
   code: string;
   message: string;
@@ -30,7 +30,7 @@ export interface ServiceError {
   retryable: boolean;
   details?: Record<string, unknown> | undefined;
   requestId?: string;
-  /** When the same call may be made again, if the service says so. */
+  /** Seconds until the same call may be made again, if the service says so. */
   retryAfterSeconds?: number | undefined;
 }
 
@@ -63,8 +63,8 @@ export class PublicInterface {
   }
 
   /**
-   * A call that answers the envelope.
-   * @param path as that of a ServiceRequest, below /api/v1.
+   * Makes a call whose response is an envelope.
+   * @param path the path below /api/v1, with its query.
    * @throws ServiceCallError
    */
   async call<T>(
@@ -78,7 +78,7 @@ export class PublicInterface {
   }
 
   /**
-   * A call that answers a picture.
+   * Makes a call whose response is a picture.
    * @throws ServiceCallError
    */
   picture(path: string, sent: RequestPayload): Promise<ServiceResponse> {
@@ -86,7 +86,7 @@ export class PublicInterface {
   }
 
   /**
-   * The picture behind a path from the root, of any size.
+   * Reads a picture of any size at a path from the root.
    * @throws ServiceCallError
    */
   async read(path: string): Promise<Buffer> {
@@ -95,8 +95,8 @@ export class PublicInterface {
 
   /**
    * Reads text.
-   * @param path from the root.
-   * @throws InterfaceRefusal
+   * @param path the path from the root.
+   * @throws ServiceCallError
    */
   async text(path: string): Promise<string> {
     return (await this.#exchange('GET', path, {})).bytes.toString();
@@ -108,15 +108,15 @@ export class PublicInterface {
     sent: RequestPayload,
     isPicture = false,
   ): Promise<ServiceResponse> {
-    const { body, type } = await encoded(sent);
+    const { body, type } = await encodePayload(sent);
     const headers = { ...sent.headers, ...(type !== null && { 'content-type': type }) };
     const response = await this.#send({ method, path, headers, body, isPicture, signal: this.#signal });
-    if (response.status >= 400) throw new ServiceCallError(errorOf(response));
+    if (response.status >= 400) throw new ServiceCallError(serviceErrorOf(response));
     return response;
   }
 }
 
-async function encoded({
+async function encodePayload({
   json,
   form,
 }: RequestPayload): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
@@ -126,12 +126,9 @@ async function encoded({
   return { body: Buffer.from(await response.arrayBuffer()), type: response.headers.get('content-type') };
 }
 
-/**
- * The error of a response. A response of something in front of the service, such as a proxy, gets an error of the same
- * form.
- */
-function errorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
-  const envelope = parsed(bytes);
+/** The error of a response. A response that a proxy made instead of the service gets an error of the same form. */
+function serviceErrorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
+  const envelope = parseJsonOrNull(bytes);
   if (isJsonObject(envelope) && isJsonObject(envelope.error)) {
     const retryAfter = headers.get('retry-after');
     const error = envelope.error as unknown as ServiceError;
@@ -141,7 +138,7 @@ function errorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
   return { code: 'internal_error', message, retryable: status >= 500 };
 }
 
-function parsed(bytes: Buffer): unknown {
+function parseJsonOrNull(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString());
   } catch {

@@ -5,33 +5,33 @@ import { type PublicInterface, ServiceCallError } from './public-interface.ts';
 
 /** The URI scheme of documentation pages, which a host passes to its model when a person asks for one. */
 
-const SERVICE = 'darkroom://';
+const URI_PREFIX = 'darkroom://';
 const mimeType = 'text/markdown';
-const PAGE = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;
+const PAGE_URI_PATTERN = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;
 
 export const MCP_RESOURCES: readonly Resource[] = [
   {
-    uri: `${SERVICE}/docs/guidelines.md`,
+    uri: `${URI_PREFIX}/docs/guidelines.md`,
     name: 'guidelines',
     title: 'The interface on one page',
     description: 'Every op and every call over HTTP, for an agent with a shell.',
     mimeType,
   },
   {
-    uri: `${SERVICE}/docs/errors.md`,
+    uri: `${URI_PREFIX}/docs/errors.md`,
     name: 'errors',
     title: 'Errors',
     description: 'What to do about each code.',
     mimeType,
   },
   ...Object.entries(GUIDE_PAGES).map(([name, { title, lead }]) => {
-    return { uri: `${SERVICE}/docs/guides/${name}.md`, name, title, description: lead, mimeType };
+    return { uri: `${URI_PREFIX}/docs/guides/${name}.md`, name, title, description: lead, mimeType };
   }),
 ];
 
 export const MCP_RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
   {
-    uriTemplate: `${SERVICE}/docs/ops/{op}.md`,
+    uriTemplate: `${URI_PREFIX}/docs/ops/{op}.md`,
     name: 'op',
     title: 'An op',
     description: 'What it does, its parameters with their bounds, and calls of it.',
@@ -39,9 +39,12 @@ export const MCP_RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
   },
 ];
 
-/** @throws ResourceNotFoundError */
+/**
+ * Reads a page of the documentation.
+ * @throws ResourceNotFoundError
+ */
 export async function readMcpResource(uri: string, service: PublicInterface): Promise<ReadResourceResult> {
-  const [, path] = PAGE.exec(uri) ?? [];
+  const [, path] = PAGE_URI_PATTERN.exec(uri) ?? [];
   if (path === undefined) throw new ResourceNotFoundError(uri);
   try {
     return { contents: [{ uri, mimeType, text: await service.text(path) }] };

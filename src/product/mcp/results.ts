@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../transforms/results.ts';
-import { type InputSource, imageFileOf, openImageInput } from './inputs.ts';
+import { type InputSource, imageBlob, openImageInput } from './inputs.ts';
 import type { PublicInterface } from './public-interface.ts';
 import { AnyObjectSchema, type ToolPicture, type ToolResult } from './tool.ts';
-import { takeModelPicture } from './tools/look.ts';
+import { renderModelPicture } from './tools/look.ts';
 
 /** The lifetime of a link to a saved result, in seconds: the longest that the service grants. */
 const LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
-/** What tools say of a picture that they made. */
+/** The output fields of tools that make a picture. */
 export const RESULT_OUTPUT_FIELDS = {
   link: Type.String(),
   asset: Type.String(),
@@ -41,20 +41,20 @@ export const SAVE_ARGUMENTS = {
   timing: Type.Optional(Type.Boolean({ description: 'Where its time went, ms.' })),
 };
 
-/** The facts of a result. It is saved if that was asked for. */
+/** The facts of a result picture. The picture is saved if the arguments ask for it. */
 export async function describeResultPicture(
   { url, contentType, width, height, bytes }: ResultLink,
   warnings: string | null | undefined,
   { save }: { save?: boolean },
   source: InputSource,
 ): Promise<ToolResultPicture> {
-  const kept = save === true ? await keep(url, contentType, source) : { link: url };
+  const kept = save === true ? await saveAsset(url, contentType, source) : { link: url };
   const format = contentType.replace('image/', '');
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
 }
 
-/** The milliseconds of each part of a call, if they were asked for. */
-export function timingIn(
+/** The milliseconds of each part of a call, if the arguments ask for them. */
+export function requestedTiming(
   headers: Headers,
   { timing }: { timing?: boolean },
 ): Pick<ToolResultPicture, 'timing'> {
@@ -63,55 +63,57 @@ export function timingIn(
   return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };
 }
 
-/** A small view of a result, if it was asked for. */
-export async function takePreviews(
+/** A small view of a result picture, if the arguments ask for it. */
+export async function readPreviews(
   link: string | undefined,
   { preview }: { preview?: boolean },
   source: InputSource,
 ): Promise<ToolPicture[]> {
   if (preview !== true || link === undefined) return [];
-  const { picture } = await takeModelPicture(await openImageInput(link, source), source.service, {
+  const { picture } = await renderModelPicture(await openImageInput(link, source), source.service, {
     size: PREVIEW_EDGE_PX,
   });
   return [picture];
 }
 
-/** What a tool answers that made one picture: its facts and, as far as they were asked for, its times and a view. */
-export async function answerMadePicture(
-  made: ResultLink,
+/**
+ * The result of a tool that made one picture: its facts and, if the arguments ask for them, its timing and a preview.
+ */
+export async function pictureResult(
+  resultLink: ResultLink,
   headers: Headers,
   args: { save?: boolean; preview?: boolean; timing?: boolean },
   source: InputSource,
 ): Promise<ToolResult> {
-  const described = await describeResultPicture(made, headers.get('x-service-warnings'), args, source);
+  const described = await describeResultPicture(resultLink, headers.get('x-service-warnings'), args, source);
   return {
-    structured: { ...described, ...timingIn(headers, args), ...findingsIn(headers) },
-    pictures: await takePreviews(described.link, args, source),
+    structured: { ...described, ...requestedTiming(headers, args), ...measurementsIn(headers) },
+    pictures: await readPreviews(described.link, args, source),
   };
 }
 
-/** The headers with measured results, such as the quality that a search found. */
-const FINDINGS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
+/** The names of headers with measurements, such as the quality that a search found. */
+const MEASUREMENT_HEADERS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
 
-function findingsIn(headers: Headers): Record<string, string> {
-  const found = FINDINGS.flatMap((name) => {
+function measurementsIn(headers: Headers): Record<string, string> {
+  const found = MEASUREMENT_HEADERS.flatMap((name) => {
     const value = headers.get(`x-service-${name}`);
     return value === null ? [] : [[name, value] as const];
   });
   return Object.fromEntries(found);
 }
 
-/** Stores a result as an asset. */
-async function keep(link: string, contentType: string, source: InputSource) {
+/** Saves a result picture as an asset. */
+async function saveAsset(link: string, contentType: string, source: InputSource) {
   const image = await openImageInput(link, source);
   if (!('bytes' in image)) throw new Error('The link of a result does not lead to this service.');
   const form = new FormData();
-  form.append('file', imageFileOf(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
+  form.append('file', imageBlob(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
   const { data } = await source.service.call<{ id: string }>('POST', '/assets/upload', { form });
   return { asset: data.id, link: await createAssetLink(data.id, source.service) };
 }
 
-/** A signed link to an asset, of a week. */
+/** A signed link to an asset, which is valid for a week. */
 export async function createAssetLink(assetId: string, service: PublicInterface): Promise<string> {
   const path = `/assets/${encodeURIComponent(assetId)}/link?expiresInSeconds=${LINK_LIFE_SECONDS}`;
   return (await service.call<{ url: string }>('GET', path)).data.url;

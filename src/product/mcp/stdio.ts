@@ -9,11 +9,11 @@ import {
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
-import { type InputSource, imageFileOf, type LocalFiles } from './inputs.ts';
+import { type InputSource, imageBlob, type LocalFiles } from './inputs.ts';
 import { createToolServer } from './protocol.ts';
 import { PublicInterface, type SendRequest } from './public-interface.ts';
 
-interface Streams {
+interface StdioStreams {
   stdin: Readable;
   stdout: Writable;
   /** Receives faults of the tools, because the output carries protocol messages only. */
@@ -25,7 +25,10 @@ interface Streams {
  * HTTP, and read files of this machine.
  * @returns a function that ends the connection.
  */
-export function serveToolsOverStdio(remote: RemoteService, streams: Streams = process): () => Promise<void> {
+export function serveToolsOverStdio(
+  remote: RemoteService,
+  streams: StdioStreams = process,
+): () => Promise<void> {
   const send = sendOverHttp(remote);
   const files = new UploadedFiles();
   const sourceFor = (signal: AbortSignal): InputSource => ({
@@ -44,7 +47,7 @@ export function serveToolsOverStdio(remote: RemoteService, streams: Streams = pr
 
 /** The address of a service, and the API key for its calls. */
 interface RemoteService {
-  /** Without a slash at the end. */
+  /** The address, without a slash at the end. */
   url: string;
   apiKey: string;
 }
@@ -77,7 +80,7 @@ function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
   };
 }
 
-const MAX_CACHED = 1_000;
+const MAX_CACHED_UPLOADS = 1_000;
 
 /**
  * Uploads files of this machine. An unchanged file is not uploaded again, because the tools of one task often name the
@@ -85,31 +88,35 @@ const MAX_CACHED = 1_000;
  */
 class UploadedFiles implements LocalFiles {
   /** Asset ids by the path, the size and the modification time of a file. */
-  readonly #uploaded = new LRUCache<string, string>({ max: MAX_CACHED });
+  readonly #assetIds = new LRUCache<string, string>({ max: MAX_CACHED_UPLOADS });
 
   async upload(path: string, argument: string, service: PublicInterface): Promise<string> {
-    const whole = resolve(path);
-    const { size, mtimeMs } = await checkFile(whole, path, argument);
-    const version = `${whole}\n${size}\n${mtimeMs}`;
-    const known = this.#uploaded.get(version);
+    const absolutePath = resolve(path);
+    const { size, mtimeMs } = await checkFile(absolutePath, path, argument);
+    const version = `${absolutePath}\n${size}\n${mtimeMs}`;
+    const known = this.#assetIds.get(version);
     if (known !== undefined) return known;
     const form = new FormData();
-    form.append('file', imageFileOf(await readFile(whole)), basename(whole));
+    form.append('file', imageBlob(await readFile(absolutePath)), basename(absolutePath));
     const { data } = await service.call<{ id: string }>('POST', '/assets/upload', { form });
-    this.#uploaded.set(version, data.id);
+    this.#assetIds.set(version, data.id);
     return data.id;
   }
 }
 
-/** @throws ApiError invalid_param for a path that is not a file, or for a file that is too large. */
-async function checkFile(whole: string, path: string, argument: string) {
-  const facts = await stat(whole).catch(() => null);
-  if (facts === null) throw noFile(argument, `There is no file ${path} in ${process.cwd()}`);
-  if (!facts.isFile()) throw noFile(argument, `${path} is not a file`);
-  if (facts.size > MAX_UPLOAD_BYTES) throw noFile(argument, `${path} is over ${MAX_UPLOAD_BYTES} bytes`);
+/**
+ * Checks a file before its upload.
+ * @throws ApiError invalid_param for a path that is not a file, or for a file that is too large.
+ */
+async function checkFile(absolutePath: string, path: string, argument: string) {
+  const facts = await stat(absolutePath).catch(() => null);
+  if (facts === null) throw unreadableFileError(argument, `There is no file ${path} in ${process.cwd()}`);
+  if (!facts.isFile()) throw unreadableFileError(argument, `${path} is not a file`);
+  if (facts.size > MAX_UPLOAD_BYTES)
+    throw unreadableFileError(argument, `${path} is over ${MAX_UPLOAD_BYTES} bytes`);
   return facts;
 }
 
-function noFile(argument: string, problem: string): ApiError {
+function unreadableFileError(argument: string, problem: string): ApiError {
   return invalidParamError(argument, `${problem}: send the path of an image, an asset id or an http(s) URL.`);
 }

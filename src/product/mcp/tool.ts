@@ -8,9 +8,9 @@ import type { InputSource } from './inputs.ts';
  */
 export const AnyObjectSchema = Type.Unsafe<object>({ type: 'object' });
 
-/** What a tool answers. */
+/** The result of a tool. */
 export interface ToolResult {
-  /** As the schema of its output says. */
+  /** The result as data, in the form of the tool's output schema. */
   structured: Record<string, unknown>;
   /** The same result as text, if JSON is not its shortest form. */
   text?: string;
@@ -39,7 +39,8 @@ export interface ToolDefinition {
   };
 }
 
-interface ToolSpec<Input extends TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+interface ToolDeclaration<Input extends TObject>
+  extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
   input: Input;
   /** The schema of the output. Its fields are optional, because clients check the output of a failed call by it too. */
   output: TObject;
@@ -50,7 +51,7 @@ interface ToolSpec<Input extends TObject> extends Omit<ToolDefinition, 'inputSch
 export class Tool {
   readonly definition: ToolDefinition;
   /**
-   * @param args as sent.
+   * @param args the arguments as they were sent.
    * @throws ApiError invalid_param on an argument; ServiceCallError.
    */
   readonly call: (args: unknown, source: InputSource) => Promise<ToolResult>;
@@ -60,7 +61,7 @@ export class Tool {
     this.call = call;
   }
 
-  static of<Input extends TObject>({ input, output, run, ...listed }: ToolSpec<Input>): Tool {
+  static of<Input extends TObject>({ input, output, run, ...listed }: ToolDeclaration<Input>): Tool {
     const { name, title, description, annotations } = listed;
     const definition = { name, title, description, inputSchema: input, outputSchema: output, annotations };
     const check = createValidator(input, 'arguments');

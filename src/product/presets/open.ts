@@ -39,7 +39,7 @@ export interface PresetsSlice extends ProductSlice {
    */
   saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
   /** See PresetRemovals. */
-  whenRemoved: PresetRemovals['whenRemoved'];
+  onRemoved: PresetRemovals['onRemoved'];
 }
 
 /** The pass of a preset for POST /images/transform, and the warnings about its steps. */
@@ -89,7 +89,7 @@ export async function openPresets({
           : await store.insertOne(accountId, { ...draft, ...content }, options.now());
       return { preset, version: currentPresetVersion(preset) };
     },
-    whenRemoved: (listener) => removals.whenRemoved(listener),
+    onRemoved: (listener) => removals.onRemoved(listener),
     routes: (app) => presetRoutes(app, { store, removals, ...options }),
   };
 }

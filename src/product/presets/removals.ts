@@ -33,7 +33,7 @@ export class PresetRemovals {
    * Calls a listener whenever any process has deleted versions.
    * @returns a function that removes the listener.
    */
-  whenRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
+  onRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
     return this.#coordination.subscribe(GONE, (message) => {
       const { accountId, tags } = JSON.parse(message) as GoneVersions;
       listener(accountId, tags);

@@ -14,14 +14,14 @@ export type ModelAnswer =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
   | { kind: 'json'; output: Record<string, unknown> };
 
-const PICTURES = ['png', 'jpeg', 'webp', 'avif', 'gif'];
+const PICTURE_FORMATS = ['png', 'jpeg', 'webp', 'avif', 'gif'];
 const MAX_OUTPUT_BYTES = 256 * 1024;
 const MAX_PROBLEM_CHARACTERS = 200;
-const FENCE = '```';
+const CODE_FENCE = '```';
 
 /**
- * Checks an answer against the request. A wrong answer counts as a temporary fault, because the model may answer
- * correctly the next time.
+ * Checks an answer against its request. A wrong answer counts as a temporary fault, because the next answer of the
+ * model may be right.
  * @param problemOf describes how a value violates a schema.
  * @throws ProviderError unavailable: no picture, no object, or one that violates the schema.
  */
@@ -38,7 +38,7 @@ export async function checkModelAnswer(
     throw unavailableFault(`The model's answer does not fit the schema: ${shortened}.`);
   }
   const header = answer.kind === 'image' ? readImageHeader(answer.bytes) : null;
-  if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
+  if (answer.kind !== 'image' || header === null || !PICTURE_FORMATS.includes(header.format))
     throw unavailableFault('The answer of the model is not an image.');
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
@@ -57,30 +57,31 @@ function parseOutput(answer: RawModelAnswer): Record<string, unknown> {
  */
 export function parseModelJson(content: unknown): unknown {
   const text = typeof content === 'string' ? content.trim() : '';
-  return parseBoundedJson(Buffer.from(withoutFences(text)), 'The answer of the model');
+  return parseBoundedJson(Buffer.from(withoutCodeFences(text)), 'The answer of the model');
 }
 
-function withoutFences(text: string): string {
-  if (text.length < 2 * FENCE.length || !text.startsWith(FENCE) || !text.endsWith(FENCE)) return text;
-  return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '');
+function withoutCodeFences(text: string): string {
+  if (text.length < 2 * CODE_FENCE.length || !text.startsWith(CODE_FENCE) || !text.endsWith(CODE_FENCE))
+    return text;
+  return text.slice(CODE_FENCE.length, -CODE_FENCE.length).replace(/^json/, '');
 }
 
 /** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
-const MAX_DEPTH = 100;
-/** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
+const MAX_NESTING_DEPTH = 100;
+/** The most bytes outside of strings. A picture is one long string, and the rest of an answer is far smaller. */
 const MAX_SYNTAX_BYTES = MEGABYTE_BYTES;
 
-const QUOTE = 0x22;
+const QUOTE_BYTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
 
 /**
- * Parses JSON from a provider or a model. It is measured first, because parsing takes much longer per value than per
- * byte of a string.
+ * Parses JSON from a provider or a model. Its depth and its bytes outside of strings are limited first, because parsing
+ * takes much longer per value than per byte of a string.
  * @param what begins the sentence of an error, such as "The answer of the provider".
  * @throws ProviderError unavailable when it is not JSON, is nested too deeply or has too many values.
  */
 export function parseBoundedJson(json: Buffer, what: string): unknown {
-  const problem = problemOf(json);
+  const problem = findSyntaxProblem(json);
   if (problem !== undefined) throw unavailableFault(`${what} ${problem}.`);
   try {
     return JSON.parse(json.toString());
@@ -89,7 +90,7 @@ export function parseBoundedJson(json: Buffer, what: string): unknown {
   }
 }
 
-function problemOf(json: Buffer): string | undefined {
+function findSyntaxProblem(json: Buffer): string | undefined {
   let depth = 0;
   let syntaxBytes = 0;
   let isInText = false;
@@ -98,16 +99,17 @@ function problemOf(json: Buffer): string | undefined {
     if (syntaxBytes > MAX_SYNTAX_BYTES)
       return `has more than ${MAX_SYNTAX_BYTES} bytes of JSON outside of its texts`;
     if (isInText) {
-      at = json.indexOf(QUOTE, at);
+      at = json.indexOf(QUOTE_BYTE, at);
       if (at === -1) return undefined;
       isInText = isEscaped(json, at);
       continue;
     }
     const byte = json[at];
-    if (byte === QUOTE) isInText = true;
+    if (byte === QUOTE_BYTE) isInText = true;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1;
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-    if (depth > MAX_DEPTH) return `has more than ${MAX_DEPTH} lists and objects within each other`;
+    if (depth > MAX_NESTING_DEPTH)
+      return `has more than ${MAX_NESTING_DEPTH} lists and objects within each other`;
   }
   return undefined;
 }
@@ -119,17 +121,17 @@ function isEscaped(json: Buffer, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
-const THREAD_HEAP_MEGABYTES = 128;
+const SCHEMA_THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
+const SCHEMA_THREAD_HEAP_MEGABYTES = 128;
 /** The time limit for one schema. The largest allowed schema takes a sixth of it on an idle core. */
-const MAX_TASK_MS = 3_000;
+const MAX_SCHEMA_TASK_MS = 3_000;
 /**
- * How long a schema that reached the limit stays refused. It is tried again later, because the machine may only have
- * been busy.
+ * How long a schema that reached the time limit stays refused. It is checked again later, because the machine may only
+ * have been busy.
  */
-const REMEMBERED_MS = 60_000;
+const TIMEOUT_RESULT_LIFE_MS = 60_000;
 const MAX_KNOWN_SCHEMAS = 1_000;
-/** How many schemas of one account may wait for the thread in which a process checks schemas. */
+/** The most schemas of one account that may wait for the thread in which a process checks schemas. */
 const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
@@ -140,13 +142,16 @@ interface SchemaToCheck {
 }
 
 /**
- * Compiles and checks the JSON Schemas that callers send for model answers. It uses one thread, one schema at a time;
- * accounts take turns.
+ * Compiles the JSON Schemas that callers send for model answers, and checks answers against them. One thread works on
+ * one schema at a time. Accounts take turns.
  */
 export class AnswerSchemaChecker {
-  readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(THREAD, THREAD_HEAP_MEGABYTES);
+  readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(
+    SCHEMA_THREAD,
+    SCHEMA_THREAD_HEAP_MEGABYTES,
+  );
   /** The problem of each schema; '' for none. */
-  readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
+  readonly #problems = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue for the thread. Accounts take turns in it. */
   readonly #queue = new FairMutex();
 
@@ -156,12 +161,13 @@ export class AnswerSchemaChecker {
    *   too many waiting schemas.
    */
   async check(accountId: string, schemas: readonly SchemaToCheck[]): Promise<void> {
-    if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaiting();
+    if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaitingError();
     for (const { schema, param } of schemas) {
       const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
-      const name = nameOf(task.schema);
+      const name = schemaKey(task.schema);
       const problem =
-        this.#known.get(name) ?? this.#remember(name, await this.#inThread(accountId, task), 'compile');
+        this.#problems.get(name) ??
+        this.#cacheResult(name, await this.#runInThread(accountId, task), 'compile');
       if (problem !== '') throw invalidParamError(param, `The schema ${problem}.`);
     }
   }
@@ -171,11 +177,11 @@ export class AnswerSchemaChecker {
    */
   async findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
     const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
-    const name = nameOf(task.schema);
-    const before = this.#known.get(name) ?? '';
+    const name = schemaKey(task.schema);
+    const before = this.#problems.get(name) ?? '';
     if (before !== '') return `the schema ${before}`;
-    const result = await this.#inThread(accountId, task);
-    const problem = this.#remember(name, result, 'check');
+    const result = await this.#runInThread(accountId, task);
+    const problem = this.#cacheResult(name, result, 'check');
     return problem === '' ? result?.broken : `the schema ${problem}`;
   }
 
@@ -184,12 +190,12 @@ export class AnswerSchemaChecker {
   }
 
   /** Runs a task in the thread. Undefined when it reached its limit of time or memory. */
-  async #inThread(accountId: string, task: SchemaTask): Promise<SchemaCheckResult | undefined> {
+  async #runInThread(accountId: string, task: SchemaTask): Promise<SchemaCheckResult | undefined> {
     await this.#queue.takeTurn(accountId);
     try {
-      // The thread is started first, because the time limit of a task counts from when its thread runs.
+      // The thread is started before the task, so that the time limit of the task does not include the start.
       await this.#thread.run({ kind: 'start' }, new AbortController().signal);
-      const limit = AbortSignal.timeout(MAX_TASK_MS);
+      const limit = AbortSignal.timeout(MAX_SCHEMA_TASK_MS);
       return await this.#thread.run(task, limit).catch((error: unknown) => {
         if (limit.aborted || isOutOfMemory(error)) return undefined;
         throw error;
@@ -200,14 +206,14 @@ export class AnswerSchemaChecker {
   }
 
   /** Caches a result. The result of a schema that took too long is cached for a limited time. */
-  #remember(name: string, result: SchemaCheckResult | undefined, work: 'compile' | 'check'): string {
+  #cacheResult(name: string, result: SchemaCheckResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
-    this.#known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});
+    this.#problems.set(name, problem, result === undefined ? { ttl: TIMEOUT_RESULT_LIFE_MS } : {});
     return problem;
   }
 }
 
-function nameOf(text: string): string {
+function schemaKey(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
@@ -215,7 +221,7 @@ function isOutOfMemory(error: unknown): boolean {
   return (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
-function tooManyWaiting(): ApiError {
+function tooManyWaitingError(): ApiError {
   return new ApiError(
     'rate_limited',
     `More than ${MAX_WAITING_SCHEMAS} of your answer schemas wait to be checked: send fewer at once.`,

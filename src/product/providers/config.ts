@@ -1,35 +1,39 @@
 import { choiceSetting, integerSetting, type Setting, textSetting } from '../../platform/setting.ts';
 
-const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
+const BASE_URL_PATTERN = /^https?:\/\/[^\s@]+$/;
 
-const baseUrl = (description: string) =>
+const baseUrlSetting = (description: string) =>
   textSetting({
     description,
-    pattern: URL_OR_NOTHING,
+    pattern: BASE_URL_PATTERN,
     accepts: 'an http or https URL without credentials is expected',
   });
 
-const key = (description: string) =>
+const keySetting = (description: string) =>
   textSetting({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
 
 const MAX_RETRY_SECONDS = 300;
 const MAX_RETRIES = 10;
 
 export const providersSettings = {
-  OPENAI_API_KEY: key(
+  OPENAI_API_KEY: keySetting(
     'Key of OpenAI, or of a server that speaks its interface; its models are offered when this or OPENAI_BASE_URL is set.',
   ),
-  OPENAI_BASE_URL: baseUrl(
+  OPENAI_BASE_URL: baseUrlSetting(
     'Where the OpenAI interface is spoken: https://api.openai.com/v1 when unset; vLLM, LocalAI or Ollama work without a key. http and private addresses are allowed.',
   ),
-  GEMINI_API_KEY: key('Key of the Gemini API; its models are offered when this or GEMINI_BASE_URL is set.'),
-  GEMINI_BASE_URL: baseUrl(
+  GEMINI_API_KEY: keySetting(
+    'Key of the Gemini API; its models are offered when this or GEMINI_BASE_URL is set.',
+  ),
+  GEMINI_BASE_URL: baseUrlSetting(
     'Where the Gemini API is spoken: https://generativelanguage.googleapis.com/v1beta when unset.',
   ),
-  REPLICATE_API_TOKEN: key(
+  REPLICATE_API_TOKEN: keySetting(
     'Token of Replicate; its models are offered when this or REPLICATE_BASE_URL is set.',
   ),
-  REPLICATE_BASE_URL: baseUrl("Where Replicate's API is spoken: https://api.replicate.com/v1 when unset."),
+  REPLICATE_BASE_URL: baseUrlSetting(
+    "Where Replicate's API is spoken: https://api.replicate.com/v1 when unset.",
+  ),
   SANDBOX_MODELS: choiceSetting({
     description:
       "Whether the sandbox's models are offered: they need no key, and draw and measure with plain image processing.",
@@ -49,11 +53,11 @@ export const providersSettings = {
     min: 1,
     max: 3_600,
   }),
-  PROVIDER_RETRY_SECONDS: retrySeconds(),
+  PROVIDER_RETRY_SECONDS: retryScheduleSetting(),
 };
 
-/** A retry schedule: the n-th number is the wait before attempt n + 1. */
-function retrySeconds(): Setting<readonly number[]> {
+/** A setting with a retry schedule: the n-th number is the wait in seconds before attempt n + 1. */
+function retryScheduleSetting(): Setting<readonly number[]> {
   return {
     description:
       'Waits before each further try of a model call that failed for a reason that may pass, in seconds.',

@@ -16,17 +16,17 @@ import {
 
 /** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
 export interface ProviderEndpoint {
-  /** Without a slash at its end. */
+  /** The base URL, without a slash at its end. */
   baseUrl: string;
-  /** Sent with every call. Redirects are not followed, so only this host receives them. */
+  /** The headers of every call. Redirects are not followed, so only this host receives them. */
   headers: Readonly<Record<string, string>>;
   /** Secrets that no message may contain. */
   secrets: readonly string[];
 }
 
-/** The limit of an answer that may contain a picture in base64, far above any real answer. */
+/** The most bytes of an answer that may contain a picture in base64: far more than real answers have. */
 const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE_BYTES;
-/** The limit of every other answer: four times what is stored of a model's answer about a picture. */
+/** The most bytes of any other answer: four times the most that is stored of a JSON answer. */
 const MAX_RESPONSE_BYTES = MEGABYTE_BYTES;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
@@ -52,7 +52,7 @@ export interface EndpointRequest {
 }
 
 /**
- * One call with a JSON answer.
+ * Makes one call with a JSON answer.
  * @throws ProviderError for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
  *   aborted.
  */
@@ -79,18 +79,19 @@ interface HttpRequest {
 }
 
 /**
- * The longest idle time of a connection. A provider closes idle connections after longer, and a call that was just sent
- * over one would fail.
+ * The longest idle time of a connection. It is shorter than that of providers, because a call fails if the provider
+ * closes its connection at the same time.
  */
-const IDLE_MS = 4_000;
-const AGENTS = {
-  'http:': new http.Agent({ keepAlive: true, timeout: IDLE_MS }),
-  'https:': new https.Agent({ keepAlive: true, timeout: IDLE_MS }),
+const MAX_IDLE_MS = 4_000;
+const KEEP_ALIVE_AGENTS = {
+  'http:': new http.Agent({ keepAlive: true, timeout: MAX_IDLE_MS }),
+  'https:': new https.Agent({ keepAlive: true, timeout: MAX_IDLE_MS }),
 };
 
 /**
- * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its response. The caller reads the
- * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch cannot do.
+ * Makes one HTTP/1.1 request to a host that the operator trusts, and returns the response when its headers have
+ * arrived. The caller must read the body or destroy it. Redirects are not followed, and interim responses are limited,
+ * which fetch cannot do.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
 export async function requestTrustedHost(
@@ -103,8 +104,8 @@ export async function requestTrustedHost(
   const headers = { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...call.headers };
   const client =
     url.protocol === 'https:'
-      ? https.request(url, { method, headers, signal, agent: AGENTS['https:'] })
-      : http.request(url, { method, headers, signal, agent: AGENTS['http:'] });
+      ? https.request(url, { method, headers, signal, agent: KEEP_ALIVE_AGENTS['https:'] })
+      : http.request(url, { method, headers, signal, agent: KEEP_ALIVE_AGENTS['http:'] });
   refuseUnexpectedResponses(client);
   client.once('response', resolve);
   client.on('error', reject);
@@ -149,7 +150,10 @@ export async function readResponseBytes(
   }
 }
 
-/** Maps an error of the connection to a temporary fault of the provider. An abort is passed on. */
+/**
+ * Runs work, and converts an error of the connection to a temporary fault of the provider. The error of an abort is
+ * thrown unchanged.
+ */
 export async function withProviderFaults<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

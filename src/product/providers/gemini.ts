@@ -18,9 +18,9 @@ const RESERVED_PARAMETERS = [
   'responseSchema',
   'responseJsonSchema',
 ];
-/** Parameters that are sent in a group of their own. */
-const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
-/** Matches finish reasons that the content causes, and not the service. */
+/** Parameters that are sent in the group imageConfig. */
+const IMAGE_CONFIG_PARAMETERS = ['aspectRatio', 'imageSize'];
+/** Matches finish reasons that mean that the content was refused. */
 const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
@@ -36,17 +36,17 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
   return {
     async run(request, { signal }) {
       const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
-      const call = { path, json: bodyOf(request), answersPicture: request.op !== 'analyze' };
-      return read(await requestProviderJson(endpoint, call, signal), request);
+      const call = { path, json: requestBodyOf(request), answersPicture: request.op !== 'analyze' };
+      return readGeminiAnswer(await requestProviderJson(endpoint, call, signal), request);
     },
   };
 }
 
-function bodyOf(request: ModelRequest): Record<string, unknown> {
+function requestBodyOf(request: ModelRequest): Record<string, unknown> {
   const { op, prompt = '', pictures, schema = {} } = request;
   const own = Object.entries(parametersForProvider(request, RESERVED_PARAMETERS));
-  const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
-  const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
+  const ofTheImage = own.filter(([name]) => IMAGE_CONFIG_PARAMETERS.includes(name));
+  const ofTheCall = own.filter(([name]) => !IMAGE_CONFIG_PARAMETERS.includes(name));
   const answerFormat =
     op === 'analyze'
       ? { responseMimeType: 'application/json', responseJsonSchema: schema }
@@ -64,7 +64,7 @@ function bodyOf(request: ModelRequest): Record<string, unknown> {
   };
 }
 
-function read(answer: unknown, { op }: ModelRequest): RawModelAnswer {
+function readGeminiAnswer(answer: unknown, { op }: ModelRequest): RawModelAnswer {
   const { candidates, promptFeedback } = objectOrEmpty(answer);
   const { blockReason } = objectOrEmpty(promptFeedback);
   if (typeof blockReason === 'string') throw rejectedFault(`The prompt was blocked: ${blockReason}.`);

@@ -61,17 +61,17 @@ interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** The pause before a call that found no slot is repeated. */
-const BUSY_MS = 1_000;
+/** The pause before a call without a free slot is repeated. */
+const BUSY_RETRY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
-const CODES = {
+const ERROR_CODES_BY_CLASS = {
   rejected: 'provider_rejected',
   unavailable: 'provider_unavailable',
   misconfigured: 'service_misconfigured',
 } as const;
 
-/** The providers of the settings: the only way to call models. */
+/** Calls models at the providers that the settings configure. */
 export class Providers {
   readonly #options: ProvidersOptions;
   readonly #providers: ReturnType<typeof createConfiguredProviders>;
@@ -111,11 +111,11 @@ export class Providers {
     const model = findModel(this.#options.models, call.model);
     const provider = model && this.#providers[model.provider];
     if (model === undefined || provider === undefined)
-      return failure('service_misconfigured', `The model ${call.model} is no longer offered.`);
+      return failedOutcome('service_misconfigured', `The model ${call.model} is no longer offered.`);
     const done = await this.#slots.run(model.provider, call.accountId, () =>
       this.#timedAttempt(call, model, provider, signal),
     );
-    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
+    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_RETRY_MS } : done.done;
   }
 
   async #timedAttempt(
@@ -150,7 +150,7 @@ export class Providers {
   ): Promise<ModelAnswer> {
     const request = await this.#prepareRequest(call, model, signal);
     const { requestId, accountId } = call;
-    const keep = (id: string) => lostWhenRejected(() => call.keep(id));
+    const keep = (id: string) => wrapCallbackErrors(() => call.keep(id));
     const context: ProviderCall = { accountId, signal, keep, ...withoutAbsentFields({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
       this.#options.answerSchemas.findProblem(accountId, schema, value);
@@ -159,7 +159,7 @@ export class Providers {
 
   async #prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
-    const files = await lostWhenRejected(() => call.pictures());
+    const files = await wrapCallbackErrors(() => call.pictures());
     const preparing = { imageWorkers: this.#options.imageWorkers, accountId, signal };
     const pictures = await Promise.all(files.map((bytes) => prepareModelPicture(bytes, model, preparing)));
     return {
@@ -173,18 +173,19 @@ export class Providers {
   }
 
   #classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
-    if (error instanceof LostItem) throw error.cause;
+    if (error instanceof ItemCallbackError) throw error.cause;
     if (error instanceof ApiError) {
-      // A picture could not be prepared: the item's input is at fault, or the image pool is temporarily unavailable.
-      const again = error.retryable ? nextAttemptDelayMs(attempt, this.#waitsFor('sandbox')) : undefined;
-      return failure(error.code, error.message, again);
+      // The picture could not be prepared, because the input of the item is at fault or the image pool is temporarily
+      // unavailable.
+      const again = error.retryable ? nextAttemptDelayMs(attempt, this.#retryWaitsOf('sandbox')) : undefined;
+      return failedOutcome(error.code, error.message, again);
     }
     if (!(error instanceof ProviderError)) {
       this.#options.log.error({ err: error, provider: name }, 'A model call failed for no known reason');
-      return failure(
+      return failedOutcome(
         'internal_error',
         'The model call failed.',
-        nextAttemptDelayMs(attempt, this.#waitsFor(name)),
+        nextAttemptDelayMs(attempt, this.#retryWaitsOf(name)),
       );
     }
     const { errorClass, message, retryAfterMs } = error;
@@ -194,12 +195,12 @@ export class Providers {
     }
     const again =
       errorClass === 'unavailable'
-        ? nextAttemptDelayMs(attempt, this.#waitsFor(name), retryAfterMs)
+        ? nextAttemptDelayMs(attempt, this.#retryWaitsOf(name), retryAfterMs)
         : undefined;
-    return failure(CODES[errorClass], message, again);
+    return failedOutcome(ERROR_CODES_BY_CLASS[errorClass], message, again);
   }
 
-  #waitsFor(name: ProviderName): readonly number[] {
+  #retryWaitsOf(name: ProviderName): readonly number[] {
     const isHere = name === 'sandbox' || name === 'local';
     return this.#options.settings.PROVIDER_RETRY_SECONDS.map((seconds) =>
       isHere ? SANDBOX_WAIT_MS : seconds * 1_000,
@@ -207,28 +208,31 @@ export class Providers {
   }
 }
 
-/** Thrown when a callback of the caller rejected, for example because the item has another owner by now. */
-class LostItem extends Error {
+/** Thrown when a callback of the caller rejected, for example because the item has got another owner. */
+class ItemCallbackError extends Error {
   constructor(cause: unknown) {
     super('The item was lost', { cause });
   }
 }
 
 /** Wraps an error of the caller's callbacks, so that it is not taken for an error of the provider. */
-async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
+async function wrapCallbackErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new LostItem(error);
+    throw new ItemCallbackError(error);
   }
 }
 
-function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
+function failedOutcome(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
   return { kind: 'failure', code, message, ...withoutAbsentFields({ retryAfterMs }) };
 }
 
-/** The longest wait. A longer Retry-After fails the item at once, which helps its caller more than waiting. */
-const MAX_WAIT_MS = 5 * 60_000;
+/**
+ * The longest wait. If a provider asks for a longer one, the item fails at once, which helps its caller more than a
+ * late answer.
+ */
+const MAX_RETRY_WAIT_MS = 5 * 60_000;
 
 /**
  * The time of the next attempt after a temporary failure.
@@ -243,7 +247,7 @@ export function nextAttemptDelayMs(
   retryAfterMs = 0,
 ): number | undefined {
   const planned = waitsMs[attempt - 1];
-  if (planned === undefined || retryAfterMs > MAX_WAIT_MS) return undefined;
+  if (planned === undefined || retryAfterMs > MAX_RETRY_WAIT_MS) return undefined;
   return Math.max(planned, retryAfterMs);
 }
 
@@ -254,17 +258,17 @@ export function nextAttemptDelayMs(
 type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number) => void;
 
 const DURATION_METRIC = 'darkroom_provider_call_seconds';
-const CALLS = 'darkroom_provider_calls_total';
-/** The outcomes that alerts use. */
+const CALLS_METRIC = 'darkroom_provider_calls_total';
+/** The outcomes on which alerts are based. */
 const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
 const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
 /**
- * Declares the metrics at the start; a process has one meter for its models.
+ * Declares the metrics of model calls. A process does so once, at its start.
  * @param offered the names of the providers with models that are offered.
  */
 function createProviderMeter(offered: readonly string[]): ProviderMeter {
-  for (const name of [DURATION_METRIC, CALLS]) register.removeSingleMetric(name);
+  for (const name of [DURATION_METRIC, CALLS_METRIC]) register.removeSingleMetric(name);
   const durations = new Histogram({
     name: DURATION_METRIC,
     help: 'Time of one try of a model call.',
@@ -272,11 +276,11 @@ function createProviderMeter(offered: readonly string[]): ProviderMeter {
     buckets: BUCKETS_SECONDS,
   });
   const calls = new Counter({
-    name: CALLS,
+    name: CALLS_METRIC,
     help: 'Tries of model calls, by how they ended: answered, or the code of the failure.',
     labelNames: ['provider', 'verdict'],
   });
-  // Starting at zero lets an alert see the first failure as an increase.
+  // The counters start at zero, so that an alert sees the first failure as an increase.
   for (const provider of offered) for (const verdict of ALERTED_VERDICTS) calls.inc({ provider, verdict }, 0);
   return (provider, outcome, elapsedMs) => {
     durations.observe({ provider }, elapsedMs / 1_000);

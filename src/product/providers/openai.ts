@@ -45,15 +45,15 @@ export function createOpenAi(settings: {
       if (request.op === 'analyze') {
         const answer = await requestProviderJson(
           endpoint,
-          { path: '/chat/completions', json: chatOf(request) },
+          { path: '/chat/completions', json: chatBodyOf(request) },
           signal,
         );
-        return readChat(answer, endpoint);
+        return readChatAnswer(answer, endpoint);
       }
       const call =
         request.pictures.length === 0
-          ? { path: '/images/generations', json: generationOf(request) }
-          : { path: '/images/edits', form: editOf(request) };
+          ? { path: '/images/generations', json: generationParametersOf(request) }
+          : { path: '/images/edits', form: editFormOf(request) };
       const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
       return readImage(answer, signal);
     },
@@ -68,15 +68,15 @@ export function createOpenAi(settings: {
   }
 }
 
-function generationOf(request: ModelRequest): Record<string, unknown> {
+function generationParametersOf(request: ModelRequest): Record<string, unknown> {
   const { providerModel: model, prompt = '' } = request;
   return { ...parametersForProvider(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
 }
 
 /** The fields of a generation as a form, with the pictures. */
-function editOf(request: ModelRequest): FormData {
+function editFormOf(request: ModelRequest): FormData {
   const form = new FormData();
-  for (const [name, value] of Object.entries(generationOf(request)))
+  for (const [name, value] of Object.entries(generationParametersOf(request)))
     form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
   const name = request.pictures.length === 1 ? 'image' : 'image[]';
   for (const [index, picture] of request.pictures.entries()) {
@@ -86,7 +86,7 @@ function editOf(request: ModelRequest): FormData {
   return form;
 }
 
-function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: ModelRequest) {
+function chatBodyOf({ providerModel: model, prompt = '', pictures, schema = {} }: ModelRequest) {
   const images = pictures.map((picture) => ({
     type: 'image_url',
     image_url: { url: pictureDataUrl(picture) },
@@ -98,7 +98,7 @@ function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: Mo
   };
 }
 
-function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawModelAnswer {
+function readChatAnswer(answer: unknown, { secrets }: ProviderEndpoint): RawModelAnswer {
   const { choices } = objectOrEmpty(answer);
   const choice = objectOrEmpty(Array.isArray(choices) ? choices[0] : undefined);
   const { content, refusal } = objectOrEmpty(choice.message);

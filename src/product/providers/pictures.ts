@@ -13,16 +13,16 @@ import {
 } from './exchange.ts';
 import { type ModelPicture, unavailableFault } from './provider.ts';
 
-/** Formats that every provider reads. Other formats are re-encoded. */
-const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
+/** The formats that every provider reads. Pictures in other formats are re-encoded. */
+const COMMON_FORMATS = ['jpeg', 'png', 'webp'] as const;
 
-const QUALITY = 92;
+const MODEL_PICTURE_QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * Prepares a picture for a model. A picture larger than the model's max_input_edge is turned upright, scaled down and
- * sent as WebP without metadata. So is a picture that an orientation tag rotates, that is animated, or whose format not
- * every provider reads. Any other picture is sent unchanged.
+ * Prepares a picture for a model. A picture is turned upright, scaled down and re-encoded as WebP without metadata if
+ * it is larger than the model's max_input_edge, has an orientation tag, is animated, or has a format that some
+ * providers do not read. Any other picture is sent unchanged.
  * @throws ApiError unsupported_format, or the error of the image pool.
  */
 export async function prepareModelPicture(
@@ -42,7 +42,7 @@ export async function prepareModelPicture(
     pass: {
       decode: { frame: 'first' },
       steps: maxInputEdge === undefined ? [] : [{ operation: 'resize', params: box }],
-      encode: { format: 'webp', quality: QUALITY, metadata: 'strip' },
+      encode: { format: 'webp', quality: MODEL_PICTURE_QUALITY, metadata: 'strip' },
     },
   });
   const { data, width, height } = await result;
@@ -54,7 +54,7 @@ function pictureAsIs(
   maxInputEdge: number | undefined,
 ): ModelPicture | undefined {
   const header = readImageHeader(bytes);
-  const format = READ_BY_ALL.find((known) => known === header?.format);
+  const format = COMMON_FORMATS.find((known) => known === header?.format);
   if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
     return undefined;
   const { width, height } = header;
@@ -68,12 +68,12 @@ export function pictureDataUrl({ mimeType, bytes }: ModelPicture): string {
 }
 
 const MAX_PICTURE_BYTES = 64 * MEGABYTE_BYTES;
-/** The timeout of a fetch. The deadline of the call usually comes earlier. */
+/** The timeout of a fetch. The deadline of the call is usually earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
 /**
  * Decodes a picture in base64.
- * @throws ProviderError if the text is none.
+ * @throws ProviderError if the text is not a picture in base64.
  */
 export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '') throw unavailableFault('The model answered without an image.');
@@ -95,7 +95,7 @@ export async function fetchProviderPicture(
   if (inline !== undefined) return decodeBase64Picture(inline);
   const address = URL.parse(url, `${baseUrl}/`);
   if (address === null) throw unavailableFault('The model answered with an address that is not valid.');
-  if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
+  if (address.host === new URL(baseUrl).host) return fetchFromProviderHost(address, signal);
   const options = { limitBytes: MAX_PICTURE_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
   try {
     return (await outbound.fetchImage(address.href, options)).bytes;
@@ -106,7 +106,7 @@ export async function fetchProviderPicture(
   }
 }
 
-async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+async function fetchFromProviderHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
   const response = await withProviderFaults(signal, () =>
     requestTrustedHost(address, { method: 'GET', headers: {} }, signal),
   );

@@ -13,7 +13,7 @@ export interface ModelTask {
   op: ModelCategory;
   /** The prompt with its subjects expanded. */
   prompt?: string;
-  /** The parameters as sent. */
+  /** The parameters as the caller sent them. */
   parameters: Readonly<Record<string, unknown>>;
   /** The JSON Schema of the answer; only analyze has one. */
   schema?: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export interface Provider {
   close?(): Promise<void>;
 }
 
-/** The failure of a call. The message contains no key and may be shown to the caller. */
+/** A failed call of a provider. The message contains no key and may be shown to the caller. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   /**
@@ -109,8 +109,8 @@ const REJECTED_STATUSES = [400, 413, 422];
 const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
 /**
- * Classifies an error response: caused by the item's input, temporarily by the provider, or by this service's
- * configuration.
+ * Classifies an error response by its cause: the input of the item, a temporary state of the provider, or the
+ * configuration of this service.
  */
 export function providerErrorFromRefusal({
   status,
@@ -128,14 +128,15 @@ export function providerErrorFromRefusal({
 
 const MAX_MESSAGE_CHARACTERS = 500;
 /** API keys in the formats of the providers, and credentials after an authorization scheme. */
-const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
+const SECRET_PATTERN =
+  /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
 /**
  * A provider's message in a form that callers may read.
  * @param secrets keys of this service, which are removed.
  */
 export function redactSecrets(message: string, secrets: readonly string[]): string {
-  const known = secrets.filter((secret) => secret !== '');
-  const clean = known.reduce((text, secret) => text.replaceAll(secret, '[key]'), message);
-  return clean.replace(KEYS, '[key]').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();
+  const ownSecrets = secrets.filter((secret) => secret !== '');
+  const clean = ownSecrets.reduce((text, secret) => text.replaceAll(secret, '[key]'), message);
+  return clean.replace(SECRET_PATTERN, '[key]').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();
 }

@@ -11,13 +11,13 @@ import { type Provider, rejectedFault } from './provider.ts';
 import { createReplicate } from './replicate.ts';
 import { createSandboxProvider } from './sandbox.ts';
 
-type Configured = SettingsOf<typeof providersSettings>;
+type ProviderSettings = SettingsOf<typeof providersSettings>;
 
 /**
- * Whether a provider's models are offered. A provider needs a key or a base URL. The sandbox is offered unless it is
- * switched off; local models are offered when their packages are installed.
+ * Returns whether the models of a provider are offered. A provider needs a key or a base URL. The sandbox is offered
+ * unless it is switched off. Local models are offered when their packages are installed.
  */
-export function createIsOffered(settings: Configured): (provider: ProviderName) => boolean {
+export function createIsOffered(settings: ProviderSettings): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
     openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
     gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
@@ -30,7 +30,7 @@ export function createIsOffered(settings: Configured): (provider: ProviderName) 
 
 /** The clients of all offered providers. */
 export function createConfiguredProviders(options: {
-  settings: Configured;
+  settings: ProviderSettings;
   imageWorkers: ImageWorkers;
   outbound: OutboundRequests;
   readers: Readers;
@@ -45,7 +45,7 @@ export function createConfiguredProviders(options: {
     ...(isOffered('gemini') && { gemini: createGemini(gemini) }),
     ...(isOffered('replicate') && { replicate: createReplicate(replicate) }),
     ...(isOffered('sandbox') && { sandbox: createSandboxProvider(imageWorkers) }),
-    ...(isOffered('local') && { local: createLocal(readers) }),
+    ...(isOffered('local') && { local: createLocalProvider(readers) }),
   };
 }
 
@@ -54,10 +54,10 @@ function isSet(...values: readonly string[]): boolean {
 }
 
 /** The time limit of a reader for one picture. The deadline of the attempt may come earlier. */
-const TIMEOUT_MS = 60_000;
+const READ_TIMEOUT_MS = 60_000;
 
 /** The provider of models that run on this machine: one reads text, the other reads bar codes and QR codes. */
-function createLocal(readers: Readers): Provider {
+function createLocalProvider(readers: Readers): Provider {
   return {
     async run({ providerModel, pictures: [picture] }, { accountId, signal }) {
       if (picture === undefined) throw rejectedFault('A picture is needed to read from.');
@@ -65,7 +65,7 @@ function createLocal(readers: Readers): Provider {
         providerModel === 'text'
           ? { kind: 'text' as const, language: DEFAULT_LANGUAGE }
           : { kind: 'codes' as const };
-      const deadlineMs = Date.now() + TIMEOUT_MS;
+      const deadlineMs = Date.now() + READ_TIMEOUT_MS;
       const call = { bytes: picture.bytes, reading, accountId, signal, deadlineMs, work: 'job' as const };
       return { kind: 'json', value: (await readers.read(call).result).output };
     },

@@ -24,7 +24,7 @@ import {
 const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
 const CONTENT_POLICY_WORDS = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
-/** The interval between two polls of a prediction grows from the first value to the last. */
+/** The interval between two polls of a prediction, which grows by the factor from the first value to the last. */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
 /** A failed poll is repeated, because the prediction continues and has to be paid for. */
@@ -50,40 +50,43 @@ export function createReplicate(settings: ReplicateSettings): Provider {
   };
   return {
     async run(request, context) {
-      const begun = (await resumed(context)) ?? (await submitted(request, context));
-      const ended = await untilEnded(begun, context);
-      return read(ended, context.signal);
+      const begun = (await findEarlierPrediction(context)) ?? (await submitPrediction(request, context));
+      const ended = await waitForEnd(begun, context);
+      return readAnswer(ended, context.signal);
     },
   };
 
-  async function submitted(request: ModelRequest, { signal, keep }: ProviderCall): Promise<Prediction> {
+  async function submitPrediction(
+    request: ModelRequest,
+    { signal, keep }: ProviderCall,
+  ): Promise<Prediction> {
     const prediction = await requestPrediction(writeSubmission(request), signal);
     try {
       await keep(prediction.id);
     } catch (error) {
-      // Nobody could poll this prediction.
-      await cancel(prediction.id);
+      // The prediction is cancelled, because nobody could poll it without its stored id.
+      await cancelPrediction(prediction.id);
       throw error;
     }
     return prediction;
   }
 
   /** The prediction of an earlier owner of the item. Undefined when there is none, or the provider has deleted it. */
-  async function resumed({ requestId, signal }: ProviderCall): Promise<Prediction | undefined> {
+  async function findEarlierPrediction({ requestId, signal }: ProviderCall): Promise<Prediction | undefined> {
     if (requestId === undefined) return undefined;
     try {
-      return await poll(requestId, signal);
+      return await pollPrediction(requestId, signal);
     } catch (error) {
       if (error instanceof ProviderError && error.errorClass !== 'unavailable') return undefined;
       throw error;
     }
   }
 
-  async function poll(id: string, signal: AbortSignal): Promise<Prediction> {
+  async function pollPrediction(id: string, signal: AbortSignal): Promise<Prediction> {
     return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
-  /** Makes a call that returns a prediction. The output of a finished one may contain its picture. */
+  /** Makes a call that returns a prediction. The output of a finished prediction may contain its picture. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOrEmpty(answer);
@@ -91,7 +94,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     throw unavailableFault('The answer of the provider is not a prediction.');
   }
 
-  async function untilEnded(begun: Prediction, { signal }: ProviderCall): Promise<Prediction> {
+  async function waitForEnd(begun: Prediction, { signal }: ProviderCall): Promise<Prediction> {
     let prediction = begun;
     let failedPolls = 0;
     try {
@@ -100,7 +103,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
         await sleep(waitMs, undefined, { signal });
         waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last);
         try {
-          prediction = await poll(begun.id, signal);
+          prediction = await pollPrediction(begun.id, signal);
           failedPolls = 0;
         } catch (error) {
           failedPolls += 1;
@@ -111,23 +114,26 @@ export function createReplicate(settings: ReplicateSettings): Provider {
       }
       return prediction;
     } catch (error) {
-      if (isLate(signal) || !signal.aborted) await cancel(begun.id);
+      if (isDeadlineAbort(signal) || !signal.aborted) await cancelPrediction(begun.id);
       throw error;
     }
   }
 
   /**
-   * Cancels a prediction at its deadline or after an error. It is not called when the process stops: the prediction
-   * continues, and another process takes it over.
+   * Cancels a prediction at its deadline or after an error. When the process stops, the prediction is not cancelled,
+   * because another process takes it over.
    */
-  async function cancel(id: string): Promise<void> {
+  async function cancelPrediction(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
     await requestProviderJson(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(
       () => undefined,
     );
   }
 
-  async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawModelAnswer> {
+  async function readAnswer(
+    { status, error, output }: Prediction,
+    signal: AbortSignal,
+  ): Promise<RawModelAnswer> {
     if (status !== 'succeeded') {
       const message = redactSecrets(
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
@@ -148,13 +154,13 @@ interface Prediction {
   output: unknown;
 }
 
-function isLate({ aborted, reason }: AbortSignal): boolean {
+function isDeadlineAbort({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
 /**
- * Writes the submission. `owner/name` runs an official model at its path; `owner/name:version` and a bare version are
- * named in the body.
+ * Writes the request that submits a prediction. `owner/name` runs an official model at its path. `owner/name:version`
+ * and a bare version are named in the body.
  */
 function writeSubmission(request: ModelRequest) {
   const { providerModel, fields, prompt, pictures } = request;

@@ -3,24 +3,24 @@ import { isJsonObject } from '../../platform/values/json.ts';
 import { createReferenceResolver, type JsonSchema } from '../models/schema-bounds.ts';
 import { rejectedFault } from './provider.ts';
 
-/** The most levels of an answer, and of references in its schema. */
+/** The most levels of nesting in an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
-/** The number of levels on which optional properties are filled too. */
+/** The number of levels on which optional properties are filled, too. */
 const MAX_FULL_LEVELS = 2;
-/** The budget of one answer in bytes. A small schema could otherwise require more than fits into memory. */
+/** The most bytes of one answer. Without a limit, a small schema could require more than fits into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** The cost of a value, and of each schema part that is read for it, besides its text. */
-const VALUE_BYTES = 24;
+/** The bytes that each value, and each schema that is read for it, counts besides its text. */
+const BYTES_PER_VALUE = 24;
 
-/** The facts of a picture that the sandbox fills in, by property name. */
+/** The facts of a picture that the sandbox puts into its answers, by property name. */
 export function sandboxFactsOf(image: ImageFacts): JsonSchema {
   const { width, height, dominantColor } = image;
-  const tags = tagsOf(image);
+  const tags = sandboxTagsOf(image);
   const description = `A ${tags.slice(0, 2).join(', ')} picture of ${width} by ${height} pixels, mostly ${dominantColor}.`;
   return { description, width, height, dominantColor, tags };
 }
 
-function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[] {
+function sandboxTagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[] {
   const channels = Buffer.from(averageColor.slice(1), 'hex');
   const brightness = channels.reduce((sum, channel) => sum + channel, 0) / channels.length;
   const colourfulness = Math.max(...channels) - Math.min(...channels);
@@ -31,52 +31,56 @@ function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[]
 }
 
 /**
- * An answer for demonstrations: facts for properties with their names, and for everything else the smallest value of
- * the declared type, or null without a type. Of `anyOf` and `oneOf` the first schema is used; conditions and patterns
+ * An answer for demonstrations. A property with the name of a fact gets the fact. Any other gets the smallest value of
+ * its declared type, or null without a type. Of `anyOf` and `oneOf` the first schema is used. Conditions and patterns
  * are ignored.
- * @throws ProviderError rejected when the answer is larger than the budget, or its schema refers to itself without
- *   end.
+ * @throws ProviderError rejected when the answer is larger than the budget, or its schema refers to itself without end.
  */
 export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
   const targetOf = createReferenceResolver(root);
   let leftBytes = MAX_ANSWER_BYTES;
 
-  function spend(bytes: number): void {
+  function chargeBytes(bytes: number): void {
     leftBytes -= bytes;
-    if (leftBytes < 0) throw tooLarge();
+    if (leftBytes < 0) throw answerTooLargeError();
   }
 
   /** The keywords of a schema, joined with those of its parts and of its reference targets. */
   function readKeywords(schema: unknown, level: number): JsonSchema {
-    if (level > MAX_LEVELS) throw tooLarge();
+    if (level > MAX_LEVELS) throw answerTooLargeError();
     if (!isJsonObject(schema)) return {};
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     const referred = typeof $ref === 'string' ? [targetOf($ref)] : [];
-    const parts = [...referred, ...listOf(allOf), ...listOf(anyOf).slice(0, 1), ...listOf(oneOf).slice(0, 1)];
-    spend(VALUE_BYTES * (parts.length + Object.keys(own.properties ?? {}).length));
+    const parts = [
+      ...referred,
+      ...listOrEmpty(allOf),
+      ...listOrEmpty(anyOf).slice(0, 1),
+      ...listOrEmpty(oneOf).slice(0, 1),
+    ];
+    chargeBytes(BYTES_PER_VALUE * (parts.length + Object.keys(own.properties ?? {}).length));
     const all = [...parts.map((part) => readKeywords(part, level + 1)), own];
     const properties = Object.assign({}, ...all.map((part) => part.properties));
-    const required = all.flatMap((part) => listOf(part.required));
+    const required = all.flatMap((part) => listOrEmpty(part.required));
     return { ...Object.assign({}, ...all), properties, required };
   }
 
   function valueFor(part: unknown, name: string, level: number): unknown {
-    spend(VALUE_BYTES + name.length);
+    chargeBytes(BYTES_PER_VALUE + name.length);
     const schema = readKeywords(part, level);
-    const type = typeOf(schema, level);
+    const type = declaredTypeOf(schema, level);
     const fact = facts[name];
-    if (schema.const !== undefined) return spent(schema.const);
-    if (Array.isArray(schema.enum)) return spent(schema.enum[0]);
-    if (type === 'array') return listFor(schema, listOf(fact), level);
-    if (fact !== undefined && (type === undefined || isOfType(fact, type))) return spent(fact);
+    if (schema.const !== undefined) return chargeValue(schema.const);
+    if (Array.isArray(schema.enum)) return chargeValue(schema.enum[0]);
+    if (type === 'array') return listFor(schema, listOrEmpty(fact), level);
+    if (fact !== undefined && (type === undefined || isOfType(fact, type))) return chargeValue(fact);
     if (type === 'object') return objectFor(schema, level);
     if (type === 'string') return textFor(schema);
     if (type === 'integer' || type === 'number') return numberFor(schema);
     return type === 'boolean' ? false : null;
   }
 
-  function spent(value: unknown): unknown {
-    spend(JSON.stringify(value)?.length ?? 0);
+  function chargeValue(value: unknown): unknown {
+    chargeBytes(JSON.stringify(value)?.length ?? 0);
     return value;
   }
 
@@ -96,20 +100,20 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
     const missing = Math.max(0, Number(minItems) - entries.length);
     if (missing === 0) return entries;
     const entry = valueFor(items, '', level + 1);
-    spend(missing * JSON.stringify(entry).length);
+    chargeBytes(missing * JSON.stringify(entry).length);
     return [...entries, ...Array.from({ length: missing }, () => entry)];
   }
 
   function textFor({ minLength = 0, maxLength = Infinity }: JsonSchema): string {
     const text = String(facts.description ?? '');
-    spend(Math.max(text.length, Number(minLength)));
+    chargeBytes(Math.max(text.length, Number(minLength)));
     return [...text.padEnd(Number(minLength), '.')].slice(0, Number(maxLength)).join('');
   }
 
   return valueFor(root, '', 0);
 }
 
-function tooLarge(): Error {
+function answerTooLargeError(): Error {
   return rejectedFault(
     'The answer to the schema is larger than the sandbox makes: ask for shorter lists and fewer properties, or run a real model. The operator offers real models by OPENAI_API_KEY or GEMINI_API_KEY.',
   );
@@ -122,9 +126,9 @@ function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multiple
 }
 
 /** The declared type. The root, and a schema with properties, is an object unless it says otherwise. */
-function typeOf({ type, properties, required }: JsonSchema, level: number): unknown {
+function declaredTypeOf({ type, properties, required }: JsonSchema, level: number): unknown {
   if (Array.isArray(type)) return type.find((one) => one !== 'null');
-  const hasProperties = Object.keys(properties ?? {}).length + listOf(required).length > 0;
+  const hasProperties = Object.keys(properties ?? {}).length + listOrEmpty(required).length > 0;
   return type ?? (level === 0 || hasProperties ? 'object' : undefined);
 }
 
@@ -132,6 +136,6 @@ function isOfType(fact: unknown, type: unknown): boolean {
   return type === 'integer' ? Number.isInteger(fact) : typeof fact === type;
 }
 
-function listOf(value: unknown): unknown[] {
+function listOrEmpty(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -13,21 +13,21 @@ import {
 } from './provider.ts';
 import { sandboxAnswer, sandboxFactsOf } from './sandbox-answer.ts';
 
-const THREAD = new URL('../../../workers/models/sandbox.ts', import.meta.url);
+const SANDBOX_THREAD = new URL('../../../workers/models/sandbox.ts', import.meta.url);
 
-const SIZE = /^(\d{1,5})x(\d{1,5})$/;
-const SIDE = { min: 64, max: 2_048 };
-const MAX_GROWTH = 2_000;
+const SIZE_PATTERN = /^(\d{1,5})x(\d{1,5})$/;
+const SIDE_BOUNDS_PX = { min: 64, max: 2_048 };
+const MAX_GROWTH_PX = 2_000;
 const MAX_SEED = 4_294_967_295;
 /** The time limit of a description. The deadline of the attempt may come earlier. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * The sandbox replaces a provider without a key and a network. Equal requests get equal answers. Its pictures are real
- * transforms and drawings, its facts are real, and directives in the prompt make it fail as providers do.
+ * The sandbox stands in for a provider, without a key and a network. Equal requests get equal answers. Pictures are
+ * transformed or drawn, facts are measured, and directives in the prompt make the sandbox fail as providers do.
  */
 export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
-  const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(THREAD);
+  const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(SANDBOX_THREAD);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
@@ -35,7 +35,7 @@ export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
       if (directives.waitMs > 0) await sleep(directives.waitMs, undefined, { signal: context.signal });
       if (directives.rejects) throw rejectedFault('The sandbox was told to reject this item.');
       if (directives.fails) throw unavailableFault('The sandbox was told to fail this item.');
-      if (directives.answersGarbage) return garbageFor(request);
+      if (directives.answersGarbage) return invalidAnswerFor(request);
       return makeAnswer(request, directives.text, context);
     },
     close: thread.close,
@@ -47,7 +47,7 @@ export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
     { accountId, signal }: ProviderCall,
   ): Promise<RawModelAnswer> {
     if (request.op !== 'analyze')
-      return { kind: 'image', bytes: await thread.run(taskOf(request, text), signal) };
+      return { kind: 'image', bytes: await thread.run(sandboxTaskOf(request, text), signal) };
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     const call = { bytes: requireInput(request), accountId, work: 'job' as const, deadlineMs, signal };
     const { image } = await imageWorkers.describe(call).result;
@@ -55,17 +55,17 @@ export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
   }
 }
 
-function garbageFor({ op }: ModelRequest): RawModelAnswer {
+function invalidAnswerFor({ op }: ModelRequest): RawModelAnswer {
   if (op === 'analyze') return { kind: 'json', value: 'no object at all' };
   return { kind: 'image', bytes: new TextEncoder().encode('This is not a picture.') };
 }
 
-function taskOf(request: ModelRequest, text: string): SandboxTask {
+function sandboxTaskOf(request: ModelRequest, text: string): SandboxTask {
   const { op, parameters, itemIndex, prompt = '' } = request;
-  const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
+  const sentSeed = () => parseWholeNumber(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
   switch (op) {
     case 'generate': {
-      checkAllowed(parameters.quality, 'quality', ['low', 'high']);
+      checkAllowedValue(parameters.quality, 'quality', ['low', 'high']);
       const seed = seedOf(prompt, sentSeed(), itemIndex);
       return { kind: 'draw', text: text === '' ? prompt : text, seed, ...parseSize(parameters.size) };
     }
@@ -75,7 +75,7 @@ function taskOf(request: ModelRequest, text: string): SandboxTask {
       return { kind: 'recolour', picture: requireInput(request), seed };
     }
     case 'upscale':
-      return { kind: 'enlarge', picture: requireInput(request), scale: scaleOf(parameters.scale) };
+      return { kind: 'enlarge', picture: requireInput(request), scale: parseScale(parameters.scale) };
     case 'expand':
       return { kind: 'expand', picture: requireInput(request), ...parseGrowth(parameters) };
     default:
@@ -89,33 +89,42 @@ function requireInput({ op, pictures: [input] }: ModelRequest): Uint8Array {
 }
 
 function parseSize(size: unknown = '512x512'): { width: number; height: number } {
-  const [, width, height] = SIZE.exec(String(size)) ?? [];
+  const [, width, height] = SIZE_PATTERN.exec(String(size)) ?? [];
   const sides = { width: Number(width), height: Number(height) };
-  const isFine = Object.values(sides).every((side) => side >= SIDE.min && side <= SIDE.max);
+  const isFine = Object.values(sides).every(
+    (side) => side >= SIDE_BOUNDS_PX.min && side <= SIDE_BOUNDS_PX.max,
+  );
   if (typeof size !== 'string' || !isFine)
-    throw rejectedFault(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
+    throw rejectedFault(
+      `size must be WxH with sides from ${SIDE_BOUNDS_PX.min} to ${SIDE_BOUNDS_PX.max}, such as 512x512.`,
+    );
   return sides;
 }
 
-function scaleOf(scale: unknown = 2): number {
-  checkAllowed(scale, 'scale', [2, 4]);
+function parseScale(scale: unknown = 2): number {
+  checkAllowedValue(scale, 'scale', [2, 4]);
   return Number(scale);
 }
 
 function parseGrowth(parameters: ModelRequest['parameters']) {
-  const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, MAX_GROWTH);
-  const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
+  const parseSideGrowth = (side: string) => parseWholeNumber(parameters[side] ?? 0, side, 0, MAX_GROWTH_PX);
+  const growth = {
+    top: parseSideGrowth('top'),
+    right: parseSideGrowth('right'),
+    bottom: parseSideGrowth('bottom'),
+    left: parseSideGrowth('left'),
+  };
   if (Object.values(growth).every((pixels) => pixels === 0))
     throw rejectedFault('One of top, right, bottom and left must be above 0.');
   return growth;
 }
 
-function whole(value: unknown, name: string, min: number, max: number): number {
+function parseWholeNumber(value: unknown, name: string, min: number, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
   throw rejectedFault(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
-function checkAllowed(value: unknown, name: string, allowed: readonly unknown[]): void {
+function checkAllowedValue(value: unknown, name: string, allowed: readonly unknown[]): void {
   if (value === undefined || allowed.includes(value)) return;
   throw rejectedFault(`${name} must be one of ${allowed.join(', ')}.`);
 }
@@ -136,7 +145,7 @@ interface Directives {
 }
 
 const MAX_WAIT_MS = 60_000;
-const DIRECTIVE = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
+const DIRECTIVE_PATTERN = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
  * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for items with these
@@ -148,9 +157,9 @@ export function parseSandboxDirectives(prompt: string, itemIndex: number, attemp
     fails: false,
     answersGarbage: false,
     waitMs: 0,
-    text: prompt.replace(DIRECTIVE, ' ').replace(/\s+/g, ' ').trim(),
+    text: prompt.replace(DIRECTIVE_PATTERN, ' ').replace(/\s+/g, ' ').trim(),
   };
-  for (const [, directive, indexes, number] of prompt.matchAll(DIRECTIVE)) {
+  for (const [, directive, indexes, number] of prompt.matchAll(DIRECTIVE_PATTERN)) {
     const concerned = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
     if (directive === 'reject') directives.rejects ||= concerned;
     else if (directive === 'garbage') directives.answersGarbage ||= concerned;

@@ -3,20 +3,20 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /** The lease of a slot. It frees the slots of a dead process; a living process renews it in time. */
 const LEASE_MS = 30_000;
-const RENEW_MS = 10_000;
+const RENEW_INTERVAL_MS = 10_000;
 /**
- * How often a waiting call looks for slots that other processes have freed. A slot that this process frees wakes it at
- * once.
+ * The interval at which a waiting call looks for slots that other processes have freed. A slot that is freed in this
+ * process wakes the call at once.
  */
 const POLL_MS = 250;
 const MAX_POLLS = 8;
-/** How long an account that found no slot keeps its place, until its item is tried again. */
-const WAIT_MS = 3_000;
+/** How long an account that found no slot keeps its place in the queue. Within this time, its item is tried again. */
+const QUEUE_PLACE_LIFE_MS = 3_000;
 /**
- * How long half of the slots stay reserved for other accounts after one of them has asked. Running calls are not
- * stopped.
+ * How long half of the slots stay reserved for other accounts after one of them has asked for a slot. Running calls are
+ * not stopped.
  */
-const RESERVED_MS = 60_000;
+const RESERVATION_MS = 60_000;
 
 interface ProviderSlotsOptions {
   coordination: Coordination;
@@ -40,8 +40,9 @@ export class ProviderSlots {
   }
 
   /**
-   * Runs the work in a slot. It waits briefly for a free slot while few others wait; undefined when there was none. So
-   * a provider that hangs keeps a limited number of items in this process, and the others stay in the store.
+   * Runs the work in a slot. The call waits briefly for a free slot while few others wait. The result is undefined when
+   * no slot was free. A provider that hangs therefore keeps only a limited number of items in this process, and the
+   * others stay in the store.
    * @param owner the account that holds the slot.
    */
   async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
@@ -49,10 +50,10 @@ export class ProviderSlots {
     const key = `providers/${this.#options.hostId}/${name}`;
     const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#counter}/${owner}`;
     if (!(await this.#take(key, holder, owner))) return undefined;
-    // If a slot cannot be renewed, the call continues. At worst, one more call runs than there are slots.
+    // If a slot cannot be renewed, the call continues. In the worst case, one more call runs than there are slots.
     const renewal = setInterval(() => {
       this.#options.coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
-    }, RENEW_MS);
+    }, RENEW_INTERVAL_MS);
     renewal.unref();
     try {
       return { done: await work() };
@@ -68,15 +69,15 @@ export class ProviderSlots {
       limit: this.#options.limit,
       holder,
       leaseMs: LEASE_MS,
-      seenMs: RESERVED_MS,
-      waitMs: WAIT_MS,
+      seenMs: RESERVATION_MS,
+      waitMs: QUEUE_PLACE_LIFE_MS,
     };
     if (await this.#options.coordination.takeShared(request)) return true;
     const queue = this.#waiting.get(key) ?? new FairQueue();
     if (queue.size >= this.#options.limit && queue.sizeOf(owner) > 0) return false;
     this.#waiting.set(key, queue);
     for (let poll = 0; poll < MAX_POLLS; poll++) {
-      await turnOrPoll(queue, owner);
+      await waitForTurnOrPoll(queue, owner);
       if (await this.#options.coordination.takeShared(request)) return true;
     }
     return false;
@@ -93,8 +94,8 @@ export class ProviderSlots {
   }
 }
 
-/** Waits until a slot is free and it is the owner's turn, or until the next poll. */
-function turnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
+/** Waits until a slot is freed for the owner, or until the next poll. */
+function waitForTurnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, POLL_MS);
   queue.add(owner, leave);

@@ -1,7 +1,7 @@
 import type { PageBlock, PageSample } from '../../platform/pages/page.ts';
 import { readableQueryText } from '../catalogue/pages/query-text.ts';
 
-/** A call of the API as a reader makes it, with its address in BASE and its key in KEY. */
+/** A call of the API in the samples. The address of the service is in BASE, and the key in KEY. */
 export interface SampleCall {
   method: string;
   path: string;
@@ -19,58 +19,58 @@ export interface SampleCall {
   saves?: string;
 }
 
-/** Matches example asset ids, which a sample replaces by the asset in ASSET. */
-const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
+/** Matches the asset ids of examples. A sample replaces them by the id in ASSET. */
+const ASSET_PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
-/** A call with its defaults. */
+/** A call whose absent fields have their default values. */
 type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
 
-/** The same call in every language. */
-export function samplesOfCall(call: SampleCall): PageSample[] {
+/** Samples of a call: one for curl, one in TypeScript and one in Python. */
+export function callSamples(call: SampleCall): PageSample[] {
   const filled: FilledCall = { query: {}, scheme: 'ApiKey', ...call };
-  return [curl(filled), typeScript(filled), python(filled)];
+  return [curlSample(filled), typeScriptSample(filled), pythonSample(filled)];
 }
 
 /**
- * The same call in every language, as tabs.
- * @param more further forms of the call.
+ * A block with tabs: the samples of a call, and further samples.
+ * @param more further samples of the same call.
  */
 export function callSamplesBlock(call: SampleCall, ...more: readonly PageSample[]): PageBlock {
-  return { kind: 'samples', samples: [...samplesOfCall(call), ...more] };
+  return { kind: 'samples', samples: [...callSamples(call), ...more] };
 }
 
-function curl({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
+function curlSample({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const text = readableQueryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
-  const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
-  // With -g, curl does not take brackets for a pattern.
-  const words = [
-    `curl${/[[\]{}]/.test(text) ? ' -g' : ''}${verb} ${url}`,
+  const methodOption = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
+  // With -g, curl does not treat brackets in the address as a pattern.
+  const parts = [
+    `curl${/[[\]{}]/.test(text) ? ' -g' : ''}${methodOption} ${url}`,
     ...(needsKey ? [`-H "Authorization: ${scheme} $KEY"`] : []),
-    ...curlBody(body),
+    ...curlBodyOptions(body),
     ...(saves === undefined ? [] : [`-o ${saves}`]),
   ];
-  return { label: 'curl', language: 'sh', code: words.join(' \\\n  ') };
+  return { label: 'curl', language: 'sh', code: parts.join(' \\\n  ') };
 }
 
-function curlBody(body: SampleCall['body']): string[] {
+function curlBodyOptions(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`-H "Content-Type: ${body.type}"`, `--data-binary @${body.file}`];
   if ('parts' in body)
     return [
       ...Object.entries(body.parts).map(([name, file]) => `-F ${name}=@${file}`),
-      ...Object.entries(body.texts ?? {}).map(([name, text]) => `-F '${name}=${inShell(text)}'`),
+      ...Object.entries(body.texts ?? {}).map(([name, text]) => `-F '${name}=${escapeSingleQuotes(text)}'`),
     ];
-  const text = inShell(JSON.stringify(body.json)).replaceAll(PLACEHOLDER, `"'$ASSET'"`);
+  const text = escapeSingleQuotes(JSON.stringify(body.json)).replaceAll(ASSET_PLACEHOLDER, `"'$ASSET'"`);
   return ['-H "Content-Type: application/json"', `-d '${text}'`];
 }
 
-/** Quotes text for a shell. */
-function inShell(text: string): string {
+/** Escapes the quotes in a text that stands in single quotes in a shell. */
+function escapeSingleQuotes(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-function typeScript({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
+function typeScriptSample({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const hasQuery = Object.keys(query).length > 0;
   const headers = [
     ...(needsKey ? [`authorization: \`${scheme} \${process.env.KEY}\``] : []),
@@ -84,12 +84,14 @@ function typeScript({ method, path, query, needsKey, scheme, body, saves }: Fill
   ];
   const lines = [
     ...(names.length === 0 ? [] : [`import { ${names.join(', ')} } from 'node:fs';`, '']),
-    ...(hasQuery ? [`const query = new URLSearchParams(${literal(asTexts(query), SCRIPT)});`] : []),
-    ...(body !== undefined && 'parts' in body ? formLines(body.parts, body.texts) : []),
+    ...(hasQuery
+      ? [`const query = new URLSearchParams(${literalOf(queryTexts(query), SCRIPT_SYNTAX)});`]
+      : []),
+    ...(body !== undefined && 'parts' in body ? scriptFormLines(body.parts, body.texts) : []),
     `const response = await fetch(\`\${process.env.BASE}${path}${hasQuery ? `?\${query}` : ''}\`, {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(', ')} },`]),
-    ...scriptBody(body),
+    ...scriptBodyLines(body),
     '});',
     'if (!response.ok) throw new Error(await response.text());',
     saves === undefined
@@ -99,7 +101,7 @@ function typeScript({ method, path, query, needsKey, scheme, body, saves }: Fill
   return { label: 'TypeScript', language: 'ts', code: lines.join('\n') };
 }
 
-function formLines(
+function scriptFormLines(
   parts: Readonly<Record<string, string>>,
   texts: Readonly<Record<string, string>> = {},
 ): string[] {
@@ -107,19 +109,19 @@ function formLines(
     ([name, file]) => `form.set('${name}', await openAsBlob('${file}'), '${file}');`,
   );
   const others = Object.entries(texts).map(
-    ([name, text]) => `form.set('${name}', ${literal(text, SCRIPT)});`,
+    ([name, text]) => `form.set('${name}', ${literalOf(text, SCRIPT_SYNTAX)});`,
   );
   return ['const form = new FormData();', ...files, ...others];
 }
 
-function scriptBody(body: SampleCall['body']): string[] {
+function scriptBodyLines(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`  body: readFileSync('${body.file}'),`];
   if ('parts' in body) return ['  body: form,'];
-  return [`  body: JSON.stringify(${literal(body.json, SCRIPT, '  ')}),`];
+  return [`  body: JSON.stringify(${literalOf(body.json, SCRIPT_SYNTAX, '  ')}),`];
 }
 
-function python({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
+function pythonSample({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const headers = [
     ...(needsKey ? [`"Authorization": "${scheme} " + os.environ["KEY"]`] : []),
     ...(body !== undefined && 'file' in body ? [`"Content-Type": "${body.type}"`] : []),
@@ -129,9 +131,11 @@ function python({ method, path, query, needsKey, scheme, body, saves }: FilledCa
     '',
     `response = requests.${method.toLowerCase()}(`,
     `    os.environ["BASE"] + "${path}",`,
-    ...(Object.keys(query).length === 0 ? [] : [`    params=${literal(asTexts(query), PYTHON, '    ')},`]),
+    ...(Object.keys(query).length === 0
+      ? []
+      : [`    params=${literalOf(queryTexts(query), PYTHON_SYNTAX, '    ')},`]),
     ...(headers.length === 0 ? [] : [`    headers={${headers.join(', ')}},`]),
-    ...pythonBody(body),
+    ...pythonBodyLines(body),
     ')',
     'if not response.ok: raise SystemExit(response.text)',
     saves === undefined ? 'print(response.json())' : `open("${saves}", "wb").write(response.content)`,
@@ -139,19 +143,19 @@ function python({ method, path, query, needsKey, scheme, body, saves }: FilledCa
   return { label: 'Python', language: 'python', code: lines.join('\n') };
 }
 
-function pythonBody(body: SampleCall['body']): string[] {
+function pythonBodyLines(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`    data=open("${body.file}", "rb"),`];
-  if ('json' in body) return [`    json=${literal(body.json, PYTHON, '    ')},`];
+  if ('json' in body) return [`    json=${literalOf(body.json, PYTHON_SYNTAX, '    ')},`];
   const files = Object.entries(body.parts).map(([name, file]) => `"${name}": open("${file}", "rb")`);
   return [
     `    files={${files.join(', ')}},`,
-    ...(body.texts === undefined ? [] : [`    data=${literal(body.texts, PYTHON, '    ')},`]),
+    ...(body.texts === undefined ? [] : [`    data=${literalOf(body.texts, PYTHON_SYNTAX, '    ')},`]),
   ];
 }
 
-/** The parameters of a query as text. Lists and objects become JSON. */
-function asTexts(query: Readonly<Record<string, unknown>>): Record<string, string> {
+/** The parameters of a query as texts. A list or an object becomes JSON. */
+function queryTexts(query: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => [
       name,
@@ -160,44 +164,46 @@ function asTexts(query: Readonly<Record<string, unknown>>): Record<string, strin
   );
 }
 
-/** How a language writes JSON values that are neither text nor numbers, and the asset in ASSET. */
-interface Dialect {
+/** How a language writes JSON values: its words for true, false and null, and its expression for the id in ASSET. */
+interface LiteralSyntax {
   words: Readonly<Record<string, string>>;
   asset: string;
   /** Whether field names are written without quotes where possible. */
   hasPlainNames: boolean;
 }
 
-const SCRIPT: Dialect = { words: {}, asset: 'process.env.ASSET', hasPlainNames: true };
-const PYTHON: Dialect = {
+const SCRIPT_SYNTAX: LiteralSyntax = { words: {}, asset: 'process.env.ASSET', hasPlainNames: true };
+const PYTHON_SYNTAX: LiteralSyntax = {
   words: { true: 'True', false: 'False', null: 'None' },
   asset: 'os.environ["ASSET"]',
   hasPlainNames: false,
 };
 const MAX_LINE_CHARACTERS = 64;
 
-/** A JSON value as a literal of a language: in one line if it is short, else with one line per entry. */
-function literal(value: unknown, dialect: Dialect, indent = ''): string {
-  const inner = `${indent}${dialect.hasPlainNames ? '  ' : '    '}`;
+/** A JSON value as a literal of a language: on one line if it is short, else with one line per entry. */
+function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
+  const inner = `${indent}${syntax.hasPlainNames ? '  ' : '    '}`;
   if (typeof value !== 'object' || value === null) {
     const text = JSON.stringify(value);
-    if (PLACEHOLDER_ALONE.test(text)) return dialect.asset;
-    if (typeof value !== 'string') return dialect.words[text] ?? text;
-    return dialect.hasPlainNames && !/['\\\n]/.test(value) ? `'${value}'` : text;
+    if (PLACEHOLDER_TEXT.test(text)) return syntax.asset;
+    if (typeof value !== 'string') return syntax.words[text] ?? text;
+    return syntax.hasPlainNames && !/['\\\n]/.test(value) ? `'${value}'` : text;
   }
   const isList = Array.isArray(value);
   const entries = isList
-    ? value.map((one) => literal(one, dialect, inner))
-    : Object.entries(value).map(([name, one]) => `${nameOf(name, dialect)}: ${literal(one, dialect, inner)}`);
+    ? value.map((element) => literalOf(element, syntax, inner))
+    : Object.entries(value).map(
+        ([name, member]) => `${fieldNameOf(name, syntax)}: ${literalOf(member, syntax, inner)}`,
+      );
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
-  const pad = isList || !dialect.hasPlainNames || entries.length === 0 ? '' : ' ';
+  const pad = isList || !syntax.hasPlainNames || entries.length === 0 ? '' : ' ';
   const line = `${open}${pad}${entries.join(', ')}${pad}${close}`;
   if (line.length + indent.length <= MAX_LINE_CHARACTERS && !line.includes('\n')) return line;
   return `${open}\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}${close}`;
 }
 
-const PLACEHOLDER_ALONE = new RegExp(`^${PLACEHOLDER.source}$`);
+const PLACEHOLDER_TEXT = new RegExp(`^${ASSET_PLACEHOLDER.source}$`);
 
-function nameOf(name: string, { hasPlainNames }: Dialect): string {
+function fieldNameOf(name: string, { hasPlainNames }: LiteralSyntax): string {
   return hasPlainNames && /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }

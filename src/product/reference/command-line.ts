@@ -1,7 +1,7 @@
 import type { PageSample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
-/** The longest command that is in one line. */
+/** The longest command that stands on one line. */
 const MAX_LINE_CHARACTERS = 64;
 
 /**
@@ -10,7 +10,7 @@ const MAX_LINE_CHARACTERS = 64;
  */
 export function commandLineSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
-  return words && { label: 'Command line', language: 'sh', code: linesOf(words) };
+  return words && { label: 'Command line', language: 'sh', code: commandLines(words) };
 }
 
 /**
@@ -19,11 +19,11 @@ export function commandLineSample(definition: OpDefinition): PageSample | undefi
  * @param output the file for the result.
  */
 export function commandLineText(words: readonly string[], options: object, output: string): string {
-  return linesOf([words.join(' '), ...optionsOf(options), `-o ${output}`]);
+  return commandLines([words.join(' '), ...optionsOf(options), `-o ${output}`]);
 }
 
-/** The words in one line, or in a line per word if that would be too long. */
-function linesOf(words: readonly string[]): string {
+/** The words of a command on one line, or one per line if that would be too long. */
+function commandLines(words: readonly string[]): string {
   const line = words.join(' ');
   return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
 }
@@ -44,7 +44,7 @@ function commandWords({
   }
   if (syncParams !== undefined) {
     const { templateId, data } = syncExample as { templateId?: string; data?: object };
-    const values = Object.entries(data ?? {}).map(([name, value]) => `--set ${name}=${quoted(value)}`);
+    const values = Object.entries(data ?? {}).map(([name, value]) => `--set ${name}=${shellWord(value)}`);
     return [`darkroom render --template ${templateId}`, ...values, '-o result.png'];
   }
   if (syncEndpoint !== undefined) {
@@ -63,11 +63,11 @@ function commandWords({
 }
 
 function optionsOf(values: object): string[] {
-  return Object.entries(values).map(([name, value]) => `--${name} ${quoted(value)}`);
+  return Object.entries(values).map(([name, value]) => `--${name} ${shellWord(value)}`);
 }
 
-/** A value as one word of the shell. */
-function quoted(value: unknown): string {
+/** A value as one word of a shell command. */
+function shellWord(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

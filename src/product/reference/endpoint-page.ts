@@ -17,13 +17,13 @@ import {
 import { callSamplesBlock, type SampleCall } from './call.ts';
 import { SchemaReader } from './schema-reader.ts';
 
-interface Media {
+interface DocumentedMedia {
   schema?: DocumentNode;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
 }
 
-interface Parameter {
+interface DocumentedParameter {
   $ref?: string;
   name?: string;
   in?: string;
@@ -41,9 +41,9 @@ export interface DocumentedOperation {
   summary?: string;
   description?: string;
   security?: object[];
-  parameters?: Parameter[];
-  requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { $ref?: string; content?: Record<string, Media> }>;
+  parameters?: DocumentedParameter[];
+  requestBody?: { content: Record<string, DocumentedMedia> };
+  responses: Record<string, { $ref?: string; content?: Record<string, DocumentedMedia> }>;
 }
 
 /** The most fields of a body or a response on a page. Larger schemas describe ops, which have their own pages. */
@@ -59,20 +59,20 @@ export function endpointPage(
 ): DocumentationPage {
   const { summary = '', description = '', security, parameters = [], requestBody, responses } = operation;
   const reader = new SchemaReader(document);
-  const named = parameters.filter(({ name }) => name !== undefined);
-  const takesKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
-  const answers: DocumentedResponse[] = Object.entries(responses).filter(
+  const namedParameters = parameters.filter(({ name }) => name !== undefined);
+  const takesIdempotencyKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
+  const documentedResponses: DocumentedResponse[] = Object.entries(responses).filter(
     ([status, { $ref }]) => /^\d+$/.test(status) && $ref === undefined,
   );
   const bodies = Object.entries(requestBody?.content ?? {});
-  const call = callOf(method, path, operation, reader);
+  const call = exampleCall(method, path, operation, reader);
   const facts: (Prose | string)[] = [
     security?.length === 0
       ? 'No credential is needed.'
       : `Send \`Authorization: ${credentialOf(security)}\`.`,
-    ...(takesKey ? ['Takes an Idempotency-Key.'] : []),
+    ...(takesIdempotencyKey ? ['Takes an Idempotency-Key.'] : []),
     [
-      `Answers ${answers.map(([status]) => status).join(', ')}; refusals are in `,
+      `Answers ${documentedResponses.map(([status]) => status).join(', ')}; refusals are in `,
       pageLink('the page of errors', '/docs/errors'),
       '.',
     ],
@@ -84,24 +84,27 @@ export function endpointPage(
       ...descriptionBlocks(description),
       listBlock(...facts),
       callSamplesBlock(call),
-      ...(named.length === 0
+      ...(namedParameters.length === 0
         ? []
-        : [headingBlock('Parameters'), fieldsBlock(named.map((one) => parameterField(one, reader)))]),
+        : [
+            headingBlock('Parameters'),
+            fieldsBlock(namedParameters.map((parameter) => parameterField(parameter, reader))),
+          ]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
-      // The form sends an account's key, which is no credential of the operator.
-      ...(isOperators(security) ? [] : [trialOf(path, call, named)]),
-      ...responseBlocks(answers, reader),
+      // The form sends the key of an account, and the operator's calls need another credential.
+      ...(isForOperator(security) ? [] : [trialForm(path, call, namedParameters)]),
+      ...responseBlocks(documentedResponses, reader),
     ],
   };
 }
 
-/** The form that makes the call of the page. It starts with the values of the example. */
-function trialOf(
+/** The form that makes the call of the page. Its inputs first contain the values of the example. */
+function trialForm(
   path: string,
   { method, query = {}, needsKey, body }: SampleCall,
-  named: Parameter[],
+  namedParameters: DocumentedParameter[],
 ): PageBlock {
-  const inputs = named
+  const inputs = namedParameters
     .filter((one) => one.in === 'path' || one.in === 'query')
     .map(({ name = '', in: location, schema = {} }): TrialInput => {
       const words: unknown = schema.type === 'boolean' ? [true, false] : schema.enum;
@@ -110,27 +113,30 @@ function trialOf(
       const isRequired = location === 'path';
       return { name, value, isJson: false, isRequired, ...(choices !== undefined && { choices }) };
     });
-  return { kind: 'trial', path, sends: { method, needsKey, ...bodyInForm(body) }, inputs };
+  return { kind: 'trial', path, sends: { method, needsKey, ...formBodyOf(body) }, inputs };
 }
 
-function bodyInForm(body: SampleCall['body']): Pick<TrialEndpointCall, 'body'> {
+function formBodyOf(body: SampleCall['body']): Pick<TrialEndpointCall, 'body'> {
   if (body === undefined) return {};
   if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
   return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };
 }
 
 function credentialOf(security: DocumentedOperation['security']): string {
-  return isOperators(security) ? 'Bearer <OPERATOR_TOKEN>' : 'ApiKey <key>';
+  return isForOperator(security) ? 'Bearer <OPERATOR_TOKEN>' : 'ApiKey <key>';
 }
 
-function isOperators(security: DocumentedOperation['security'] = []): boolean {
+function isForOperator(security: DocumentedOperation['security'] = []): boolean {
   return security.some((scheme) => 'operator' in scheme);
 }
 
-/** The responses by status. Fields that were listed before are not repeated. */
-function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaReader): PageBlock[] {
+/** The responses by status. If all fields of a response were listed before, they are not repeated. */
+function responseBlocks(
+  documentedResponses: readonly DocumentedResponse[],
+  reader: SchemaReader,
+): PageBlock[] {
   const listed = new Set<string>();
-  return answers.flatMap(([status, { content = {} }]) =>
+  return documentedResponses.flatMap(([status, { content = {} }]) =>
     Object.entries(content).flatMap(([type, media]) => {
       if (type.startsWith('image/'))
         return type === 'image/jpeg' ? [headingBlock(`${status}: the picture`)] : [];
@@ -139,13 +145,13 @@ function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaRe
       const isKnown = fields.length > 0 && fields.every((field) => listed.has(field));
       for (const field of fields) listed.add(field);
       if (isKnown) return [headingBlock(status), paragraphBlock('Some of the fields above.')];
-      return mediaBlocks(status, type, media, reader);
+      return schemaBlocks(status, type, media, reader);
     }),
   );
 }
 
-/** The call with an example of each parameter, and with the simplest body that it accepts. */
-function callOf(
+/** An example of the call: each parameter has its example, and the body is the simplest that is accepted. */
+function exampleCall(
   method: string,
   path: string,
   { parameters = [], security, requestBody, responses }: DocumentedOperation,
@@ -156,20 +162,20 @@ function callOf(
     path,
   );
   const inQuery = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
-  const body = bodyOf(requestBody?.content ?? {}, reader);
-  const saves = answerFileOf(Object.keys(responses[200]?.content ?? {}));
+  const body = exampleBody(requestBody?.content ?? {}, reader);
+  const saves = responseFileName(Object.keys(responses[200]?.content ?? {}));
   return {
     method: method.toUpperCase(),
     path: filled,
     query: Object.fromEntries(inQuery.map(({ name = '', example }) => [name, example])),
     needsKey: security?.length !== 0,
-    ...(isOperators(security) && { scheme: 'Bearer' }),
+    ...(isForOperator(security) && { scheme: 'Bearer' }),
     ...(body !== undefined && { body }),
     ...(saves !== undefined && { saves }),
   };
 }
 
-function bodyOf(content: Record<string, Media>, reader: SchemaReader): SampleCall['body'] {
+function exampleBody(content: Record<string, DocumentedMedia>, reader: SchemaReader): SampleCall['body'] {
   const { 'multipart/form-data': form, 'application/json': media } = content;
   if (form !== undefined) {
     const files = (form.schema?.required ?? []) as string[];
@@ -180,18 +186,18 @@ function bodyOf(content: Record<string, Media>, reader: SchemaReader): SampleCal
 }
 
 /** The name of the file for a response of these types; undefined for JSON. */
-function answerFileOf(types: readonly string[]): string | undefined {
+function responseFileName(types: readonly string[]): string | undefined {
   if (types.includes('image/jpeg')) return 'picture.jpg';
   if (types.includes('application/zip')) return 'answer.zip';
   return types.length === 0 || types.includes('application/json') ? undefined : 'answer';
 }
 
-function exampleOf({ schema = {}, example, examples = {} }: Media, reader: SchemaReader): unknown {
+function exampleOf({ schema = {}, example, examples = {} }: DocumentedMedia, reader: SchemaReader): unknown {
   return example ?? Object.values(examples)[0]?.value ?? reader.exampleOf(schema);
 }
 
 function parameterField(
-  { name = '', in: location, required, description = '', schema = {} }: Parameter,
+  { name = '', in: location, required, description = '', schema = {} }: DocumentedParameter,
   reader: SchemaReader,
 ): DocumentedField {
   const { default: fallback } = schema;
@@ -204,17 +210,22 @@ function parameterField(
   };
 }
 
-function bodyBlocks(type: string, media: Media, reader: SchemaReader): PageBlock[] {
+function bodyBlocks(type: string, media: DocumentedMedia, reader: SchemaReader): PageBlock[] {
   if (type.startsWith('image/')) {
     return type === 'image/jpeg'
       ? [headingBlock('Body'), paragraphBlock('The bytes of an image with their own Content-Type; or:')]
       : [];
   }
-  return mediaBlocks(`Body as ${type}`, type, media, reader);
+  return schemaBlocks(`Body as ${type}`, type, media, reader);
 }
 
 /** The fields of a body or a response, and an example as JSON. */
-function mediaBlocks(title: string, type: string, media: Media, reader: SchemaReader): PageBlock[] {
+function schemaBlocks(
+  title: string,
+  type: string,
+  media: DocumentedMedia,
+  reader: SchemaReader,
+): PageBlock[] {
   const fields = reader.fieldsOf(media.schema ?? {});
   const listed =
     fields.length > MAX_FIELDS

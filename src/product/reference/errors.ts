@@ -10,22 +10,22 @@ import {
   tableBlock,
 } from '../../platform/pages/page.ts';
 
-/** The texts on the page of an error code. */
+/** The texts about an error code on its page. */
 interface ErrorText {
-  /** When it is answered. */
+  /** When the service answers with the code. */
   meaning: string;
-  /** What to do, in one sentence. */
+  /** What the caller should do, in one sentence. */
   remedy: string;
   /** The possible causes, with what to do about each. A cause begins with its `details.reason`, if there is one. */
   causes?: readonly string[];
   example: { message: string; param?: string; details?: object };
 }
 
-/** The instant of the examples. */
-const TIMESTAMP = '2026-01-31T12:00:00.000Z';
+/** The time of the failures in the examples. */
+const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 
-/** Every code of the closed set. */
-const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
+/** The texts about every error code. */
+const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_param: {
     meaning: 'A field of the call has a value that the interface does not take, or is missing.',
     remedy: 'Fix the field in `param`; `details` has the bounds or the allowed values.',
@@ -296,14 +296,14 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
 };
 
 /** Every error code, in the order of the statuses. */
-export const DOCUMENTED_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+export const DOCUMENTED_ERROR_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** All errors in one table. */
+/** The page with a table of all errors. */
 export function errorsPage(): DocumentationPage {
-  const rows = DOCUMENTED_CODES.map((code) => {
+  const rows = DOCUMENTED_ERROR_CODES.map((code) => {
     const { status, retryable } = ERROR_CODES[code];
     const address = pageLink(code, `/docs/errors/${code}`);
-    return [[address], [String(status)], [retryable ? 'yes' : 'no'], [ERRORS[code].remedy]];
+    return [[address], [String(status)], [retryable ? 'yes' : 'no'], [ERROR_TEXTS[code].remedy]];
   });
   return {
     title: 'Errors',
@@ -323,9 +323,9 @@ export function errorsPage(): DocumentationPage {
   };
 }
 
-/** The page of one code. */
+/** The page of one error code. */
 export function errorPage(code: ErrorCode): DocumentationPage {
-  const { meaning, remedy, causes = [], example } = ERRORS[code];
+  const { meaning, remedy, causes = [], example } = ERROR_TEXTS[code];
   const { status, retryable } = ERROR_CODES[code];
   const { message, ...rest } = example;
   const error = {
@@ -343,7 +343,7 @@ export function errorPage(code: ErrorCode): DocumentationPage {
           ? 'Retryable: yes. Make the same call again after Retry-After seconds, with the same Idempotency-Key.'
           : 'Retryable: no. The same call fails again until it is changed.',
       ),
-      jsonSampleBlock('Answer', { success: false, error, timestamp: TIMESTAMP }),
+      jsonSampleBlock('Answer', { success: false, error, timestamp: EXAMPLE_INSTANT }),
       headingBlock('How to fix it'),
       paragraphBlock(remedy),
       ...(causes.length === 0 ? [] : [listBlock(...causes)]),

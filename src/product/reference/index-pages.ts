@@ -12,15 +12,15 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 import { callSamplesBlock } from './call.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 
-/** The ops whose pictures the first page shows. */
-const SHOWN_FIRST = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
+/** The ops that the first page shows with their pictures. */
+const HOME_PAGE_OPS = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
 
 /** The first page of the documentation. */
 export function documentationHomePage(
   definitions: readonly OpDefinition[],
   picturesOf: (op: string) => readonly PagePictures[],
 ): DocumentationPage {
-  const shown = SHOWN_FIRST.flatMap((name) => definitions.filter(({ op }) => op === name));
+  const shown = HOME_PAGE_OPS.flatMap((name) => definitions.filter(({ op }) => op === name));
   return {
     title: 'Darkroom',
     lead: 'Send a picture, and get pixels, facts or a rendered template back, in milliseconds, while you wait. Jobs do the same over thousands.',
@@ -48,7 +48,7 @@ export function documentationHomePage(
         })),
       },
       headingBlock('What it does'),
-      { kind: 'cards', cards: shown.map((definition) => cardOf(definition, picturesOf)) },
+      { kind: 'cards', cards: shown.map((definition) => opCard(definition, picturesOf)) },
       paragraphBlock(
         pageLink('All ops', '/docs/ops'),
         ', each with its parameters, their bounds, and a form to try it.',
@@ -102,12 +102,12 @@ export function opsPage(
     lead: 'What the service does to a picture. One op per call, several as steps, or a job over thousands of pictures.',
     blocks: opsByKind(definitions).flatMap(({ title, definitions }): PageBlock[] => [
       headingBlock(title),
-      { kind: 'cards', cards: definitions.map((definition) => cardOf(definition, picturesOf)) },
+      { kind: 'cards', cards: definitions.map((definition) => opCard(definition, picturesOf)) },
     ]),
   };
 }
 
-function cardOf(
+function opCard(
   { op, description }: OpDefinition,
   picturesOf: (op: string) => readonly PagePictures[],
 ): CardsBlock['cards'][number] {
@@ -115,19 +115,19 @@ function cardOf(
   return { title: op, text: description, to: `/docs/ops/${op}`, ...(picture !== undefined && { picture }) };
 }
 
-/** The kinds of ops by what readers look for. An op belongs to the first kind that fits. */
-const KINDS: readonly { title: string; holds: (definition: OpDefinition) => boolean }[] = [
-  { title: 'Models', holds: ({ kind }) => kind === 'ai' },
-  { title: 'Reading', holds: ({ produces }) => produces === 'json' },
-  { title: 'Pictures', holds: () => true },
+/** The kinds of ops under which the pages list them. An op belongs to the first kind that includes it. */
+const OP_KINDS: readonly { title: string; includes: (definition: OpDefinition) => boolean }[] = [
+  { title: 'Models', includes: ({ kind }) => kind === 'ai' },
+  { title: 'Reading', includes: ({ produces }) => produces === 'json' },
+  { title: 'Pictures', includes: () => true },
 ];
 
-/** The ops by kind. Kinds that everybody needs come first. */
+/** The ops by kind. The kinds that most readers need come first. */
 export function opsByKind(
   definitions: readonly OpDefinition[],
 ): { title: string; definitions: readonly OpDefinition[] }[] {
-  const kindOf = (definition: OpDefinition) => KINDS.find(({ holds }) => holds(definition));
-  return KINDS.toReversed().map((kind) => ({
+  const kindOf = (definition: OpDefinition) => OP_KINDS.find(({ includes }) => includes(definition));
+  return OP_KINDS.toReversed().map((kind) => ({
     title: kind.title,
     definitions: definitions.filter((definition) => kindOf(definition) === kind),
   }));

@@ -11,7 +11,7 @@ export function documentationAddress(path: string): string {
 
 /**
  * A documentation page as an HTML document, with the menu and the search.
- * @param path of the page below /docs.
+ * @param path the path of the page below /docs.
  */
 export function documentationHtml(
   path: string,
@@ -39,12 +39,12 @@ ${files.modulePreloads('reference.ts')}
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <button type="button" class="menu" popovertarget="menu" aria-label="Menu">☰</button>
-<a class="brand" href="/docs/">${LOGO}Darkroom</a>
+<a class="brand" href="/docs/">${LOGO_SVG}Darkroom</a>
 <search><input type="search" placeholder="Search" aria-label="Search the documentation" aria-controls="found" autocomplete="off" spellcheck="false" disabled><kbd>/</kbd><ul id="found" hidden></ul></search>
 <nav class="top" aria-label="Other forms"><a href="/docs/${path}.md">Markdown</a><a href="/openapi.json">OpenAPI</a></nav>
 </header>
 <div class="frame">
-<nav id="menu" popover aria-label="Pages">${menuHtml(library.shelves, path)}</nav>
+<nav id="menu" popover aria-label="Pages">${menuHtml(library.groups, path)}</nav>
 <main id="content">${pageHtml(page)}</main>
 </div>
 </body>
@@ -52,20 +52,20 @@ ${files.modulePreloads('reference.ts')}
 `;
 }
 
-const LOGO =
+const LOGO_SVG =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
-/** The menu: the groups of pages, with a heading where a group begins. */
-function menuHtml(shelves: readonly PageGroup[], current: string): string {
-  return shelves
-    .map((shelf, index) => {
-      const begins = shelf.group !== shelves[index - 1]?.group;
-      return `${begins ? `<p>${shelf.group}</p>` : ''}${shelfHtml(shelf, current)}`;
+/** The menu of the pages. Groups with the same heading stand together below it. */
+function menuHtml(groups: readonly PageGroup[], current: string): string {
+  return groups
+    .map((pageGroup, index) => {
+      const begins = pageGroup.group !== groups[index - 1]?.group;
+      return `${begins ? `<p>${pageGroup.group}</p>` : ''}${pageGroupHtml(pageGroup, current)}`;
     })
     .join('');
 }
 
-function shelfHtml({ group, title, entries }: PageGroup, current: string): string {
+function pageGroupHtml({ group, title, entries }: PageGroup, current: string): string {
   const isOpen = group === 'Guides' || entries.some(({ path }) => path === current);
   const items = entries.map(({ path, title }) => {
     const marked = path === current ? ' aria-current="page"' : '';

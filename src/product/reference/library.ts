@@ -2,50 +2,52 @@ import { type DocumentNode, operationsOf } from '../../platform/http/openapi/doc
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
-import { DOCUMENTED_CODES, errorPage, errorsPage } from './errors.ts';
+import { DOCUMENTED_ERROR_CODES, errorPage, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 import { documentationHomePage, opsByKind, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
 
-/** What the pages are made of. */
+/** The data from which the pages are made. */
 export interface DocumentationSources {
   /** The OpenAPI document. */
   document: DocumentNode;
   definitions: readonly OpDefinition[];
   guidelines: DocumentationPage;
-  /** What an op does to a picture. */
+  /** The example pictures of an op. */
   picturesOf: (op: string) => readonly PagePictures[];
 }
 
-/** A page by its path below /docs. It is made when it is first read. */
-interface PageEntry {
+/** How a page is made. It is made when it is first read. */
+interface PageSource {
   path: string;
   title: string;
   make: () => DocumentationPage;
 }
 
-/** A list of pages of one kind, in the order of the menu. */
+/** A list of pages under one title of the menu. */
 export interface PageGroup {
-  /** The menu heading of the list. */
+  /** The heading of the menu under which the title stands. */
   group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
-  entries: readonly PageEntry[];
+  entries: readonly PageSource[];
 }
 
 /** Every page of the documentation. */
 export class DocumentationLibrary {
-  readonly shelves: readonly PageGroup[];
-  readonly #entries: ReadonlyMap<string, PageEntry>;
+  readonly groups: readonly PageGroup[];
+  readonly #entries: ReadonlyMap<string, PageSource>;
   readonly #pages = new Map<string, DocumentationPage>();
 
   constructor(sources: DocumentationSources) {
-    this.shelves = [
-      { group: 'Guides', title: 'Start', entries: startEntries(sources) },
-      ...opShelves(sources),
-      ...endpointShelves(sources.document),
-      { group: 'Errors', title: 'Codes', entries: errorEntries() },
+    this.groups = [
+      { group: 'Guides', title: 'Start', entries: startPages(sources) },
+      ...opGroups(sources),
+      ...endpointGroups(sources.document),
+      { group: 'Errors', title: 'Codes', entries: errorPages() },
     ];
-    this.#entries = new Map(this.shelves.flatMap(({ entries }) => entries.map((one) => [one.path, one])));
+    this.#entries = new Map(
+      this.groups.flatMap(({ entries }) => entries.map((entry) => [entry.path, entry])),
+    );
   }
 
   /** The page at a path below /docs, without `.md`; undefined if there is none. */
@@ -57,15 +59,15 @@ export class DocumentationLibrary {
     return page;
   }
 
-  /** Every page of some shelves, or of all. */
-  list(shelves = this.shelves): { path: string; page: DocumentationPage }[] {
-    return shelves.flatMap(({ entries }) =>
+  /** Every page of some groups; by default, of all groups. */
+  list(groups = this.groups): { path: string; page: DocumentationPage }[] {
+    return groups.flatMap(({ entries }) =>
       entries.map(({ path, make }) => ({ path, page: this.find(path) ?? make() })),
     );
   }
 }
 
-function startEntries({ definitions, guidelines, picturesOf }: DocumentationSources): PageEntry[] {
+function startPages({ definitions, guidelines, picturesOf }: DocumentationSources): PageSource[] {
   const guides = Object.entries(GUIDE_PAGES).map(([name, page]) => ({
     path: `guides/${name}`,
     title: page.title,
@@ -78,8 +80,8 @@ function startEntries({ definitions, guidelines, picturesOf }: DocumentationSour
   ];
 }
 
-function opShelves({ definitions, picturesOf }: DocumentationSources): PageGroup[] {
-  const all: PageEntry = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
+function opGroups({ definitions, picturesOf }: DocumentationSources): PageGroup[] {
+  const all: PageSource = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
   return opsByKind(definitions).map(({ title, definitions }, index): PageGroup => {
     const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
@@ -91,7 +93,7 @@ function opShelves({ definitions, picturesOf }: DocumentationSources): PageGroup
 }
 
 /** The endpoint pages by tag, in the order of the tags. */
-function endpointShelves(document: DocumentNode): PageGroup[] {
+function endpointGroups(document: DocumentNode): PageGroup[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);
   return tags
@@ -101,7 +103,7 @@ function endpointShelves(document: DocumentNode): PageGroup[] {
         title: name,
         entries: operations
           .filter(({ operation }) => ((operation.tags ?? []) as string[]).includes(name))
-          .map(({ path, method, operation }): PageEntry => {
+          .map(({ path, method, operation }): PageSource => {
             const documented = operation as unknown as DocumentedOperation;
             return {
               path: documented.operationId,
@@ -114,9 +116,13 @@ function endpointShelves(document: DocumentNode): PageGroup[] {
     .filter(({ entries }) => entries.length > 0);
 }
 
-function errorEntries(): PageEntry[] {
+function errorPages(): PageSource[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
-    ...DOCUMENTED_CODES.map((code) => ({ path: `errors/${code}`, title: code, make: () => errorPage(code) })),
+    ...DOCUMENTED_ERROR_CODES.map((code) => ({
+      path: `errors/${code}`,
+      title: code,
+      make: () => errorPage(code),
+    })),
   ];
 }

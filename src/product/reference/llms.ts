@@ -5,7 +5,7 @@ import { GUIDE_PAGES } from './guides/index.ts';
 import type { DocumentationLibrary } from './library.ts';
 
 /** The tag of calls for the operator of the service. */
-const OPERATOR = 'Operator';
+const OPERATOR_TAG = 'Operator';
 
 /**
  * An overview for language models: links with one sentence each, generated from the routes.
@@ -16,10 +16,10 @@ export function llmsText(document: DocumentNode): string {
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
-    // A PATCH is only another name of the PUT beside it, and callers cannot use the operator's calls.
-    if (method === 'patch' || tag === OPERATOR) continue;
+    // A PATCH does the same as the PUT of its path. Callers cannot use the calls of the operator.
+    if (method === 'patch' || tag === OPERATOR_TAG) continue;
     const page = `/docs/${operation.operationId}.md`;
-    const line = `- [${method.toUpperCase()} ${shortened(path)}](${page}): ${operation.summary ?? ''}`;
+    const line = `- [${method.toUpperCase()} ${shortPath(path)}](${page}): ${operation.summary ?? ''}`;
     byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
   }
   const sections = [...byTag]
@@ -48,18 +48,16 @@ Paths without a slash are below /api/v1/.
 ${sections.join('\n')}`;
 }
 
-/**
- * A shortened path, such as `jobs` for `/api/v1/jobs`: most paths begin like that, and this text is read as a whole.
- */
-function shortened(path: string): string {
+/** A path without `/api/v1/`, with which most paths begin. Models read the text as a whole, so it should be short. */
+function shortPath(path: string): string {
   return path.replace(/^\/api\/v1\//, '');
 }
 
 /** The guidelines, the guides, the errors and every op in one Markdown text. */
 export function llmsFullText(library: DocumentationLibrary): string {
-  const shelves = library.shelves.filter(({ group }) => group === 'Guides' || group === 'Ops');
+  const groups = library.groups.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
-    .list(shelves)
+    .list(groups)
     .filter(({ path }) => path !== 'index' && path !== 'ops')
     .map(({ page }) => page);
   const errors = library.find('errors');

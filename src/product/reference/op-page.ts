@@ -24,8 +24,8 @@ import { JobRequest } from '../jobs/schema.ts';
 import { callSamplesBlock, type SampleCall } from './call.ts';
 import { commandLineSample } from './command-line.ts';
 
-const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
-const JOBS = '/api/v1/jobs';
+const PHOTO_BODY = { file: 'photo.jpg', type: 'image/jpeg' };
+const JOBS_PATH = '/api/v1/jobs';
 const SYNC_ERRORS = [
   'invalid_param',
   'unsupported_format',
@@ -35,20 +35,23 @@ const SYNC_ERRORS = [
 ];
 const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected', 'provider_unavailable'];
 
-/** What callers of an op with a gravity should know. The short descriptions of its parameters have no room for it. */
-const ATTENTION =
+/**
+ * The explanation of gravity=attention on the pages of ops with a gravity. It is too long for the description of the
+ * parameter.
+ */
+const ATTENTION_TEXT =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
 
 /**
  * The page of an op.
- * @param pictures of what it does; empty if the gallery has none.
+ * @param pictures example pictures of the op; empty if the gallery has none.
  */
 export function opPage(definition: OpDefinition, pictures: readonly PagePictures[]): DocumentationPage {
   const { op, description, params, syncParams, example } = definition;
   const call = syncCallOf(definition);
   const command = commandLineSample(definition);
-  const own = Object.entries(params).filter(([name]) => !isSharedParameter(definition, name));
-  const shared = Object.entries(params).filter(([name]) => isSharedParameter(definition, name));
+  const ownParameters = Object.entries(params).filter(([name]) => !isSharedParameter(definition, name));
+  const sharedParameters = Object.entries(params).filter(([name]) => isSharedParameter(definition, name));
   return {
     title: op,
     lead: description,
@@ -64,11 +67,11 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
         ? []
         : [headingBlock('Body'), fieldsBlock(fieldsOf(Object.entries(syncParams)))]),
       headingBlock(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
-      ...(own.length + shared.length === 0 ? [paragraphBlock('It has none.')] : []),
-      ...(own.length === 0 ? [] : [fieldsBlock(fieldsOf(own))]),
-      ...(params.gravity === undefined ? [] : [paragraphBlock(ATTENTION)]),
-      ...(shared.length === 0 ? [] : [sharedFields(shared)]),
-      ...trialOf(definition),
+      ...(ownParameters.length + sharedParameters.length === 0 ? [paragraphBlock('It has none.')] : []),
+      ...(ownParameters.length === 0 ? [] : [fieldsBlock(fieldsOf(ownParameters))]),
+      ...(params.gravity === undefined ? [] : [paragraphBlock(ATTENTION_TEXT)]),
+      ...(sharedParameters.length === 0 ? [] : [sharedFields(sharedParameters)]),
+      ...trialForms(definition),
       ...(example === undefined ? [] : jobBlocks(example)),
       headingBlock('Errors'),
       errorsList(definition),
@@ -111,12 +114,12 @@ function syncCallOf({
   return {
     ...call,
     query: syncExample,
-    body: PHOTO,
+    body: PHOTO_BODY,
     ...(produces === 'image' && { saves: `result.${syncExample.format ?? 'jpg'}` }),
   };
 }
 
-/** The call that sends an op as a step, with a second picture as a part of the body. */
+/** A sample that sends an op as a step, with a second picture as a part of the body. */
 function stepBlocks({ op, example }: OpDefinition): PageBlock[] {
   const { layerAssetId: _, ...parameters } = (example?.parameters ?? {}) as Record<string, unknown>;
   return [
@@ -129,7 +132,7 @@ function stepBlocks({ op, example }: OpDefinition): PageBlock[] {
 }
 
 function jobCall(json: unknown): SampleCall {
-  return { method: 'POST', path: JOBS, query: { wait: 30 }, needsKey: true, body: { json } };
+  return { method: 'POST', path: JOBS_PATH, query: { wait: 30 }, needsKey: true, body: { json } };
 }
 
 function jobBlocks(example: Record<string, unknown>): PageBlock[] {
@@ -157,25 +160,30 @@ function fieldsOf(parameters: readonly [name: string, parameter: OpParameter][])
   });
 }
 
-function sharedFields(shared: readonly [name: string, parameter: OpParameter][]): PageBlock {
+function sharedFields(sharedParameters: readonly [name: string, parameter: OpParameter][]): PageBlock {
   const folded = 'Parameters of every op that writes an image';
-  return { kind: 'fields', folded, fields: fieldsOf(shared) };
+  return { kind: 'fields', folded, fields: fieldsOf(sharedParameters) };
 }
 
-/** The form that runs the op on a picture of the reader. An op that needs a second asset has none. */
-function trialOf(definition: OpDefinition): PageBlock[] {
+/** The form that runs the op on a picture of the reader. The list is empty for an op without such a form. */
+function trialForms(definition: OpDefinition): PageBlock[] {
   const { op, kind, params, requiresAssets, endpoint, syncEndpoint, syncParams, syncExample } = definition;
   const path = endpoint ?? syncEndpoint;
   if (kind === 'ai') {
     const { parameters = {}, ...fields } = definition.example as { parameters?: object };
     const inputs = Object.entries(params).filter(([name]) => name !== 'assetIds');
-    const trial = inputs.map((one) => inputOf(one, { ...fields, ...parameters }));
+    const trial = inputs.map((one) => trialInput(one, { ...fields, ...parameters }));
     return [
-      { kind: 'trial', path: `${JOBS}?wait=60`, sends: { op, needsFile: requiresAssets }, inputs: trial },
+      {
+        kind: 'trial',
+        path: `${JOBS_PATH}?wait=60`,
+        sends: { op, needsFile: requiresAssets },
+        inputs: trial,
+      },
     ];
   }
   if (path === undefined) return [];
-  const { op: named, ...values } = syncExample ?? {};
+  const { op: queryOp, ...values } = syncExample ?? {};
   const ownFirst = Object.entries(syncParams ?? params).toSorted(
     ([one], [other]) =>
       Number(isSharedParameter(definition, one)) - Number(isSharedParameter(definition, other)),
@@ -183,15 +191,18 @@ function trialOf(definition: OpDefinition): PageBlock[] {
   return [
     {
       kind: 'trial',
-      path: `/api/v1${path}${named === undefined ? '' : `?op=${named}`}`,
+      path: `/api/v1${path}${queryOp === undefined ? '' : `?op=${queryOp}`}`,
       sends: syncParams === undefined ? 'file' : 'json',
-      inputs: ownFirst.map((one) => inputOf(one, values)),
+      inputs: ownFirst.map((one) => trialInput(one, values)),
     },
   ];
 }
 
-/** @param values the values at first, by name. */
-function inputOf(
+/**
+ * The input of a parameter in a form.
+ * @param values the initial values of the inputs, by name.
+ */
+function trialInput(
   [name, parameter]: [name: string, parameter: OpParameter],
   values: Readonly<Record<string, unknown>>,
 ): TrialInput {

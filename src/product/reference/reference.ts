@@ -8,17 +8,17 @@ import { documentationAddress, documentationHtml } from './layout.ts';
 import { DocumentationLibrary, type DocumentationSources } from './library.ts';
 import { llmsFullText, llmsText, skillText } from './llms.ts';
 
-const FOLDER = new URL('../../../docs/gallery/', import.meta.url);
+const GALLERY_FOLDER = new URL('../../../docs/gallery/', import.meta.url);
 
-/** The scenes of the gallery that show an op. */
-const OF_OPS = SCENES.filter(({ op }) => op !== undefined);
+/** The scenes of the gallery that show what an op does. */
+const OP_SCENES = SCENES.filter(({ op }) => op !== undefined);
 
 /** The files of those scenes, each once. */
-const GALLERY_FILES: readonly URL[] = [...new Set(OF_OPS.flatMap(filesOf))].map(
-  (path) => new URL(path, FOLDER),
+const GALLERY_FILES: readonly URL[] = [...new Set(OP_SCENES.flatMap(sceneFiles))].map(
+  (path) => new URL(path, GALLERY_FOLDER),
 );
 
-const FILES = [
+const STATIC_FILES = [
   new URL('../../platform/http/static/browser/base.css', import.meta.url),
   new URL('./browser/reference.css', import.meta.url),
   new URL('./browser/favicon.svg', import.meta.url),
@@ -29,19 +29,19 @@ const FILES = [
 ];
 
 /** The sources of the documentation, except the pictures, which come from the gallery. */
-type Documented = Omit<DocumentationSources, 'picturesOf'>;
+type TextSources = Omit<DocumentationSources, 'picturesOf'>;
 
-/** Every text of the documentation. Each is made when it is first read, and then cached. */
+/** The texts of the documentation. Each text is made when it is first read, and then cached. */
 export class DocumentationTexts {
   /** The files that the pages load. */
   readonly files: StaticFiles;
-  readonly #sources: Documented;
+  readonly #sources: TextSources;
   readonly #library: DocumentationLibrary;
   readonly #texts = new Map<string, string>();
 
   /** @param staticPrefix the path below which static files are served. */
-  constructor(sources: Documented, staticPrefix: string) {
-    this.files = new StaticFiles(staticPrefix, FILES);
+  constructor(sources: TextSources, staticPrefix: string) {
+    this.files = new StaticFiles(staticPrefix, STATIC_FILES);
     this.#sources = sources;
     this.#library = new DocumentationLibrary({
       ...sources,
@@ -52,62 +52,63 @@ export class DocumentationTexts {
   /** The page at a path below /docs as HTML; undefined if there is none. */
   html(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#kept(path, () => documentationHtml(path, page, this.#library, this.files));
+    return page && this.#cached(path, () => documentationHtml(path, page, this.#library, this.files));
   }
 
   /** The page at a path below /docs as Markdown; undefined if there is none. */
   markdown(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#kept(`${path}.md`, () => pageMarkdown(page));
+    return page && this.#cached(`${path}.md`, () => pageMarkdown(page));
   }
 
   /** The index of the search, as JSON. */
-  search(): string {
-    return this.#kept('search.json', () => JSON.stringify(searchIndex(this.#library)));
+  searchIndex(): string {
+    return this.#cached('search.json', () => JSON.stringify(searchIndex(this.#library)));
   }
 
   /** The skill for agents with a shell. */
   skill(): string {
-    return this.#kept('skill.md', () => skillText(this.#sources.guidelines));
+    return this.#cached('skill.md', () => skillText(this.#sources.guidelines));
   }
 
-  /** The map for language models. */
-  map(): string {
-    return this.#kept('llms.txt', () => llmsText(this.#sources.document));
+  /** The overview for language models. */
+  llmsText(): string {
+    return this.#cached('llms.txt', () => llmsText(this.#sources.document));
   }
 
   /** All guides and ops in one text. */
-  full(): string {
-    return this.#kept('llms-full.txt', () => llmsFullText(this.#library));
+  llmsFullText(): string {
+    return this.#cached('llms-full.txt', () => llmsFullText(this.#library));
   }
 
-  #kept(name: string, make: () => string): string {
+  #cached(name: string, make: () => string): string {
     const text = this.#texts.get(name) ?? make();
     this.#texts.set(name, text);
     return text;
   }
 }
 
-const SAMPLE = /```[\s\S]*?```/g;
-const WORD = /[\p{L}\p{N}_]{2,}/gu;
+const CODE_BLOCK_PATTERN = /```[\s\S]*?```/g;
+const WORD_PATTERN = /[\p{L}\p{N}_]{2,}/gu;
 
 /**
- * Every page with each of its words once, without its samples. Pages of ops include the names that other services use.
+ * The index of all pages: their words without those of samples, each once. Pages of ops include the names that other
+ * services use for the op.
  */
 function searchIndex(library: DocumentationLibrary): IndexedPage[] {
   return library.list().map(({ path, page }) => {
     const { title, lead } = page;
-    const written = pageMarkdown(page).replaceAll(SAMPLE, '').toLowerCase();
-    const text = [written, ...otherNamesOfOp(path.replace('ops/', ''))].join(' ');
-    const shown = new Set(`${title} ${lead}`.toLowerCase().match(WORD));
-    const words = new Set(text.match(WORD)?.filter((word) => !shown.has(word)));
+    const markdown = pageMarkdown(page).replaceAll(CODE_BLOCK_PATTERN, '').toLowerCase();
+    const text = [markdown, ...otherNamesOfOp(path.replace('ops/', ''))].join(' ');
+    const titleWords = new Set(`${title} ${lead}`.toLowerCase().match(WORD_PATTERN));
+    const words = new Set(text.match(WORD_PATTERN)?.filter((word) => !titleWords.has(word)));
     return [documentationAddress(path), title, lead.replaceAll('`', ''), [...words].join(' ')];
   });
 }
 
-/** Pictures of what an op does: a pair for each of its scenes. */
+/** The example pictures of an op: for each of its scenes, the picture before and after the op. */
 function galleryPicturesOf(op: string, files: StaticFiles): PagePictures[] {
-  return OF_OPS.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
+  return OP_SCENES.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
     const { query } = call;
     const after = query === undefined ? caption : `${caption} \`${lineOf(call)}\``;
     const before: PagePicture[] =
@@ -125,6 +126,6 @@ function galleryPicturesOf(op: string, files: StaticFiles): PagePictures[] {
 }
 
 /** The files of a scene, as paths within the gallery. */
-function filesOf({ source, picture }: Scene): string[] {
+function sceneFiles({ source, picture }: Scene): string[] {
   return [...(source === undefined ? [] : [`sources/${source}`]), `pictures/${picture}`];
 }

@@ -14,9 +14,9 @@ interface ReferenceOptions {
   guidelines: () => DocumentationPage;
 }
 
-const MARKDOWN = 'text/markdown; charset=utf-8';
-const HTML = 'text/html; charset=utf-8';
-const TEXT = 'text/plain; charset=utf-8';
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 const STATIC_PREFIX = '/docs/static';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -25,7 +25,7 @@ const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // A result of the form is shown from memory.
+  // The result of a form is shown from a blob address.
   "img-src 'self' blob:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -50,17 +50,17 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   async function sendPage(
     request: FastifyRequest,
     reply: FastifyReply,
-    asked: string,
+    requestedPath: string,
   ): Promise<FastifyReply> {
-    const path = asked.replace(/\.md$/, '');
-    const isHtml = path === asked && prefersHtml(request);
+    const path = requestedPath.replace(/\.md$/, '');
+    const isHtml = path === requestedPath && prefersHtml(request);
     const texts = await reference();
     const text = isHtml ? texts.html(path) : texts.markdown(path);
     if (text === undefined)
       throw new ApiError('not_found', 'There is no such page: GET /llms.txt lists them.', { param: 'page' });
-    if (path === asked) varyBy(reply, 'accept');
+    if (path === requestedPath) varyBy(reply, 'accept');
     if (isHtml) reply.header('content-security-policy', CONTENT_POLICY);
-    return sendStaticContent(reply, isHtml ? HTML : MARKDOWN, text);
+    return sendStaticContent(reply, isHtml ? HTML_TYPE : MARKDOWN_TYPE, text);
   }
 
   await app.register(staticRoutes, {
@@ -89,10 +89,10 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   app.get(
     '/docs/search.json',
     { config: { compress: true }, schema: { hide: true } },
-    async (_request, reply) => sendStaticContent(reply, JSON_TYPE, (await reference()).search()),
+    async (_request, reply) => sendStaticContent(reply, JSON_TYPE, (await reference()).searchIndex()),
   );
   app.get('/docs/skill.md', pages, async (_request, reply) =>
-    sendStaticContent(reply, MARKDOWN, (await reference()).skill()),
+    sendStaticContent(reply, MARKDOWN_TYPE, (await reference()).skill()),
   );
   app.get(
     '/llms.txt',
@@ -104,10 +104,10 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
           'One line for each page of Markdown: of the rules, the errors, each op and each endpoint.',
       },
     },
-    async (_request, reply) => sendStaticContent(reply, TEXT, (await reference()).map()),
+    async (_request, reply) => sendStaticContent(reply, TEXT_TYPE, (await reference()).llmsText()),
   );
   app.get('/llms-full.txt', { ...texts, schema: { hide: true } }, async (_request, reply) =>
-    sendStaticContent(reply, TEXT, (await reference()).full()),
+    sendStaticContent(reply, TEXT_TYPE, (await reference()).llmsFullText()),
   );
 }
 

@@ -4,9 +4,9 @@ import type { DocumentedField } from '../../platform/pages/page.ts';
 
 /** The most levels of nested fields and examples. */
 const MAX_DEPTH = 5;
-const INSTANT = '2026-01-31T12:00:00.000Z';
+const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 
-/** Describes schemas of the OpenAPI document for readers. It follows references. */
+/** Describes schemas of the OpenAPI document for readers. References between schemas are followed. */
 export class SchemaReader {
   readonly #schemas: Record<string, DocumentNode>;
 
@@ -16,33 +16,34 @@ export class SchemaReader {
 
   /** The type of a value in a few words, such as "integer 1 to 9". */
   typeOf(schema: DocumentNode): string {
-    const resolved = this.#resolved(schema);
+    const resolved = this.#resolve(schema);
     const { type, enum: words, const: word, contentMediaType } = resolved;
-    const choices = this.#choicesOf(schema);
-    if (choices.length > 1) return [...new Set(choices.map((schema) => this.typeOf(schema)))].join(' or ');
+    const alternatives = this.#alternativesOf(schema);
+    if (alternatives.length > 1)
+      return [...new Set(alternatives.map((schema) => this.typeOf(schema)))].join(' or ');
     if (word !== undefined) return JSON.stringify(word);
     if (Array.isArray(words)) return words.join(', ');
     if (contentMediaType !== undefined) return 'bytes';
-    return `${type ?? 'any'}${boundsOf(resolved)}`;
+    return `${type ?? 'any'}${boundsText(resolved)}`;
   }
 
-  /** Each field within it, by its path. */
+  /** The fields within a schema, each by its path. */
   fieldsOf(schema: DocumentNode, at = '', depth = 0): DocumentedField[] {
     if (depth > MAX_DEPTH) return [];
-    const fields = this.#choicesOf(schema).flatMap((choice): DocumentedField[] => {
-      if (choice.type === 'array')
-        return this.fieldsOf((choice.items ?? {}) as DocumentNode, `${at}[]`, depth + 1);
-      const required = (choice.required ?? []) as string[];
-      return Object.entries((choice.properties ?? {}) as Record<string, DocumentNode>).flatMap(
+    const fields = this.#alternativesOf(schema).flatMap((alternative): DocumentedField[] => {
+      if (alternative.type === 'array')
+        return this.fieldsOf((alternative.items ?? {}) as DocumentNode, `${at}[]`, depth + 1);
+      const required = (alternative.required ?? []) as string[];
+      return Object.entries((alternative.properties ?? {}) as Record<string, DocumentNode>).flatMap(
         ([name, field]) => {
           const path = at === '' ? name : `${at}.${name}`;
-          const { description = '', default: fallback } = this.#resolved(field);
+          const { description = '', default: fallback } = this.#resolve(field);
           return [
             {
               name: path,
               takes: this.typeOf(field),
               ...(!required.includes(name) && { note: 'optional' }),
-              ...(fallback !== undefined && { fallback: textOf(fallback) }),
+              ...(fallback !== undefined && { fallback: valueText(fallback) }),
               description: String(description),
             },
             ...this.fieldsOf(field, path, depth + 1),
@@ -55,50 +56,51 @@ export class SchemaReader {
 
   /** A valid value: the schema's own example if it has one. */
   exampleOf(schema: DocumentNode, depth = 0): unknown {
-    const target = this.#resolved(schema);
+    const target = this.#resolve(schema);
     const [example] = (target.examples ?? []) as unknown[];
-    const [choice = target] = this.#choicesOf(target);
-    const { type, enum: words, const: word, default: fallback } = choice;
+    const [alternative = target] = this.#alternativesOf(target);
+    const { type, enum: words, const: word, default: fallback } = alternative;
     const value = example ?? word ?? fallback ?? (words as unknown[] | undefined)?.[0];
     if (value !== undefined) return value;
-    if (choice !== target && choice.examples !== undefined) return (choice.examples as unknown[])[0];
+    if (alternative !== target && alternative.examples !== undefined)
+      return (alternative.examples as unknown[])[0];
     switch (Array.isArray(type) ? type[0] : type) {
       case 'object':
-        return this.#objectOf(choice, depth);
+        return this.#exampleObject(alternative, depth);
       case 'array':
-        return depth > MAX_DEPTH && choice.minItems === undefined
+        return depth > MAX_DEPTH && alternative.minItems === undefined
           ? []
-          : [this.exampleOf((choice.items ?? {}) as DocumentNode, depth + 1)];
+          : [this.exampleOf((alternative.items ?? {}) as DocumentNode, depth + 1)];
       case 'integer':
       case 'number':
-        return choice.minimum ?? 1;
+        return alternative.minimum ?? 1;
       case 'boolean':
         return true;
       case 'null':
         return null;
       default:
-        return choice.format === 'date-time' ? INSTANT : '…';
+        return alternative.format === 'date-time' ? EXAMPLE_INSTANT : '…';
     }
   }
 
-  #resolved(schema: DocumentNode): DocumentNode {
+  #resolve(schema: DocumentNode): DocumentNode {
     const { $ref, ...siblings } = schema as { $ref?: string };
     return $ref === undefined ? schema : { ...this.#schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
   }
 
   /**
-   * The alternatives of a schema, or the schema itself if it has none: those of an object with fields only say which of
-   * these go together.
+   * The alternatives of a schema, or the schema itself if it has none. An object with fields counts as one, because its
+   * alternatives only say which fields go together.
    */
-  #choicesOf(schema: DocumentNode): DocumentNode[] {
-    const own = this.#resolved(schema);
-    const choices = (own.oneOf ?? own.anyOf) as DocumentNode[] | undefined;
-    if (choices === undefined || own.properties !== undefined) return [own];
-    return choices.map((choice) => this.#resolved(choice));
+  #alternativesOf(schema: DocumentNode): DocumentNode[] {
+    const own = this.#resolve(schema);
+    const alternatives = (own.oneOf ?? own.anyOf) as DocumentNode[] | undefined;
+    if (alternatives === undefined || own.properties !== undefined) return [own];
+    return alternatives.map((alternative) => this.#resolve(alternative));
   }
 
-  /** An example object. It contains optional fields too, up to this depth. */
-  #objectOf({ properties = {}, required = [] }: DocumentNode, depth: number): object {
+  /** An example of an object. Optional fields are left out below the greatest depth. */
+  #exampleObject({ properties = {}, required = [] }: DocumentNode, depth: number): object {
     const names = Object.entries(properties as Record<string, DocumentNode>).filter(
       ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),
     );
@@ -106,16 +108,16 @@ export class SchemaReader {
   }
 }
 
-/** ` 1 to 9`, ` of at most 200 characters`; nothing for a value without bounds. */
-function boundsOf({ minimum, maximum, minLength, maxLength, minItems, maxItems }: Bounds): string {
+/** The bounds of a value as text, such as ` 1 to 9` or ` of at most 200 characters`; empty without bounds. */
+function boundsText({ minimum, maximum, minLength, maxLength, minItems, maxItems }: SchemaBounds): string {
   if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
   if (minimum !== undefined || maximum !== undefined) return countPhrase(minimum, maximum, '').trimEnd();
   const ofText = countPhrase(minLength, maxLength, 'characters');
   return ofText === '' ? countPhrase(minItems, maxItems, 'entries') : ofText;
 }
 
-type Bounds = { [name in `${'min' | 'max'}${'imum' | 'Length' | 'Items'}`]?: number };
+type SchemaBounds = { [name in `${'min' | 'max'}${'imum' | 'Length' | 'Items'}`]?: number };
 
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -3,13 +3,13 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
 import type { DeclaredVariable } from './schema.ts';
 
-/** The parts of a page. */
+/** The HTML and the CSS of a template or page. */
 export interface TemplateHtml {
   html: string;
   css: string;
 }
 
-/** A page with placeholders, and the size in which it is rendered. */
+/** A page with placeholders, its variables, and the size in which it is rendered. */
 export interface SizedTemplatePage extends TemplateHtml {
   /** The size of the picture, in pixels. */
   width: number;
@@ -19,8 +19,8 @@ export interface SizedTemplatePage extends TemplateHtml {
 }
 
 /**
- * The longest filled html, and the longest filled css, in UTF-16 units. It suffices for a page with many embedded
- * pictures.
+ * The most characters of the filled html, and of the filled css, in UTF-16 units. The limit leaves room for many
+ * embedded pictures.
  */
 const MAX_FILLED_CHARACTERS = 24 * MEGABYTE_BYTES;
 
@@ -39,7 +39,7 @@ export function fillTemplate(template: TemplateHtml, row: TemplateRow): string {
   try {
     const html = fillPlaceholders(template.html, row, MAX_FILLED_CHARACTERS);
     const css = fillPlaceholders(template.css, row, MAX_FILLED_CHARACTERS);
-    return documentOf({ html, css });
+    return htmlDocument({ html, css });
   } catch (error) {
     if (!(error instanceof FilledTooLargeError)) throw error;
     const message = 'The data make the filled template larger than 24 MB; send smaller values.';
@@ -47,7 +47,7 @@ export function fillTemplate(template: TemplateHtml, row: TemplateRow): string {
   }
 }
 
-function documentOf({ html, css }: TemplateHtml): string {
+function htmlDocument({ html, css }: TemplateHtml): string {
   return [
     '<!doctype html>',
     '<html>',

@@ -3,7 +3,7 @@ import { missingHint } from '../../platform/ids/ids.ts';
 
 /**
  * The error 404: the template does not exist, or belongs to another account.
- * @param known the names that the account may use.
+ * @param known the template names that the account may use.
  */
 export function templateNotFoundError(sent: string, known: readonly string[]): ApiError {
   const { says, details } = missingHint(sent, 'tpl', known);
@@ -28,7 +28,7 @@ export function malformedTemplateVersionError(): ApiError {
   );
 }
 
-/** 403: built-ins are read only. */
+/** The error 403 for a change of a built-in template, which is read-only. */
 export function builtInTemplateReadOnlyError(): ApiError {
   const message = 'A built-in template cannot be changed or deleted: create your own from its html and css.';
   return new ApiError('forbidden', message, { param: 'templateId' });

@@ -11,8 +11,8 @@ import {
 import { optionalVariableNames, variableNameOf } from './schema.ts';
 
 /**
- * The warnings about a page before it is drawn. A page of many names takes tens of milliseconds, so other calls have
- * their turns between the parts.
+ * The warnings about a page before it is drawn. A page with many names takes tens of milliseconds, so other calls are
+ * served between the steps.
  * @param html the page, filled with the row.
  * @param missingAssets ids of assets that the page names and that do not exist.
  */
@@ -34,42 +34,45 @@ export async function findPageWarnings(
   ];
 }
 
-/** The names in a row that no placeholder uses, and the placeholders that are left empty without being optional. */
+/**
+ * Warnings about names in a row that no placeholder uses, and about placeholders that stay empty although they are not
+ * optional.
+ */
 export function variableWarnings(
   { html, css, variables }: Pick<SizedTemplatePage, 'html' | 'css' | 'variables'>,
   row: TemplateRow,
 ): CallWarning[] {
   const placeholders = variableNamesIn(html, css);
-  const known = new KnownNames([...variables.map(variableNameOf), ...placeholders]);
-  const unknown = unknownNames(row, known).map((name) => ({ code: 'unknown_variable', name }));
+  const known = new PlaceholderNames([...variables.map(variableNameOf), ...placeholders]);
+  const unknown = findUnknownNames(row, known).map((name) => ({ code: 'unknown_variable', name }));
   const byEmptiness = Map.groupBy(placeholders, (name) => isMissingInRow(row, name));
-  const filled = lastOfSeries(byEmptiness.get(false) ?? []);
+  const filled = highestNumbersByStem(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
   const empty = (byEmptiness.get(true) ?? [])
-    .filter((name) => !optional.has(name) && !isUnusedOfSeries(name, filled))
+    .filter((name) => !optional.has(name) && !isBeyondFilledSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
 }
 
-/** The highest number of each series among some names, by its stem. */
-function lastOfSeries(names: readonly string[]): ReadonlyMap<string, number> {
+/** The highest number of each splitNumberedName series, such as `image1` to `image7`, by the stem of its names. */
+function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
-  for (const [stem, number] of names.map(numbered))
+  for (const [stem, number] of names.map(splitNumberedName))
     last.set(stem, Math.max(number, last.get(stem) ?? number));
   return last;
 }
 
 /**
- * Whether a placeholder such as `image7` belongs to the unused end of a numbered series. A row may fill only the first
- * ones of a series.
+ * Whether a placeholder such as `image7` comes after the last one that the row fills of its series. A row need not fill
+ * a series to its end.
  */
-function isUnusedOfSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
-  const [stem, number] = numbered(name);
+function isBeyondFilledSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
+  const [stem, number] = splitNumberedName(name);
   return number >= 2 && (filled.get(stem) ?? number) <= number;
 }
 
 /** A name split into stem and number: `image7` is `['image', 7]`; a name without a number has -1. */
-function numbered(name: string): readonly [stem: string, number: number] {
+function splitNumberedName(name: string): readonly [stem: string, number: number] {
   let stemEnd = name.length;
   while (isDigit(name.charCodeAt(stemEnd - 1))) stemEnd -= 1;
   return [name.slice(0, stemEnd), stemEnd === name.length ? -1 : Number(name.slice(stemEnd))];
@@ -79,10 +82,13 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** The names of a page. Both they and the names of a row may be tens of thousands. */
-class KnownNames {
+/**
+ * The names of a page's placeholders. A page and a row may each have tens of thousands of names, so look-ups must be
+ * fast.
+ */
+class PlaceholderNames {
   readonly #names: ReadonlySet<string>;
-  /** The names of nested data, sorted. */
+  /** The names that contain dots, sorted. */
   readonly #nested: readonly string[];
 
   constructor(names: readonly string[]) {
@@ -94,8 +100,8 @@ class KnownNames {
     return this.#names.has(name);
   }
 
-  /** Whether a name leads to data within the data of this one. */
-  leadsThrough(name: string): boolean {
+  /** Whether a placeholder reads data nested below a name. */
+  isPrefix(name: string): boolean {
     const beginning = `${name}.`;
     let [low, high] = [0, this.#nested.length];
     while (low < high) {
@@ -107,18 +113,23 @@ class KnownNames {
   }
 }
 
-function unknownNames(row: TemplateRow, known: KnownNames, within = '', found: string[] = []): string[] {
+function findUnknownNames(
+  row: TemplateRow,
+  known: PlaceholderNames,
+  within = '',
+  found: string[] = [],
+): string[] {
   for (const [key, value] of Object.entries(row)) {
     const name = `${within}${key}`;
     if (known.has(name)) continue;
-    if (!known.leadsThrough(name)) found.push(name);
-    else if (isJsonObject(value)) unknownNames(value, known, `${name}.`, found);
+    if (!known.isPrefix(name)) found.push(name);
+    else if (isJsonObject(value)) findUnknownNames(value, known, `${name}.`, found);
   }
   return found;
 }
 
-const STYLE_ELEMENT = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;
-const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
+const STYLE_ELEMENT_PATTERN = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;
+const STYLE_ATTRIBUTE_PATTERN = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 
 /**
  * Warnings about placeholders in a template's styles whose values HTML escaping changes. A style sheet does not undo
@@ -127,32 +138,33 @@ const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
  */
 export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateRow): CallWarning[] {
   if (placeholdersWithEscapedValues(html + css, row).length === 0) return [];
-  const inElements = Array.from(html.matchAll(STYLE_ELEMENT), valueIn);
-  const styles = [css, ...inElements, ...attributeValues(html, STYLE_ATTRIBUTE)];
+  const inElements = Array.from(html.matchAll(STYLE_ELEMENT_PATTERN), matchedValue);
+  const styles = [css, ...inElements, ...attributeValues(html, STYLE_ATTRIBUTE_PATTERN)];
   const names = styles.flatMap((style) => placeholdersWithEscapedValues(style, row));
   return [...new Set(names)].map((name) => ({ code: 'escaped_in_css', name }));
 }
 
 /**
- * Matches a tag without brackets inside. Otherwise the search for the end of each tag could run to the end of the page.
+ * Matches a tag without brackets inside. If brackets were allowed, the search for the end of a tag could run to the end
+ * of the page.
  */
-const TAG = /<[a-z][^<>]*>/gi;
-const LOADING_ATTRIBUTE =
+const TAG_PATTERN = /<[a-z][^<>]*>/gi;
+const LOADING_ATTRIBUTE_PATTERN =
   /\s(?:src|srcset|poster|background|data|xlink:href|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 /** Matches tags whose href is a link for readers, which the page does not load. */
-const LINKS_ONLY = /^<(a|area|base)\b/i;
-const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
+const LINK_TAG_PATTERN = /^<(a|area|base)\b/i;
+const CSS_URL_PATTERN = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
 /** The schemes that a page may load, and `about`, which loads nothing. */
 const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
 
 /**
- * Warnings about the schemes of URLs that a filled page names but may not load. They are searched in tags and styles,
- * not in the visible text of the page.
+ * Warnings about the schemes of URLs that a filled page names but may not load. Tags and styles are searched, but not
+ * the visible text.
  * @param html the document, with the addresses of the account's own assets as `asset://`.
  */
 export function blockedUrlWarnings(html: string): CallWarning[] {
-  const inTags = attributeValues(html, LOADING_ATTRIBUTE, LINKS_ONLY);
-  const inStyles = Array.from(html.matchAll(CSS_URL), valueIn);
+  const inTags = attributeValues(html, LOADING_ATTRIBUTE_PATTERN, LINK_TAG_PATTERN);
+  const inStyles = Array.from(html.matchAll(CSS_URL_PATTERN), matchedValue);
   const schemes = [...inTags, ...inStyles].flatMap((address) => {
     const scheme = schemeOf(address);
     return scheme === null || ALLOWED_SCHEMES.includes(scheme) ? [] : [scheme];
@@ -163,16 +175,16 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
 /** The values of some attributes in all tags of a page, but not in those that `ignored` matches. */
 function attributeValues(html: string, attributes: RegExp, ignored?: RegExp): string[] {
   const values: string[] = [];
-  for (const [tag] of html.matchAll(TAG)) {
-    // A page may have 50,000 tags, and a search for attributes takes longer than the search for the tag.
+  for (const [tag] of html.matchAll(TAG_PATTERN)) {
+    // Tags without attributes are skipped, because a page may have 50,000 tags and a search for attributes is costly.
     if (!tag.includes('=') || ignored?.test(tag)) continue;
-    for (const attribute of tag.matchAll(attributes)) values.push(valueIn(attribute));
+    for (const attribute of tag.matchAll(attributes)) values.push(matchedValue(attribute));
   }
   return values;
 }
 
-/** The value of the only group that took part in a match. */
-function valueIn([, ...values]: RegExpMatchArray): string {
+/** The value of the only group of a pattern that took part in a match. */
+function matchedValue([, ...values]: RegExpMatchArray): string {
   return (values.find((value) => value !== undefined) ?? '').trim();
 }
 

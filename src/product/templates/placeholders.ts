@@ -11,12 +11,12 @@ export type TemplateRow = Readonly<Record<string, unknown>>;
 export const TEMPLATE_VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
 /**
- * Matches a placeholder. Three braces are tried before two. Neither alternative can match in two ways, so matching
+ * Matches a placeholder. Three braces are tried before two. Each alternative can match in one way only, so matching
  * takes linear time.
  */
-const PLACEHOLDER = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;
+const PLACEHOLDER_PATTERN = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;
 
-const ESCAPES: Readonly<Record<string, string>> = {
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -37,28 +37,29 @@ export class FilledTooLargeError extends Error {
  * @throws FilledTooLargeError when the result would exceed `maxCharacters`.
  */
 export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: number): string {
-  let grown = text.length;
-  return text.replace(PLACEHOLDER, (placeholder: string, rawName?: string, escapedName?: string) => {
-    const value = valueText(read(row, rawName ?? escapedName ?? ''));
+  let filledCharacters = text.length;
+  return text.replace(PLACEHOLDER_PATTERN, (placeholder: string, rawName?: string, escapedName?: string) => {
+    const value = valueText(readValue(row, rawName ?? escapedName ?? ''));
     const filling = rawName === undefined ? escapeHtml(value) : value;
-    grown += filling.length - placeholder.length;
-    if (grown > maxCharacters) throw new FilledTooLargeError(`The text is over ${maxCharacters} characters.`);
+    filledCharacters += filling.length - placeholder.length;
+    if (filledCharacters > maxCharacters)
+      throw new FilledTooLargeError(`The text is over ${maxCharacters} characters.`);
     return filling;
   });
 }
 
 /** The names of a text's placeholders whose values HTML escaping changes. */
 export function placeholdersWithEscapedValues(text: string, row: TemplateRow): string[] {
-  return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => {
+  return [...text.matchAll(PLACEHOLDER_PATTERN)].flatMap(([, , name]) => {
     if (name === undefined) return [];
-    const value = valueText(read(row, name));
+    const value = valueText(readValue(row, name));
     return escapeHtml(value) === value ? [] : [name];
   });
 }
 
 /** Whether a row has no value for a name. Empty text is a value. */
 export function isMissingInRow(row: TemplateRow, name: string): boolean {
-  const value = read(row, name);
+  const value = readValue(row, name);
   return value !== '' && valueText(value) === '';
 }
 
@@ -66,7 +67,7 @@ export function isMissingInRow(row: TemplateRow, name: string): boolean {
 export function variableNamesIn(html: string, css: string): string[] {
   const names = new Set<string>();
   for (const text of [html, css]) {
-    for (const [, rawName, escapedName] of text.matchAll(PLACEHOLDER))
+    for (const [, rawName, escapedName] of text.matchAll(PLACEHOLDER_PATTERN))
       names.add(rawName ?? escapedName ?? '');
   }
   return [...names];
@@ -77,20 +78,20 @@ export function variableNamesIn(html: string, css: string): string[] {
  * character reference can begin or end. An attribute without quotes is not covered.
  */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+  return text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 }
 
 /**
- * The row's own value of a name. Inherited names such as `constructor` and `__proto__`, and the `length` of a list,
- * have no value.
+ * The value of a name in a row. Inherited names such as `constructor` and `__proto__`, and the `length` of a list, have
+ * no value.
  */
-function read(row: TemplateRow, name: string): unknown {
-  // A page may have tens of thousands of names, of which few lead into nested data.
-  if (!name.includes('.')) return valueIn(row, name);
-  return name.split('.').reduce<unknown>(valueIn, row);
+function readValue(row: TemplateRow, name: string): unknown {
+  // Names without dots are read directly, because a page may have tens of thousands of them.
+  if (!name.includes('.')) return ownValue(row, name);
+  return name.split('.').reduce<unknown>(ownValue, row);
 }
 
-function valueIn(data: unknown, key: string): unknown {
+function ownValue(data: unknown, key: string): unknown {
   if (typeof data !== 'object' || data === null) return undefined;
   return Object.prototype.propertyIsEnumerable.call(data, key) ? (data as TemplateRow)[key] : undefined;
 }

@@ -47,7 +47,7 @@ export async function readTemplate(
   accountId: string,
   text: string,
 ): Promise<TemplateData> {
-  const found = await resolve(store, accountId, text);
+  const found = await resolveTemplate(store, accountId, text);
   return 'templateId' in found ? templateVersionDataOf(found) : templateDataOf(found);
 }
 
@@ -60,15 +60,15 @@ export async function findTemplateToRender(
   accountId: string,
   text: string,
 ): Promise<TemplateToRender> {
-  const found = await resolve(store, accountId, text);
+  const found = await resolveTemplate(store, accountId, text);
   const { version, html, css, width, height, variables } = found;
   const id = 'templateId' in found ? found.templateId : found._id;
   return { id, version, html, css, width, height, variables };
 }
 
 /**
- * Finds the template that a path names by id or slug. A built-in may be named without `builtin-template-` if the
- * account has no template with that slug. A version is not accepted here.
+ * Finds the template that a path names by id or slug. A built-in template may be named without `builtin-template-` if
+ * the account has no template with that slug. A reference with a version is not accepted.
  * @throws ApiError not_found on templateId.
  */
 export async function findTemplate(
@@ -92,14 +92,14 @@ export async function usableTemplateNames(store: TemplatesStore, accountId: stri
 }
 
 /**
- * Refuses to change a built-in.
+ * Refuses to change a built-in template.
  * @throws ApiError forbidden
  */
 export function refuseBuiltInTemplate(idOrSlug: string): void {
   if (findBuiltInTemplate(idOrSlug) !== undefined) throw builtInTemplateReadOnlyError();
 }
 
-async function resolve(
+async function resolveTemplate(
   store: TemplatesStore,
   accountId: string,
   text: string,
@@ -115,8 +115,8 @@ async function resolve(
   return found;
 }
 
-/** The number of versions in one batch. Each may have 384 KB, and a template may have thousands. */
-const VERSIONS_BATCH = 16;
+/** The number of versions in one batch. A version may have 384 KB, and a template thousands of versions. */
+const VERSION_BATCH_SIZE = 16;
 
 /**
  * One page over two lists: the built-in templates, then the account's templates, most recently updated first.
@@ -139,7 +139,7 @@ export async function listTemplates(
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-in templates before the page. */
-  async function rowsFrom(skipped: number, own: TemplateListStart): Promise<TemplateSummary[]> {
+  async function readRows(skipped: number, own: TemplateListStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;
@@ -150,14 +150,14 @@ export async function listTemplates(
     const [builtIn, updatedAt, id] = parseCursor(cursor, listing, query.page);
     const rows =
       builtIn === true
-        ? await rowsFrom(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
-        : await rowsFrom(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
+        ? await readRows(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
+        : await readRows(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
     return toListPage(rows, listing, perPage, {});
   }
   const page = requestedPageNumber(query);
   const skipped = Math.min(page * perPage, builtIns.length);
   const [rows, ownTotal] = await Promise.all([
-    rowsFrom(skipped, { skip: page * perPage - skipped }),
+    readRows(skipped, { skip: page * perPage - skipped }),
     listsOwn ? store.count(accountId) : 0,
   ]);
   return toListPage(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
@@ -172,7 +172,7 @@ export async function* readTemplateHistory(
   yield templateVersionDataOf(currentTemplateVersion(template));
   let below = isBuiltInReference(template._id) ? 1 : template.version;
   while (below > 1) {
-    const rows = await store.versionsBelow(accountId, template._id, below, VERSIONS_BATCH);
+    const rows = await store.versionsBelow(accountId, template._id, below, VERSION_BATCH_SIZE);
     yield* rows.map(templateVersionDataOf);
     below = rows.at(-1)?.version ?? 1;
   }

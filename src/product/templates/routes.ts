@@ -45,7 +45,7 @@ export interface TemplateRoutesOptions {
 
 const writeVersion = createRowWriter(TemplateData);
 
-const ROUTES = [list, create, importAll, read, change, remove, listVersions];
+const ROUTES = [listRoute, createRoute, importRoute, readRoute, changeRoute, removeRoute, versionsRoute];
 
 /**
  * The routes of templates: versioned HTML and CSS with placeholders, drawn by POST /images/render and by render jobs.
@@ -54,7 +54,7 @@ export async function templateRoutes(app: FastifyInstance, options: TemplateRout
   for (const route of ROUTES) route(app, options);
 }
 
-function list(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function listRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Querystring: TemplateListQuery }>(
     '/templates',
     {
@@ -73,14 +73,14 @@ function list(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): voi
   );
 }
 
-function create(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function createRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
       config: {
         idempotency: 'kept',
         needsFreeSpace: true,
-        recheck: (_request, { body }) => readDraft(body as NewTemplate),
+        recheck: (_request, { body }) => checkDraft(body as NewTemplate),
       },
       schema: {
         summary: 'Create a template',
@@ -91,14 +91,14 @@ function create(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
       },
     },
     async (request, reply) => {
-      const draft = readDraft(request.body);
+      const draft = checkDraft(request.body);
       const template = await store.insertOne(gate.requireCaller(request).accountId, draft, now());
       return sendCreated(reply, `/templates/${template._id}`, 'Template created.', templateDataOf(template));
     },
   );
 }
 
-function importAll(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function importRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
@@ -120,7 +120,7 @@ function importAll(app: FastifyInstance, { store, gate, now }: TemplateRoutesOpt
   );
 }
 
-function read(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function readRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -141,7 +141,7 @@ function read(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): voi
   );
 }
 
-function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function changeRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   declareChangeRoute<{ Params: TemplateParams; Body: TemplateChange }>(
     app,
     '/templates/:templateId',
@@ -152,7 +152,7 @@ function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
         async recheck(request, { body }) {
           const { templateId } = request.params as TemplateParams;
           const { accountId } = gate.requireCaller(request);
-          readChange(await findTemplate(store, accountId, templateId), body as TemplateChange);
+          checkChange(await findTemplate(store, accountId, templateId), body as TemplateChange);
         },
       },
       schema: {
@@ -168,7 +168,7 @@ function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
       const { templateId } = request.params;
       refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
-      const change = (current: Template) => readChange(current, request.body);
+      const change = (current: Template) => checkChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
       if (template === null)
         throw templateNotFoundError(templateId, await usableTemplateNames(store, accountId));
@@ -177,7 +177,7 @@ function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
   );
 }
 
-function remove(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function removeRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.delete<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -200,7 +200,7 @@ function remove(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): v
   );
 }
 
-function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function versionsRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId/versions',
     {
@@ -228,13 +228,13 @@ function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptio
  * Checks a new template, and returns its content and slug.
  * @throws ApiError invalid_param on the invalid field.
  */
-function readDraft(sent: NewTemplate) {
+function checkDraft(sent: NewTemplate) {
   if (sent.slug !== undefined) checkTemplateSlug(sent.slug);
   return { content: checkNewTemplate(sent), slug: sent.slug };
 }
 
-/** The same of a template that is changed. */
-function readChange(current: Template, change: TemplateChange) {
+/** Checks a change of a template, and returns its new content and slug. */
+function checkChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
   if (change.slug !== undefined) checkTemplateSlug(slug);
   return { ...checkTemplateChange(current, change), slug };

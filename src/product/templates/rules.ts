@@ -26,7 +26,7 @@ export interface TemplateContent {
   variables: DeclaredVariable[];
 }
 
-const VARIABLE = new RegExp(TEMPLATE_VARIABLE_PATTERN);
+const VARIABLE_PATTERN = new RegExp(TEMPLATE_VARIABLE_PATTERN);
 const checkEntry = createValidator(TemplateEntry, 'entry');
 
 /**
@@ -36,7 +36,7 @@ const checkEntry = createValidator(TemplateEntry, 'entry');
 export function checkNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
   const variables = () => sent.variables ?? variableNamesIn(html, css);
-  return checked({ name, description, html, css, width, height }, variables);
+  return checkContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
@@ -48,21 +48,22 @@ export function checkImportedTemplate(entry: unknown): TemplateContent {
 }
 
 /**
- * Merges a PUT into the current content: sent fields replace current ones. If variables were not sent and html or css
- * changes, they are derived again, but declared ones stay as they are.
+ * Merges a PUT into the current content: sent fields replace current ones. If html or css changes and no variables are
+ * sent, the variables are derived again. Declarations of variables that still occur are kept.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function checkTemplateChange(current: TemplateContent, change: TemplateChange): TemplateContent {
   const { name, html, css, description, width, height } = { ...current, ...change };
-  const sameText = html === current.html && css === current.css;
+  const isSameText = html === current.html && css === current.css;
   const declared = new Map(current.variables.map((variable) => [variableNameOf(variable), variable]));
-  const derived = () => variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
-  const variables = () => change.variables ?? (sameText ? current.variables : derived());
-  return checked({ name, description, html, css, width, height }, variables);
+  const derivedVariables = () =>
+    variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
+  const variables = () => change.variables ?? (isSameText ? current.variables : derivedVariables());
+  return checkContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
- * Refuses a reserved slug; the schema checks its form.
+ * Refuses a reserved slug. The schema checks the form of a slug.
  * @throws ApiError invalid_param on slug.
  */
 export function checkTemplateSlug(slug: string): void {
@@ -71,11 +72,11 @@ export function checkTemplateSlug(slug: string): void {
 }
 
 /**
- * The page of a call that sends its html instead of naming a template. It declares no variables.
+ * Checks the page of a call that sends its html instead of naming a template. Such a page declares no variables.
  * @throws ApiError invalid_param on html, css, width or height.
  */
 export function checkSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
-  checkSizes({ html, css });
+  checkTextSizes({ html, css });
   if (width === undefined || height === undefined) {
     const side = width === undefined ? 'width' : 'height';
     throw invalidParamError(side, `${side} is missing: html needs the size of its picture.`);
@@ -87,25 +88,25 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
 
 /**
  * Checks the rules that a schema cannot express.
- * @param variablesIn is called once the texts are within their limits.
+ * @param variablesIn returns the variables. The function is called after the texts are known to be within their limits.
  */
-function checked(
+function checkContent(
   content: Omit<TemplateContent, 'variables'>,
   variablesIn: () => DeclaredVariable[],
 ): TemplateContent {
   if (content.name.trim() === '') throw invalidParamError('name', 'name is missing or blank: send one.');
-  checkSizes(content);
+  checkTextSizes(content);
   const variables = variablesIn();
   checkVariables(variables);
   return { ...content, variables };
 }
 
-function checkSizes({ html, css }: TemplateHtml): void {
-  checkSize('html', html, MAX_TEMPLATE_HTML_BYTES);
-  checkSize('css', css, MAX_TEMPLATE_CSS_BYTES);
+function checkTextSizes({ html, css }: TemplateHtml): void {
+  checkTextSize('html', html, MAX_TEMPLATE_HTML_BYTES);
+  checkTextSize('css', css, MAX_TEMPLATE_CSS_BYTES);
 }
 
-function checkSize(param: 'html' | 'css', text: string, limitBytes: number): void {
+function checkTextSize(param: 'html' | 'css', text: string, limitBytes: number): void {
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes <= limitBytes) return;
   throw invalidParamError(
@@ -127,15 +128,15 @@ function checkVariables(variables: readonly DeclaredVariable[]): void {
     });
   }
   for (const [index, variable] of variables.entries()) {
-    if (isJsonObject(variable)) checkDeclaration(variable, index);
+    if (isJsonObject(variable)) checkVariableDeclaration(variable, index);
     const name: unknown = isJsonObject(variable) ? variable.name : variable;
-    if (typeof name === 'string' && VARIABLE.test(name)) continue;
+    if (typeof name === 'string' && VARIABLE_PATTERN.test(name)) continue;
     const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
     throw invalidParamError('variables', message, { index });
   }
 }
 
-function checkDeclaration(
+function checkVariableDeclaration(
   { name: _, optional = false, ...others }: Record<string, unknown>,
   index: number,
 ): void {

@@ -14,8 +14,8 @@ export const MAX_TEMPLATE_HTML_BYTES = 256 * 1024;
 export const MAX_TEMPLATE_CSS_BYTES = 128 * 1024;
 export const MAX_SIDE_PX = 4096;
 
-/** `262,144 bytes (256 KB)` */
-export function sizeInWords(bytes: number): string {
+/** A number of bytes as text, such as `262,144 bytes (256 KB)`. */
+export function byteSizeText(bytes: number): string {
   return `${bytes.toLocaleString('en-US')} bytes (${bytes / 1024} KB)`;
 }
 
@@ -51,10 +51,10 @@ const content = {
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
-    description: `At most ${sizeInWords(MAX_TEMPLATE_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
+    description: `At most ${byteSizeText(MAX_TEMPLATE_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
   css: Type.String({
-    description: `At most ${sizeInWords(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+    description: `At most ${byteSizeText(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
   }),
   width: side('Width'),
   height: side('Height'),
@@ -74,8 +74,8 @@ const slug = Type.String({
 
 const variableName = { type: 'string', pattern: TEMPLATE_VARIABLE_PATTERN };
 
-/** Variables as sent. rules.ts checks them, so that errors name `variables`. */
-const sentVariables = Type.Array(
+/** Variables as they were sent. They are checked in rules.ts, so that errors name `variables`. */
+const uncheckedVariables = Type.Array(
   Type.Unsafe<DeclaredVariable>({
     description: 'A name, as text, or an object with the name and optional.',
     documented: {
@@ -106,7 +106,7 @@ export const TemplateEntry = Type.Object({
   ...content,
   description: Type.Optional(content.description),
   css: Type.Optional(content.css),
-  variables: Type.Optional(sentVariables),
+  variables: Type.Optional(uncheckedVariables),
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;
 
@@ -142,7 +142,7 @@ export const TemplateEntries = Type.Array(
   },
 );
 
-const identity = {
+const identityFields = {
   id: Type.String({
     description: '`tpl_…`; of a built-in `builtin-template-…`; of one version `<id>@<version>`.',
   }),
@@ -154,7 +154,7 @@ const updatedAt = Type.String({ format: 'date-time', description: 'When the curr
 
 /** A template in a response. One that was read as id@version has no slug, description or updatedAt. */
 export const TemplateData = componentSchema('TemplateData', {
-  ...identity,
+  ...identityFields,
   ...content,
   slug: Type.Optional(Type.String()),
   description: Type.Optional(content.description),
@@ -164,7 +164,7 @@ export type TemplateData = Static<typeof TemplateData>;
 
 /** A row of the listing: a template without html and css. */
 export const TemplateSummary = componentSchema('TemplateSummary', {
-  ...identity,
+  ...identityFields,
   name: content.name,
   slug: Type.String(),
   description: content.description,

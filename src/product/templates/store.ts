@@ -78,7 +78,7 @@ export class TemplatesStore {
     );
   }
 
-  /** The template of this id or slug. */
+  /** The template with an id or slug. */
   find(accountId: string, idOrSlug: string): Promise<Template | null> {
     return this.#named.find(accountId, idOrSlug);
   }
@@ -112,12 +112,11 @@ export class TemplatesStore {
 
   /**
    * Saves the result of `revise` as the next version. `revise` gets the current version, and is called again when
-   * another write was faster. Null when there is no such template.
+   * another write was faster. The result is null when there is no such template.
    *
-   * First the current version is stored under its own key, then the document is updated if it still has that version. A
-   * crash in between leaves a row equal to the current version, which the next PUT reuses and no reader takes for an
-   * earlier one. So one conditional update issues each version number, and each version is stored before the next one
-   * replaces it.
+   * The current version is first stored under its own key. Then the document is updated on the condition that it still
+   * has that version. If the process crashes in between, a copy of the current version remains. The next PUT reuses the
+   * copy, and no reader takes it for an earlier version.
    * @throws ApiError invalid_param on slug when another template has it; any error of `revise`.
    */
   async update(
@@ -135,8 +134,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Deletes a template with every version; false when there is none. The document is deleted first, so that versions
-   * that a crash leaves are unreachable.
+   * Deletes a template with all its versions. Returns false when there is no such template. The document is deleted
+   * first, so that no one can reach versions that a crash leaves.
    */
   async remove(accountId: string, idOrSlug: string): Promise<boolean> {
     const template = await this.find(accountId, idOrSlug);
@@ -154,7 +153,7 @@ export class TemplatesStore {
     return this.#versions.findOne({ accountId, templateId: current._id, version });
   }
 
-  /** At most `limit` versions of a template below a number, newest first. */
+  /** At most `limit` versions of a template with lower numbers than `below`, newest first. */
   async versionsBelow(
     accountId: string,
     templateId: string,
@@ -168,7 +167,7 @@ export class TemplatesStore {
   /** Rows of the listing, most recently updated first. */
   async list(accountId: string, from: TemplateListStart, limit: number): Promise<StoredTemplateSummary[]> {
     const filter: DocumentFilter =
-      'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
+      'after' in from ? { $and: [{ accountId }, afterInListing(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
     const sort = sortBy('-updatedAt', '-_id');
     return this.#templates.find(filter, { sort, skip, limit, fields: TEMPLATE_SUMMARY_FIELDS });
@@ -184,6 +183,6 @@ export class TemplatesStore {
   }
 }
 
-function below({ updatedAt, id }: { updatedAt: string; id: string }): DocumentFilter {
+function afterInListing({ updatedAt, id }: { updatedAt: string; id: string }): DocumentFilter {
   return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
 }

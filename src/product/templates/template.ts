@@ -36,7 +36,7 @@ export const TEMPLATE_SUMMARY_FIELDS = [
 ] as const;
 export type StoredTemplateSummary = Pick<Template, '_id' | (typeof TEMPLATE_SUMMARY_FIELDS)[number]>;
 
-/** The current version of a template, in the form in which earlier versions are stored. */
+/** The current version of a template in the form of an earlier version. */
 export function currentTemplateVersion(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;
@@ -44,8 +44,8 @@ export function currentTemplateVersion(template: Template): TemplateVersion {
 }
 
 /**
- * A template as the API shows it, at its current version. The response schema drops fields that are only stored; that
- * of a listing also drops html and css.
+ * A template as the API shows it, at its current version. The response schema drops fields that are only stored. The
+ * schema of a listing also drops html and css.
  */
 export function templateDataOf<T extends StoredTemplateSummary>({ _id: id, ...rest }: T) {
   return { id, builtIn: isBuiltInReference(id), ...rest };

@@ -2,7 +2,7 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
-/** 404: no such endpoint, or another account's: the answer is the same. */
+/** The error 404 for an endpoint that does not exist or belongs to another account. */
 export function endpointNotFoundError(endpointId: string): ApiError {
   const { says, details } = missingHint(endpointId, 'whe');
   const message = `No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.${says}`;
@@ -16,7 +16,7 @@ export function deliveryNotFoundError(): ApiError {
   return new ApiError('not_found', message, { param: 'deliveryId' });
 }
 
-/** 422: every slot of the account is taken. */
+/** The error 422 for another endpoint of an account that has as many as it may. */
 export function tooManyEndpointsError(): ApiError {
   return new ApiError(
     'resource_limit_exceeded',

@@ -9,7 +9,7 @@ import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { EVENTS_WRITTEN_CHANNEL, type EventOutbox } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
-import { createDeliveryAttempter } from './deliveries/attempt.ts';
+import { createAttemptDelivery } from './deliveries/attempt.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { createEndpointWorker, WebhookMetrics } from './deliveries/endpoint-worker.ts';
 import { EventFanOut } from './deliveries/fan-out.ts';
@@ -22,10 +22,10 @@ import { EndpointDisabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
-/** How long an event may wait if its writer died before it made deliveries of it. */
-const OUTBOX_INTERVAL_MS = 5_000;
-/** The time within which a lost schedule is rebuilt. */
-const SCHEDULE_INTERVAL_MS = 15_000;
+/** The interval of the sweep that fans out events of processes which died before they did so. */
+const OUTBOX_SWEEP_INTERVAL_MS = 5_000;
+/** The interval at which the schedule is rebuilt, in case it was lost. */
+const SCHEDULE_REBUILD_INTERVAL_MS = 15_000;
 
 interface WebhooksOptions {
   documents: DocumentStore;
@@ -68,11 +68,11 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
   const tail = await AttemptTail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
   const disabling = new EndpointDisabling(parts);
-  const attempt = createDeliveryAttempter({ ...options, onAttempt: tail.onAttempt });
-  const shareOf = (slots: number) => Math.max(1, Math.floor(slots / capacity.processes()));
+  const attempt = createAttemptDelivery({ ...options, onAttempt: tail.onAttempt });
+  const shareOfProcess = (slots: number) => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = new AttemptSlots({
-    slots: () => shareOf(capacity.webhookAttempts()),
-    slotsOfAccount: () => shareOf(attemptsPerAccount),
+    slots: () => shareOfProcess(capacity.webhookAttempts()),
+    slotsOfAccount: () => shareOfProcess(attemptsPerAccount),
     now: () => performance.now(),
   });
   const worker = createEndpointWorker({ ...parts, disabling, attempt, metrics });
@@ -80,12 +80,12 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
   const dispatcher = new WebhookDispatcher({ ...options, worker, holderPrefix, slots });
   const fanOut = new EventFanOut({ ...parts, outbox: events });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
-  events.onWritten(fanOut.take);
-  const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.takeOthers);
+  events.onWritten(fanOut.accept);
+  const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.drainOutbox);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
-  // Events that were left when the service stopped are fanned out at once, because an embedded schedule was lost.
-  fanOut.takeOthers();
+  // Events that were left when the service stopped are fanned out at the start, instead of waiting for the sweep.
+  fanOut.drainOutbox();
   rebuildEndpointSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
   );
@@ -97,10 +97,10 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
     },
 
     sweeps: [
-      { name: 'outbox', intervalMs: atMost(OUTBOX_INTERVAL_MS), sweep: fanOut.sweep },
+      { name: 'outbox', intervalMs: atMost(OUTBOX_SWEEP_INTERVAL_MS), sweep: fanOut.sweep },
       {
         name: 'webhook schedule',
-        intervalMs: atMost(SCHEDULE_INTERVAL_MS),
+        intervalMs: atMost(SCHEDULE_REBUILD_INTERVAL_MS),
         batches: 1,
         sweep: async (instant) => {
           await rebuildEndpointSchedule(coordination, deliveries, instant);
@@ -111,9 +111,9 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
       { name: 'webhook records', sweep: (instant) => deliveries.deleteExpired(instant) },
     ],
 
-    /** Ends when the events of this process are queued and its running attempts have ended. */
+    /** Resolves when the events of this process are fanned out and its running attempts have ended. */
     async stop(): Promise<void> {
-      await Promise.all([fanOut.idle(), dispatcher.stop(), disabling.idle()]);
+      await Promise.all([fanOut.whenIdle(), dispatcher.stop(), disabling.idle()]);
       unsubscribe();
       tail.close();
       events.stop();

@@ -7,7 +7,7 @@ const MAX_URL_CHARACTERS = 2048;
 const MAX_DESCRIPTION_CHARACTERS = 500;
 export const MAX_ENDPOINTS_PER_ACCOUNT = 10;
 
-const dateTime = (description: string) => Type.String({ format: 'date-time', description });
+const dateTimeField = (description: string) => Type.String({ format: 'date-time', description });
 
 const url = Type.String({
   maxLength: MAX_URL_CHARACTERS,
@@ -45,7 +45,7 @@ export const WebhookEndpointChangeBody = Type.Partial(NewWebhookEndpointBody, {
 });
 export type WebhookEndpointChangeBody = Static<typeof WebhookEndpointChangeBody>;
 
-const endpoint = {
+const endpointFields = {
   id: Type.String({ description: '`whe_…`' }),
   url: Type.String(),
   description: Type.String(),
@@ -55,17 +55,17 @@ const endpoint = {
     description: 'Deliveries in a row that ran out of retries; the endpoint is disabled at 5.',
   }),
   secretHint: Type.String(),
-  disabledAt: Type.Optional(dateTime('When it was disabled for its failures.')),
+  disabledAt: Type.Optional(dateTimeField('When it was disabled for its failures.')),
   disabledReason: Type.Optional(Type.String()),
-  createdAt: dateTime('When it was registered.'),
-  updatedAt: dateTime('When it was last changed.'),
+  createdAt: dateTimeField('When it was registered.'),
+  updatedAt: dateTimeField('When it was last changed.'),
 };
-export const WebhookEndpointData = Type.Object(endpoint, { title: 'WebhookEndpoint' });
+export const WebhookEndpointData = Type.Object(endpointFields, { title: 'WebhookEndpoint' });
 export type WebhookEndpointData = Static<typeof WebhookEndpointData>;
 
 export const WebhookEndpointSecretData = Type.Object(
   {
-    ...endpoint,
+    ...endpointFields,
     secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown only once.' }),
   },
   { title: 'WebhookEndpointWithSecret' },
@@ -80,9 +80,9 @@ export const WebhookDelivery = Type.Object(
     eventType: Type.String(),
     status: DeliveryStatus,
     attempts: Type.Integer(),
-    createdAt: dateTime('When it was queued for this endpoint.'),
-    nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
-    deliveredAt: Type.Optional(dateTime('When a 2xx came back.')),
+    createdAt: dateTimeField('When it was queued for this endpoint.'),
+    nextAttemptAt: Type.Optional(dateTimeField('While PENDING.')),
+    deliveredAt: Type.Optional(dateTimeField('When a 2xx came back.')),
     responseStatus: Type.Optional(Type.Integer({ description: 'The last status of the receiver.' })),
     error: Type.Optional(Type.String({ description: 'Why the last attempt failed.' })),
   },
@@ -96,7 +96,7 @@ export type WebhookEndpointParams = Static<typeof WebhookEndpointParams>;
 export const WebhookDeliveryParams = Type.Object({ endpointId: Type.String(), deliveryId: Type.String() });
 export type WebhookDeliveryParams = Static<typeof WebhookDeliveryParams>;
 
-/** A delivery with what is sent. */
+/** A delivery with the body that is sent. */
 export const WebhookDeliveryWithBody = Type.Object(
   {
     ...WebhookDelivery.properties,

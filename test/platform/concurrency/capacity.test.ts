@@ -52,9 +52,9 @@ t.test('a change of IMAGE_THREADS reaches the items that a process works on', as
   const capacity = smallCapacity();
   const prefetch = new ItemPrefetch(capacity.imageThreads, capacity.jobItems);
   const worked = () => {
-    prefetch.claimed = 0;
-    while (prefetch.isIdle) prefetch.claimed += 1;
-    return prefetch.claimed;
+    prefetch.claimedCount = 0;
+    while (prefetch.isIdle) prefetch.claimedCount += 1;
+    return prefetch.claimedCount;
   };
   t.equal(worked(), 1);
   const { limit } = prefetch;

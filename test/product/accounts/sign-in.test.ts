@@ -65,7 +65,7 @@ t.test('the delay between guesses grows from nothing to a minute', async (t) => 
 });
 
 t.test('networks take turns, and the waiting room is bounded for each', async (t) => {
-  const queue = new SignInQueue({ atOnce: 1, mostWaiting: 4, mostOfNetwork: 3, mostWaitMs: 60_000 });
+  const queue = new SignInQueue({ maxRunning: 1, maxWaiting: 4, maxWaitingPerNetwork: 3, maxWaitMs: 60_000 });
   const served: string[] = [];
   const enter = async (network: string) => {
     const leave = await queue.enter(network, NOBODY_LEAVES);
@@ -79,7 +79,7 @@ t.test('networks take turns, and the waiting room is bounded for each', async (t
 });
 
 t.test('a full waiting room gives way to a new network, which is served first', async (t) => {
-  const queue = new SignInQueue({ atOnce: 1, mostWaiting: 3, mostOfNetwork: 3, mostWaitMs: 60_000 });
+  const queue = new SignInQueue({ maxRunning: 1, maxWaiting: 3, maxWaitingPerNetwork: 3, maxWaitMs: 60_000 });
   const leave = await queue.enter('judged', NOBODY_LEAVES);
   const served: string[] = [];
   const enter = async (network: string) => {
@@ -97,7 +97,7 @@ t.test('a full waiting room gives way to a new network, which is served first', 
 t.test('a sign-in that waits too long is given up, and its slot is free', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
-  const queue = new SignInQueue({ atOnce: 1, mostWaiting: 1, mostOfNetwork: 1, mostWaitMs: 4_000 });
+  const queue = new SignInQueue({ maxRunning: 1, maxWaiting: 1, maxWaitingPerNetwork: 1, maxWaitMs: 4_000 });
   const leave = await queue.enter('judged', NOBODY_LEAVES);
   const late = t.rejects(queue.enter('late', NOBODY_LEAVES), { ...QUEUE_REFUSED, retryAfterSeconds: 2 });
   await Promise.resolve();

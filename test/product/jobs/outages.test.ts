@@ -39,7 +39,7 @@ async function isOver(jobId: string): Promise<boolean> {
 t.test('what waits for a store goes on as soon as it answers again, whatever its pause', async (t) => {
   const { json } = await submit(server, key, { op: 'flip', assetIds: [assetIds[0]] });
   await ended(server, key, json.data.id);
-  const [item] = await items.first(json.data.id, 1);
+  const [item] = await items.findFirst(json.data.id, 1);
   if (item === undefined) throw new Error('The item is gone.');
   const hour = new Date(Date.now() + 3_600_000);
   const claimed = { queue: 'claimed', status: 'PROCESSING' };
@@ -47,13 +47,13 @@ t.test('what waits for a store goes on as soon as it answers again, whatever its
   const change = (set: Record<string, unknown>) => store.updateOne({ _id: item._id }, { $set: set });
   await change(claimed);
   await items.retryLater(item, hour, 'tries');
-  await items.endWaits();
+  await items.endStoreWaits();
   t.same((await items.promote(10)).jobIds, [], 'a pause behind a try is kept');
   await change(claimed);
   await items.retryLater(item, hour, 'waits');
-  await items.endWaits();
+  await items.endStoreWaits();
   t.same((await items.promote(10)).jobIds, [json.data.id], 'a pause for want of a store ends');
-  t.notOk('awaitsStore' in ((await items.first(json.data.id, 1))[0] ?? {}), 'and is forgotten');
+  t.notOk('awaitsStore' in ((await items.findFirst(json.data.id, 1))[0] ?? {}), 'and is forgotten');
 });
 
 t.test('items wait for objects that cannot be read, and few are claimed meanwhile', async (t) => {
@@ -66,14 +66,15 @@ t.test('items wait for objects that cannot be read, and few are claimed meanwhil
   const ids = Array.from({ length: 200 }, (_, index) => assetIds[index % assetIds.length]);
   const body = { op: 'resize', parameters: { width: 8 }, assetIds: ids };
   const { json } = await submit(server, key, body);
-  const waitsLong = async () => (await items.first(json.data.id, 200)).some(({ waits = 0 }) => waits >= 3);
+  const waitsLong = async () =>
+    (await items.findFirst(json.data.id, 200)).some(({ waits = 0 }) => waits >= 3);
   await until(async () => (await waitsLong()) || (await isOver(json.data.id)));
   t.ok(refused < 100, `${refused} of 200 items came to the silent store`);
   hook = () => undefined;
   const job = await ended(server, key, json.data.id);
   t.match(job, { status: 'COMPLETED', completedItems: 200, failedItems: 0 });
   t.ok(
-    (await items.first(json.data.id, 200)).every(({ tries }) => tries === 0),
+    (await items.findFirst(json.data.id, 200)).every(({ tries }) => tries === 0),
     'it was no try',
   );
 });
@@ -93,7 +94,7 @@ for (const [name, refuse] of [
     const { json } = await submit(server, key, body);
     const job = await ended(server, key, json.data.id);
     t.match(job, { status: 'COMPLETED', actualCredits: 12 });
-    const [item] = await items.first(json.data.id, 1);
+    const [item] = await items.findFirst(json.data.id, 1);
     t.match(item, { epoch: 1, tries: 0 }, 'one claim made it');
     const assets = (await server.call(`/assets?jobId=${job.id}`, { key })).json.data;
     t.same(assets.length, 1);
@@ -105,7 +106,7 @@ for (const [name, refuse] of [
 async function skipPause(jobId: string, tries: number): Promise<void> {
   const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
   const paused = async () =>
-    (await items.first(jobId, 1)).find((item) => item.queue === 'later' && item.tries === tries);
+    (await items.findFirst(jobId, 1)).find((item) => item.queue === 'later' && item.tries === tries);
   await until(async () => (await paused()) !== undefined);
   const item = await paused();
   if (item === undefined) throw new Error(`The item does not pause behind try ${tries}.`);
@@ -124,7 +125,7 @@ t.test('a pass that finds a full disk is tried again', async (t) => {
   const { json } = await submit(server, key, body);
   for (const tries of [1, 2]) await skipPause(json.data.id, tries);
   t.match(await ended(server, key, json.data.id), { status: 'COMPLETED' });
-  t.match(await items.first(json.data.id, 1), [{ tries: 2 }]);
+  t.match(await items.findFirst(json.data.id, 1), [{ tries: 2 }]);
 });
 
 for (const moment of ['before', 'after'] as const) {
@@ -142,7 +143,7 @@ for (const moment of ['before', 'after'] as const) {
     const job = await ended(server, key, json.data.id);
     t.equal(lost, 3);
     t.match(job, { status: 'COMPLETED', actualCredits: 12 });
-    const [item] = await items.first(json.data.id, 1);
+    const [item] = await items.findFirst(json.data.id, 1);
     t.match(item, { epoch: 1, tries: 0, deaths: 0 });
     const assets = (await server.call(`/assets?jobId=${job.id}`, { key })).json.data;
     t.same(assets.length, 1);
@@ -164,7 +165,7 @@ t.test('a chain goes on behind a segment whose note was written and not answered
   const job = await ended(server, key, json.data.id);
   t.equal(lost, 2);
   t.match(job, { status: 'COMPLETED', actualCredits: 12 });
-  t.match(await items.first(json.data.id, 1), [{ epoch: 1, tries: 0 }]);
+  t.match(await items.findFirst(json.data.id, 1), [{ epoch: 1, tries: 0 }]);
 });
 
 t.test(

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { OutcomeBatcher } from '../../../src/product/jobs/engine/outcome-batcher.ts';
-import type { Decided } from '../../../src/product/jobs/engine/outcomes.ts';
+import type { DecidedItem } from '../../../src/product/jobs/engine/outcomes.ts';
 import type { ClaimedItem, ItemOutcome, JobDocument } from '../../../src/product/jobs/job.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -18,7 +18,7 @@ function batcherAtHand() {
   const batcher = new OutcomeBatcher({
     items: { decide: async () => true },
     outcomes: {
-      async record(_jobId: string, batch: readonly Decided[]) {
+      async record(_jobId: string, batch: readonly DecidedItem[]) {
         settlements.push(batch.map(({ index }) => index));
         return JOB;
       },

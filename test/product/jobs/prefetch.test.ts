@@ -8,7 +8,8 @@ const SEEN = 60;
 /** A prefetch that saw items of one length end, one after the other, so many milliseconds apart. */
 function prefetchAfter(durationMs: number, apartMs: number, most = () => 1_000): ItemPrefetch {
   const prefetch = new ItemPrefetch(() => 1, most);
-  for (let item = 1; item <= SEEN; item += 1) prefetch.took(item * apartMs - durationMs, item * apartMs);
+  for (let item = 1; item <= SEEN; item += 1)
+    prefetch.recordWork(item * apartMs - durationMs, item * apartMs);
   return prefetch;
 }
 
@@ -33,12 +34,12 @@ t.test('a batch is claimed when there is room for all of it, and enough is claim
   const activeJob = activeJobOn(prefetch);
   let claims = 0;
   for (; activeJob.canClaim(0); claims += 1) activeJob.reserve(prefetch.batch);
-  t.ok(activeJob.claimed < prefetch.limit, 'one slot is left for another job');
+  t.ok(activeJob.claimedCount < prefetch.limit, 'one slot is left for another job');
   t.ok(claims > 1);
   while (!activeJob.canClaim(0)) activeJob.reserve(-1);
   t.ok(
-    activeJob.claimed >= 6,
-    `${activeJob.claimed} items are read, at work or being stored when the next are claimed`,
+    activeJob.claimedCount >= 6,
+    `${activeJob.claimedCount} items are read, at work or being stored when the next are claimed`,
   );
 });
 
@@ -48,22 +49,22 @@ t.test('no more is claimed than an operator allows, from one change to the next'
   const activeJob = activeJobOn(prefetch);
   const claimAll = () => {
     while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
-    return prefetch.claimed;
+    return prefetch.claimedCount;
   };
   const usual = claimAll();
   for (const allowed of [1, 2, 3, 5, 6]) {
     most = allowed;
     t.notOk(activeJob.canClaim(0), `${usual} are more than ${allowed}`);
-    activeJob.reserve(-prefetch.claimed);
+    activeJob.reserve(-prefetch.claimedCount);
     t.equal(
       claimAll(),
       Math.max(1, allowed - 1),
       `${allowed}: one is left for another job, or one is claimed`,
     );
-    activeJob.reserve(usual - prefetch.claimed);
+    activeJob.reserve(usual - prefetch.claimedCount);
   }
   most = 1_000;
-  activeJob.reserve(-prefetch.claimed);
+  activeJob.reserve(-prefetch.claimedCount);
   t.equal(claimAll(), usual);
 });
 
@@ -71,10 +72,10 @@ t.test('slow items are claimed one by one, as soon as one has left', async (t) =
   const prefetch = prefetchAfter(900, 300);
   const activeJob = activeJobOn(prefetch);
   while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
-  t.equal(activeJob.claimed, prefetch.limitOfJob);
+  t.equal(activeJob.claimedCount, prefetch.limitPerJob);
   const slot = activeJob.slot(() => undefined);
   slot.release();
   slot.release();
-  t.equal(prefetch.claimed, prefetch.limitOfJob - 1, 'a slot is released once');
+  t.equal(prefetch.claimedCount, prefetch.limitPerJob - 1, 'a slot is released once');
   t.ok(activeJob.canClaim(0));
 });

@@ -31,7 +31,7 @@ function runnerOver(items: {
     items,
     owner: 'host/one',
     widths: { pixels: width, batches: width, pages: width, models: width },
-    mostItems: () => 1_000,
+    maxClaimedItems: () => 1_000,
     draining: new AbortController().signal,
     now: () => NOW,
     log: { warn: (_data: unknown, message: string) => void warnings.push(message) },
@@ -112,7 +112,7 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
       expiredLeases: async () => [{ ...ITEM, deaths: 0, lapses: 0 }],
       giveBack: async () => false,
       promote: async () => ({ promoted: 0, jobIds: ['job_1'] }),
-      decidedBefore: async () => [decided],
+      findDecidedBefore: async () => [decided],
     },
     jobs: {
       get: async () => null,

@@ -90,7 +90,7 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   await host.events.write([event]);
   const deliveries = await DeliveriesStore.open(stores.documents);
   const queued = await eventually(async () => {
-    const [next] = await deliveries.queue(accountId, _id, 1);
+    const [next] = await deliveries.findQueued(accountId, _id, 1);
     return next?.attempts === 1 && next;
   });
   await host.stop();

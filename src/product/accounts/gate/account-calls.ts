@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountCalls } from '../../../platform/metrics/load.ts';
 
-/** The number of accounts that are counted. The account that has not called for the longest time is forgotten first. */
-const MAX_ACCOUNTS = 100;
-const REFUSED_FOR_LOAD = [429, 503];
+/** The most accounts whose calls are counted. The account that has not called for the longest time is dropped first. */
+const MAX_COUNTED_ACCOUNTS = 100;
+const LOAD_REFUSAL_STATUSES = [429, 503];
 
 /** The call counts of the latest callers by account, for the operator. They are kept in this process only. */
 export class AccountCallCounts {
-  readonly #counts = new LRUCache<string, AccountCalls>({ max: MAX_ACCOUNTS });
+  readonly #counts = new LRUCache<string, AccountCalls>({ max: MAX_COUNTED_ACCOUNTS });
 
-  answered(accountId: string, status: number): void {
+  count(accountId: string, status: number): void {
     const counted = this.#counts.get(accountId) ?? { calls: 0, refused: 0 };
     counted.calls += 1;
-    if (REFUSED_FOR_LOAD.includes(status)) counted.refused += 1;
+    if (LOAD_REFUSAL_STATUSES.includes(status)) counted.refused += 1;
     if (counted.calls === 1) this.#counts.set(accountId, counted);
   }
 

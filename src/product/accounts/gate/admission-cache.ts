@@ -4,62 +4,66 @@ import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_CACHE_MS } from '../revocations.ts';
 
-/** The most requests that one query counts in advance. */
-const MAX_REQUESTS_AHEAD = 100;
+/** The most requests that one query to coordination counts in advance. */
+const MAX_PREPAID_REQUESTS = 100;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** Asks coordination if the cache has no answer. */
+/** How coordination is asked when the cache has no answer. */
 interface AdmissionLoader {
   /**
    * Asks coordination.
    * @param ahead how many requests to count in advance.
    */
   load: (ahead: number) => Promise<AdmissionAnswer>;
-  /** Whether the cached answer is not sufficient, because the call also needs a slot. */
+  /** Whether coordination must be asked in any case, because the call also needs a slot. */
   bypassesCache?: boolean;
 }
 
 /** The requests that were counted in advance for one account, until its rate window resets. */
-interface Counted {
-  ahead: number;
+interface PrepaidWindow {
+  prepaid: number;
   /** Requests that remained in the window when coordination was last asked. */
   remaining: number;
   endsMs: number;
 }
 
 /**
- * Recent admission answers of coordination, so that most calls of a busy caller need no query. A call passes if its
+ * Caches the admission answers of coordination, so that most calls of a busy caller need no query. A call passes if its
  * caller was admitted from the same network within the last tenth of a second, and a request of its account was counted
  * in advance. Requests are counted before they are made, so no limit is ever exceeded. Requests that a process counts
- * in advance but does not use are lost until the window resets; see RateWindowRequest for their number.
+ * in advance but does not use are lost until the window resets. RateWindowRequest tells how many.
  *
- * A query costs 0.2 to 0.45 ms of CPU. Without one, GET /credits takes 54 µs in all, and a transform to 200 px 2 ms.
+ * A query costs 0.2 to 0.45 ms of CPU. For comparison, GET /credits without a query takes 54 µs, and a transform to 200
+ * px takes 2 ms.
  */
 export class AdmissionCache {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
   readonly #admitted = new WeakMap<Caller, { network: string; untilMs: number }>();
-  readonly #windows = new LRUCache<string, Counted>({ max: MAX_CACHED_ACCOUNTS });
-  /** Accounts for which a query is counting requests in advance. Of concurrent calls, only one does so. */
+  readonly #windows = new LRUCache<string, PrepaidWindow>({ max: MAX_CACHED_ACCOUNTS });
+  /**
+   * The accounts for which a query is counting requests in advance. Of several concurrent calls, only one counts in
+   * advance.
+   */
   readonly #counting = new Set<string>();
 
   constructor(clock: Pick<Clock, 'elapsedMs'> = systemClock) {
     this.#clock = clock;
   }
 
-  /** The cached answer while it is valid, with this call counted. Null when coordination must be asked. */
+  /** Counts a call against the cached answer and returns the answer. Null when coordination must be asked. */
   pass(caller: Caller, network: string): RateWindowAnswer | null {
     const last = this.#admitted.get(caller);
     const nowMs = this.#clock.elapsedMs();
     if (last === undefined || last.network !== network || nowMs >= last.untilMs) return null;
     const window = this.#liveWindow(caller.accountId, nowMs);
-    if (window === undefined || window.ahead === 0) return null;
-    window.ahead -= 1;
+    if (window === undefined || window.prepaid === 0) return null;
+    window.prepaid -= 1;
     return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
   /** Requests that are already counted in the rate window but not received yet. */
   prepaidRequests(accountId: string): number {
-    return this.#liveWindow(accountId)?.ahead ?? 0;
+    return this.#liveWindow(accountId)?.prepaid ?? 0;
   }
 
   /** The cached answer while it is valid, else the answer of `load`. */
@@ -71,28 +75,32 @@ export class AdmissionCache {
     const rate = bypassesCache ? null : this.pass(caller, network);
     if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
     const { accountId } = caller;
-    const isAhead = this.prepaidRequests(accountId) === 0 && !this.#counting.has(accountId);
-    if (isAhead) this.#counting.add(accountId);
+    const prepays = this.prepaidRequests(accountId) === 0 && !this.#counting.has(accountId);
+    if (prepays) this.#counting.add(accountId);
     try {
       const askedMs = this.#clock.elapsedMs();
-      const answer = await load(isAhead ? MAX_REQUESTS_AHEAD : 0);
-      if (answer.rate?.allowed) this.#note(caller, network, askedMs, answer.rate, isAhead);
+      const answer = await load(prepays ? MAX_PREPAID_REQUESTS : 0);
+      if (answer.rate?.allowed) this.#store(caller, network, askedMs, answer.rate, prepays);
       return answer;
     } finally {
-      if (isAhead) this.#counting.delete(accountId);
+      if (prepays) this.#counting.delete(accountId);
     }
   }
 
-  #liveWindow(accountId: string, nowMs = this.#clock.elapsedMs()): Counted | undefined {
+  #liveWindow(accountId: string, nowMs = this.#clock.elapsedMs()): PrepaidWindow | undefined {
     const window = this.#windows.get(accountId);
     return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
-  /** Stores an answer. Its lifetime starts before the query was sent, so that no entry outlives the answer. */
-  #note(caller: Caller, network: string, askedMs: number, rate: RateWindowAnswer, isAhead: boolean): void {
+  /**
+   * Stores an answer. Its lifetime starts when the query was sent, so that the cached answer never outlives the real
+   * one.
+   */
+  #store(caller: Caller, network: string, askedMs: number, rate: RateWindowAnswer, prepays: boolean): void {
     this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_MS });
     const { ahead, remaining, resetMs } = rate;
-    if (isAhead) this.#windows.set(caller.accountId, { ahead, remaining, endsMs: askedMs + resetMs });
+    if (prepays)
+      this.#windows.set(caller.accountId, { prepaid: ahead, remaining, endsMs: askedMs + resetMs });
     else {
       const window = this.#liveWindow(caller.accountId);
       if (window !== undefined) window.remaining = remaining;

@@ -35,10 +35,10 @@ export const MAX_WAITING_JOB_CALLS = 8;
 
 /** The most downloads of many files that an account may have at once. */
 export const MAX_CONCURRENT_DOWNLOADS = 2;
-/** The most of these downloads that may use links. */
+/** The most of these downloads that may use signed links. */
 const MAX_LINK_DOWNLOADS = 1;
 
-const WINDOW_MS = 60_000;
+const RATE_WINDOW_MS = 60_000;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -49,7 +49,7 @@ declare module 'fastify' {
     access?: 'public' | 'any' | 'session';
     /** Whether a public route ignores the credential of a request. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
-    /** The kind of slot that the call takes; null for a call that takes none. */
+    /** The kind of slot that a call of the route takes; null for none. */
     slot?: CallSlotKind | ((request: FastifyRequest) => CallSlotKind | null);
     /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
@@ -75,9 +75,9 @@ interface GateOptions {
   now: () => number;
 }
 
-/** A credential that is counted as wrong until it is verified. */
-interface Strike {
-  /** Uncounts the credential, because it was right or was not verified. */
+/** A credential that is counted as wrong before it is verified. */
+interface CountedFailure {
+  /** Subtracts the credential from the count, because it was right or was not verified. */
   giveBack(): Promise<void>;
   /** Returns the error to throw for a wrong credential. */
   failed(refusal: ApiError): ApiError;
@@ -113,23 +113,24 @@ export class CallGate {
     this.#slots = new CallSlots(options.coordination, `${options.hostId}/${options.processId}`);
   }
 
-  /** Puts the gate before every route of `app` and of the plugins registered in it. */
+  /** Makes the gate check every request to the routes of `app` and of its plugins. */
   install(app: FastifyInstance): void {
-    // This hook is asynchronous only when coordination has to be asked.
+    // The hook calls `done` at once when no query to coordination is needed.
     app.addHook('onRequest', (request, reply, done) => {
-      // Reading the options of a route copies them, so they are read once.
+      // The options of a route are read once, because Fastify copies them at each access.
       const { config } = request.routeOptions;
-      if (!this.#passesAtOnce(request, reply, config)) return this.#admit(request, reply, config);
+      if (!this.#admitFromCache(request, reply, config)) return this.#admit(request, reply, config);
       done();
     });
     app.addHook('onError', (request, _reply, error, done) => {
-      // The response is held back. Meanwhile the account may send other calls.
+      // The slot is returned at once, because the response is held back and the account may send other calls in the
+      // meantime.
       if (error instanceof ApiError && error.holdMs !== undefined) this.#slots.end(request);
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
       const caller = callerOrNull(request);
-      if (caller !== null) this.accountCalls.answered(caller.accountId, reply.statusCode);
+      if (caller !== null) this.accountCalls.count(caller.accountId, reply.statusCode);
       done();
     });
   }
@@ -147,8 +148,8 @@ export class CallGate {
   }
 
   /**
-   * Takes a slot for a request whose account is known only from its link, or that may take longer than a slot's lease.
-   * The slot is held until the connection has finished the request.
+   * Takes a slot for a request that may take longer than the lease of a slot, or whose account is known only from its
+   * link. The slot is held until the connection has finished the request.
    * @throws ApiError 429 rate_limited when the account has no slot left.
    */
   async takeSlot(
@@ -172,18 +173,18 @@ export class CallGate {
   }
 
   /**
-   * Revokes a credential. When this resolves, the credential is refused wherever its flag is read (at least on this
-   * host); elsewhere within 30 s.
+   * Revokes a credential. When the promise resolves, the credential is refused at least on this host. All other hosts
+   * refuse it within 30 s.
    */
   async revoke(credentialId: string): Promise<void> {
     this.#options.authentication.forget(credentialId);
     await invalidateCredentials(this.#options.coordination, [credentialId]);
   }
 
-  /** Counts a credential as wrong before it is verified. @throws ApiError 429 when the window was full. */
-  async strikeFirst(request: FastifyRequest): Promise<Strike> {
-    const key = this.#strikeKey(clientNetworkOf(request.ip));
-    const counted = await this.#options.coordination.strike(key, WINDOW_MS);
+  /** Counts a credential as wrong before it is verified. Throws ApiError 429 when the window was full. */
+  async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
+    const key = this.#failureWindowKey(clientNetworkOf(request.ip));
+    const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
     const giveBack = () => this.#options.coordination.giveBackStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
       await giveBack();
@@ -192,7 +193,7 @@ export class CallGate {
     return {
       giveBack,
       failed: (refusal) => {
-        this.#noteFailure(request, counted);
+        this.#blockIfFull(request, counted);
         return refusal;
       },
     };
@@ -200,55 +201,55 @@ export class CallGate {
 
   /** Whether this process knows that the address has sent too many wrong credentials. */
   isBlocked(request: FastifyRequest): boolean {
-    return this.#blockedMsOf(clientNetworkOf(request.ip)) > 0;
+    return this.#remainingBlockMs(clientNetworkOf(request.ip)) > 0;
   }
 
   /**
    * Counts a wrong credential that a route checks itself, such as the signature of an address.
    * @returns the error to throw: the given one, or 429 once the window is full.
    */
-  async refuseWrong(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
-    const blockedMs = this.#blockedMsOf(clientNetworkOf(request.ip));
-    return blockedMs > 0 ? addressBlockedError(blockedMs) : this.#strike(request, refusal);
+  async countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
+    const blockedMs = this.#remainingBlockMs(clientNetworkOf(request.ip));
+    return blockedMs > 0 ? addressBlockedError(blockedMs) : this.#countFailure(request, refusal);
   }
 
   /**
    * Admits a call at once from cached answers, as for most calls of a busy caller. Every other decision, including each
    * refusal, is left to `admit`.
    */
-  #passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
+  #admitFromCache(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
     const caller = this.#options.authentication.knownCallerOf(request);
-    if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
+    if (caller === null || caller.isSuspended || needsSession(config, caller)) return false;
     const network = clientNetworkOf(request.ip);
-    const rate = this.#blockedMsOf(network) > 0 ? null : this.#admissionCache.pass(caller, network);
+    const rate = this.#remainingBlockMs(network) > 0 ? null : this.#admissionCache.pass(caller, network);
     if (rate === null) return false;
     setCaller(request, caller);
-    sendRateLimitHeaders(reply, this.#budgetOf(caller, rate));
+    sendRateLimitHeaders(reply, this.#rateWindowState(caller, rate));
     return true;
   }
 
   async #admit(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): Promise<void> {
-    this.#refuseBlocked(this.#blockedMsOf(clientNetworkOf(request.ip)));
+    this.#refuseBlocked(this.#remainingBlockMs(clientNetworkOf(request.ip)));
     let caller = await this.#authenticate(request, config);
     const refusal = findRouteCheckError(request, config);
     const kind = refusal === null && caller !== null ? slotKindOf(request, config) : null;
-    let answer = await this.#ask(request, reply, caller, { kind });
+    let answer = await this.#requestAdmission(request, reply, caller, { kind });
     if (answer.flagged) {
-      // The credential or its account has changed.
+      // The credential is looked up again, because it or its account has changed.
       const credentialId = credentialIdOf(caller);
       if (credentialId) this.#options.authentication.forget(credentialId);
       caller = await this.#authenticate(request, config);
-      answer = await this.#ask(request, reply, caller, { kind, ignoresFlag: true });
+      answer = await this.#requestAdmission(request, reply, caller, { kind, ignoresFlag: true });
     }
     if (caller !== null) setCaller(request, caller);
     if (caller !== null && answer.rate !== null)
-      sendRateLimitHeaders(reply, this.#budgetOf(caller, answer.rate));
+      sendRateLimitHeaders(reply, this.#rateWindowState(caller, answer.rate));
     this.#refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequestsError(answer.rate);
     if (caller?.isSuspended) throw accountSuspendedError();
     if (caller === null && config.access !== 'public') throw missingCredentialError(request);
-    if (isWrongAccess(config, caller)) throw sessionRequiredError();
+    if (needsSession(config, caller)) throw sessionRequiredError();
     if (refusal !== null) throw refusal;
     if (!answer.slot) throw noSlotLeftError(kind ?? 'calls', this.#slotLimits[kind ?? 'calls']);
   }
@@ -259,14 +260,14 @@ export class CallGate {
       return await this.#options.authentication.findCaller(request);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
-      // A browser sends the cookie of an expired session by itself.
-      if (hasOnlyCookieCredential(request) && needsNoCredential(config)) return null;
-      throw await this.#strike(request, error);
+      // An invalid cookie is ignored, because a browser sends the cookie of an expired session by itself.
+      if (hasOnlyCookieCredential(request) && isOpenToAll(config)) return null;
+      throw await this.#countFailure(request, error);
     }
   }
 
-  /** Asks coordination for the windows and the slot. If no slot is free, it tries again a few times. */
-  async #ask(
+  /** Asks coordination for the windows and the slot. If no slot is free, the request is repeated a few times. */
+  async #requestAdmission(
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
@@ -281,14 +282,14 @@ export class CallGate {
     const askCoordination = (ahead: number) => {
       const terms = {
         blocked: {
-          key: this.#strikeKey(network),
+          key: this.#failureWindowKey(network),
           limit: this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE,
         },
         ...(credentialId && !ignoresFlag && { flag: credentialId }),
         rate: {
           key: `${this.#options.hostId}/${caller?.accountId ?? network}`,
           limit: this.#options.settings.REQUESTS_PER_MINUTE,
-          windowMs: WINDOW_MS,
+          windowMs: RATE_WINDOW_MS,
           ahead,
         },
       };
@@ -309,15 +310,18 @@ export class CallGate {
     return { ...answer, slot: taken };
   }
 
-  #strikeKey(network: string): string {
+  #failureWindowKey(network: string): string {
     return `${this.#options.hostId}/${network}`;
   }
 
-  /** The state of a caller's rate window. It includes requests that were counted in advance and not made yet. */
-  #budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateWindowAnswer): RateWindowState {
+  /** The state of a caller's rate window. Requests that were counted in advance and not made yet count as remaining. */
+  #rateWindowState(
+    { accountId }: Caller,
+    { allowed, remaining, resetMs }: RateWindowAnswer,
+  ): RateWindowState {
     return {
       limit: this.#options.settings.REQUESTS_PER_MINUTE,
-      windowMs: WINDOW_MS,
+      windowMs: RATE_WINDOW_MS,
       remaining: allowed ? remaining + this.#admissionCache.prepaidRequests(accountId) : 0,
       resetMs,
     };
@@ -326,13 +330,13 @@ export class CallGate {
   /**
    * Blocks the address in this process once its window is full, so that a flood of wrong credentials costs no look-up.
    */
-  #noteFailure(request: FastifyRequest, { count, resetMs }: { count: number; resetMs: number }): void {
+  #blockIfFull(request: FastifyRequest, { count, resetMs }: { count: number; resetMs: number }): void {
     if (count < this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
     this.#blockedUntil.set(clientNetworkOf(request.ip), this.#options.now() + resetMs);
   }
 
   /** Milliseconds for which the address is still blocked, as far as this process knows. */
-  #blockedMsOf(network: string): number {
+  #remainingBlockMs(network: string): number {
     if (this.#blockedUntil.size === 0) return 0;
     return Math.max(0, (this.#blockedUntil.get(network) ?? 0) - this.#options.now());
   }
@@ -341,13 +345,13 @@ export class CallGate {
     if (blockedMs > 0) throw addressBlockedError(blockedMs);
   }
 
-  /** Counts a wrong credential. Returns 429 instead of the given error once the window is full. */
-  async #strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
+  /** Counts a wrong credential. Returns the given error, or 429 once the window is full. */
+  async #countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const counted = await this.#options.coordination.strike(
-      this.#strikeKey(clientNetworkOf(request.ip)),
-      WINDOW_MS,
+      this.#failureWindowKey(clientNetworkOf(request.ip)),
+      RATE_WINDOW_MS,
     );
-    this.#noteFailure(request, counted);
+    this.#blockIfFull(request, counted);
     return counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE
       ? addressBlockedError(counted.resetMs)
       : refusal;
@@ -359,13 +363,13 @@ function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
 }
 
-/** Whether a route answers everybody alike, with or without a credential. */
-function needsNoCredential({ access, ignoresCredential }: FastifyContextConfig): boolean {
+/** Whether a route answers every caller alike, with or without a credential. */
+function isOpenToAll({ access, ignoresCredential }: FastifyContextConfig): boolean {
   return access === 'public' && ignoresCredential === undefined;
 }
 
-/** Whether a key is used where a session is required. */
-function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): boolean {
+/** Whether a route requires a session and the caller used an API key. */
+function needsSession({ access }: FastifyContextConfig, caller: Caller | null): boolean {
   return access === 'session' && caller?.sessionId === null;
 }
 

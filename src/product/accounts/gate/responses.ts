@@ -28,7 +28,7 @@ export function sendRateLimitHeaders(
   reply.header('ratelimit', `"requests";r=${remaining};t=${resetSeconds}`);
 }
 
-/** Runs a route's own check. It returns the error instead of throwing it, so that the rate limits are applied first. */
+/** Runs the check of a route. The error is returned instead of thrown, so that the rate limits are applied first. */
 export function findRouteCheckError(
   request: FastifyRequest,
   { check }: FastifyContextConfig,
@@ -42,19 +42,19 @@ export function findRouteCheckError(
   }
 }
 
-/** Headers in which other services expect the key. */
-const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
-const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
+/** The headers in which other services expect an API key. */
+const MISPLACED_KEY_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
+const MISPLACED_KEY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 
 export function missingCredentialError(request: FastifyRequest): ApiError {
-  const message = `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`;
+  const message = `${credentialPlaceMessage(request)}: send the header "Authorization: ApiKey <API_KEY>".`;
   return unauthorizedError(message, API_KEY_SCHEME_HINT);
 }
 
-function whereItIsNotRead({ headers, query }: FastifyRequest): string {
-  const header = OTHER_HEADERS.find((name) => headers[name] !== undefined);
+function credentialPlaceMessage({ headers, query }: FastifyRequest): string {
+  const header = MISPLACED_KEY_HEADERS.find((name) => headers[name] !== undefined);
   if (header !== undefined) return `A credential is missing, and the header ${header} is not read`;
-  const field = OTHER_QUERY_FIELDS.find((name) => Object.hasOwn(query as object, name));
+  const field = MISPLACED_KEY_FIELDS.find((name) => Object.hasOwn(query as object, name));
   if (field !== undefined) return `A credential is missing, and the query field ${field} is not read`;
   return 'A credential is missing';
 }
@@ -74,8 +74,8 @@ export function tooManyRequestsError(rate: RateWindowAnswer): ApiError {
   });
 }
 
-/** What takes the slots of an account. */
-const IN_USE: Readonly<Record<CallSlotKind, string>> = {
+/** The words that say what takes the slots of an account. */
+const SLOTS_IN_USE_TEXT: Readonly<Record<CallSlotKind, string>> = {
   calls: 'synchronous calls of this account are in flight',
   waits: 'waits for jobs of this account are open',
   downloads: 'downloads of this account are under way',
@@ -83,7 +83,7 @@ const IN_USE: Readonly<Record<CallSlotKind, string>> = {
 };
 
 export function noSlotLeftError(kind: CallSlotKind, limit: number): ApiError {
-  return new ApiError('rate_limited', `${limit} ${IN_USE[kind]}: wait for one to end.`, {
+  return new ApiError('rate_limited', `${limit} ${SLOTS_IN_USE_TEXT[kind]}: wait for one to end.`, {
     details: { reason: 'account_concurrency', limit },
     retryAfterSeconds: 1,
   });

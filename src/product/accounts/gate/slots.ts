@@ -10,22 +10,22 @@ import type {
 } from '../../../platform/stores/coordination/port.ts';
 import { retryUntilLeaseEnds } from '../../../platform/stores/outages.ts';
 
-/** Longer than any synchronous call can take, upload included. */
+/** The longest time that a synchronous call can take, including its upload. */
 const MAX_CALL_MS = 120_000;
-/** How long a slot may pass from call to call before coordination must grant it again. */
-const KEPT_MS = 30_000;
+/** How long a granted slot may be reused by further calls before coordination must grant it again. */
+const MAX_SLOT_REUSE_MS = 30_000;
 /** The lease of a slot. A call keeps its slot until it ends; the lease only frees the slots of a dead process. */
-const SLOT_LEASE_MS = MAX_CALL_MS + KEPT_MS;
+const SLOT_LEASE_MS = MAX_CALL_MS + MAX_SLOT_REUSE_MS;
 /** How often the slot of a call that may take longer than its lease is renewed. */
-const RENEW_MS = 60_000;
-/** Pauses before each further attempt to take a slot. */
+const RENEW_INTERVAL_MS = 60_000;
+/** The pauses before the further attempts to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
- * How long a returned slot waits for the account's next call in this process, which takes it over, or for another
- * request to coordination that can carry its release. A separate round trip costs 0.2 to 0.45 ms of CPU, while a
- * transform to 200 px takes 2 ms. The slot is released before the last retry of a call that found none.
+ * How long a returned slot waits before it is released. Within this time, the next call of the account in this process
+ * can take it over, or another request to coordination can carry its release. A separate round trip costs 0.2 to 0.45
+ * ms of CPU, while a transform to 200 px takes 2 ms. The wait ends before the last retry of a call that found no slot.
  */
-const PIGGYBACK_MS = 20;
+const RETURNED_SLOT_WAIT_MS = 20;
 
 /**
  * The kinds of slots of an account: for synchronous image calls (`calls`), for calls that wait for a job (`waits`), for
@@ -33,25 +33,26 @@ const PIGGYBACK_MS = 20;
  */
 export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
-/** A slot that serves calls in sequence. */
+/** A slot, which serves one call after another. */
 interface CallSlot extends LeasedSlotRequest {
-  /**
-   * Until when another call may take over the slot, in elapsed milliseconds; null before coordination has granted it.
-   */
-  keptUntilMs: number | null;
+  /** Until when further calls may reuse the slot, in elapsed milliseconds; null before coordination has granted it. */
+  reusableUntilMs: number | null;
 }
 
-/** The slots of this process's calls. They are requested, held until the work has ended, and released. */
+/** Requests the slots of this process's calls, holds them until the work has ended, and releases them. */
 export class CallSlots {
   readonly #coordination: Coordination;
   readonly #holder: string;
   readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
-  /** The slots of each request, and the work that must end before they are released. A link takes two slots. */
+  /**
+   * The slots of each request, and the work that must end before they are released. A download by a link takes two
+   * slots.
+   */
   readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
   /** Returned slots, the latest last. */
-  #returning: { slot: CallSlot; sinceMs: number }[] = [];
-  #isTimed = false;
-  #holders = 0;
+  #returned: { slot: CallSlot; sinceMs: number }[] = [];
+  #isReleaseScheduled = false;
+  #holderCount = 0;
 
   /** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
   constructor(
@@ -64,26 +65,23 @@ export class CallSlots {
     this.#clock = clock;
   }
 
-  /**
-   * Sends an admission request. It also carries the releases of returned slots, which so cost no round trip of their
-   * own.
-   */
+  /** Sends an admission request. The request also carries the releases of returned slots, which saves round trips. */
   async admit(terms: AdmissionRequest, slot: CallSlot | null = null): Promise<AdmissionAnswer> {
-    const returned = this.#takeReturning();
+    const returned = this.#takeReturnedSlots();
     const full = returned.length === 0 ? terms : { ...terms, returned };
     try {
       return await (slot === null ? this.#coordination.admit(full) : this.#admitWith(slot, full));
     } catch (error) {
       for (const given of returned) this.#release(given);
-      // The slot may have been taken, so it is released.
+      // After an error the slot may have been granted, so it is released.
       if (slot !== null) this.#release(slot);
       throw error;
     }
   }
 
   /**
-   * Tries again to take a slot that is about to be released. A client may receive its response and send its next call
-   * through another process before the slot of its previous call is free.
+   * Tries again to take a slot. A client may receive its response and send its next call through another process before
+   * the slot of its previous call is free.
    */
   async retryTake(slot: CallSlot): Promise<boolean> {
     for (const pauseMs of RETRY_PAUSES_MS) {
@@ -96,22 +94,22 @@ export class CallSlots {
 
   /** A slot that another call of the account has just returned, or a new slot that must be requested. */
   slotFor(key: string, limit: number): CallSlot {
-    const at = this.#returning.findLastIndex(({ slot }) => slot.key === key);
-    const [returned] = at === -1 ? [] : this.#returning.splice(at, 1);
+    const at = this.#returned.findLastIndex(({ slot }) => slot.key === key);
+    const [returned] = at === -1 ? [] : this.#returned.splice(at, 1);
     if (returned !== undefined) return returned.slot;
-    this.#holders += 1;
+    this.#holderCount += 1;
     return {
       key,
-      holder: `${this.#holder}/${this.#holders}`,
+      holder: `${this.#holder}/${this.#holderCount}`,
       limit,
       leaseMs: SLOT_LEASE_MS,
-      keptUntilMs: null,
+      reusableUntilMs: null,
     };
   }
 
   /** Whether the call may use the slot without asking coordination. */
-  isHeld({ keptUntilMs }: CallSlot): boolean {
-    return keptUntilMs !== null && this.#clock.elapsedMs() < keptUntilMs;
+  isHeld({ reusableUntilMs }: CallSlot): boolean {
+    return reusableUntilMs !== null && this.#clock.elapsedMs() < reusableUntilMs;
   }
 
   /** Returns the slot when the connection has finished the call and its work has ended. */
@@ -119,7 +117,7 @@ export class CallSlots {
     const held = this.#held.get(request);
     if (held === undefined) this.#held.set(request, { slots: [slot], work: Promise.resolve() });
     else held.slots.push(slot);
-    // A client that disconnected while the slot was being requested triggers no close event any more.
+    // If the client disconnected while the slot was being requested, no close event follows.
     if (reply.raw.destroyed) this.end(request);
     else reply.raw.once('close', () => this.end(request));
   }
@@ -136,8 +134,8 @@ export class CallSlots {
   }
 
   /**
-   * Does the same as `hold` for a call that may take longer than the lease, such as a download: the slot is renewed
-   * meanwhile.
+   * Holds the slot of a call that may take longer than the lease, such as a download. The slot is renewed until the
+   * call ends.
    */
   holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
     this.hold(request, reply, slot);
@@ -146,9 +144,9 @@ export class CallSlots {
 
   /** Returns the slot of a call that was refused, if it had one. */
   giveBack(slot: CallSlot): void {
-    if (slot.keptUntilMs === null) return;
-    this.#returning.push({ slot, sinceMs: this.#clock.elapsedMs() });
-    if (!this.#isTimed) this.#releaseIn(PIGGYBACK_MS);
+    if (slot.reusableUntilMs === null) return;
+    this.#returned.push({ slot, sinceMs: this.#clock.elapsedMs() });
+    if (!this.#isReleaseScheduled) this.#scheduleRelease(RETURNED_SLOT_WAIT_MS);
   }
 
   /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
@@ -157,24 +155,24 @@ export class CallSlots {
     if (held !== undefined) held.work = work;
   }
 
-  #releaseIn(delayMs: number): void {
-    this.#isTimed = true;
+  #scheduleRelease(delayMs: number): void {
+    this.#isReleaseScheduled = true;
     this.#clock.after(delayMs, () => this.#releaseDue());
   }
 
-  /** Releases the returned slots that no call took over and no request carried. */
+  /** Releases the returned slots that no call took over and whose release no request carried. */
   #releaseDue(): void {
-    this.#isTimed = false;
-    const dueMs = this.#clock.elapsedMs() - PIGGYBACK_MS;
-    for (const { slot } of this.#returning.filter(({ sinceMs }) => sinceMs <= dueMs)) this.#release(slot);
-    this.#returning = this.#returning.filter(({ sinceMs }) => sinceMs > dueMs);
-    const [oldest] = this.#returning;
-    if (oldest !== undefined) this.#releaseIn(oldest.sinceMs - dueMs);
+    this.#isReleaseScheduled = false;
+    const dueMs = this.#clock.elapsedMs() - RETURNED_SLOT_WAIT_MS;
+    for (const { slot } of this.#returned.filter(({ sinceMs }) => sinceMs <= dueMs)) this.#release(slot);
+    this.#returned = this.#returned.filter(({ sinceMs }) => sinceMs > dueMs);
+    const [oldest] = this.#returned;
+    if (oldest !== undefined) this.#scheduleRelease(oldest.sinceMs - dueMs);
   }
 
-  #takeReturning(): HeldSlotKey[] {
-    const taken = this.#returning.map(({ slot: { key, holder } }) => ({ key, holder }));
-    this.#returning = [];
+  #takeReturnedSlots(): HeldSlotKey[] {
+    const taken = this.#returned.map(({ slot: { key, holder } }) => ({ key, holder }));
+    this.#returned = [];
     return taken;
   }
 
@@ -188,12 +186,12 @@ export class CallSlots {
     );
   }
 
-  /** Requests a slot. The time for which the slot may pass from call to call starts before the request. */
+  /** Requests a slot. The time for which the slot may be reused starts before the request. */
   async #admitWith(slot: CallSlot, terms: AdmissionRequest): Promise<AdmissionAnswer> {
-    const keptUntilMs = this.#clock.elapsedMs() + KEPT_MS;
+    const reusableUntilMs = this.#clock.elapsedMs() + MAX_SLOT_REUSE_MS;
     const { key, holder, limit, leaseMs } = slot;
     const answer = await this.#coordination.admit({ ...terms, slot: { key, holder, limit, leaseMs } });
-    if (answer.slot) slot.keptUntilMs = keptUntilMs;
+    if (answer.slot) slot.reusableUntilMs = reusableUntilMs;
     return answer;
   }
 
@@ -201,7 +199,7 @@ export class CallSlots {
   #renewUntilClosed(reply: FastifyReply, { key, holder, leaseMs }: CallSlot): void {
     let cancel = () => {};
     const renewLater = (): void => {
-      cancel = this.#clock.after(RENEW_MS, () => {
+      cancel = this.#clock.after(RENEW_INTERVAL_MS, () => {
         this.#coordination.renewSlot(key, holder, leaseMs).catch(() => undefined);
         renewLater();
       });

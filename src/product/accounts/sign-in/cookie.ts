@@ -8,29 +8,29 @@ interface CookieKind {
   header: string;
 }
 
-const OF_AN_ACCOUNT: CookieKind = {
+const ACCOUNT_SESSION_COOKIE: CookieKind = {
   name: 'darkroom-session',
   token: /^ses_[0-9A-Za-z]+$/,
   header: 'Authorization: ApiKey <API_KEY>',
 };
 /** With this prefix, browsers accept a cookie over https only, and from no other host of the same domain. */
 const SECURE_PREFIX = '__Host-';
-const READS = ['GET', 'HEAD', 'OPTIONS'];
+const READ_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * A console session as a cookie, which scripts of the page cannot read. Browsers send cookies by themselves, so the
- * cookie counts only for pages of this service: requests of other pages do not use it, and a write needs a header that
- * no form and no other page can send.
+ * A console session as a cookie, which scripts cannot read. Browsers send cookies by themselves, so the cookie is
+ * accepted only in requests from pages of this service. A write also needs a header that no form and no other page can
+ * send.
  */
 export class SessionCookie {
   readonly #publicUrl: () => string;
   readonly #kind: CookieKind;
 
   /**
-   * @param publicUrl the address of the service. Behind https, the cookie is sent over https only.
-   * @param kind default: the session of an account.
+   * @param publicUrl the address of the service. If it is https, browsers send the cookie over https only.
+   * @param kind the kind of cookie; by default, that of an account's session.
    */
-  constructor(publicUrl: () => string, kind = OF_AN_ACCOUNT) {
+  constructor(publicUrl: () => string, kind = ACCOUNT_SESSION_COOKIE) {
     this.#publicUrl = publicUrl;
     this.#kind = kind;
   }
@@ -39,7 +39,7 @@ export class SessionCookie {
   tokenOf(request: FastifyRequest): string | undefined {
     const { cookie, 'sec-fetch-site': site = 'none' } = request.headers;
     if (cookie === undefined || (site !== 'same-origin' && site !== 'none')) return undefined;
-    const start = `${this.#nameFor(request)}=`;
+    const start = `${this.#cookieName(request)}=`;
     const sent = cookie.split('; ').find((pair) => pair.startsWith(start));
     const token = sent?.slice(start.length) ?? '';
     return this.#kind.token.test(token) ? token : undefined;
@@ -47,7 +47,7 @@ export class SessionCookie {
 
   /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
   requireOwnPage(request: FastifyRequest): void {
-    if (READS.includes(request.method) || this.isOfOwnPage(request)) return;
+    if (READ_METHODS.includes(request.method) || this.isFromOwnPage(request)) return;
     throw new ApiError(
       'forbidden',
       `A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "${this.#kind.header}".`,
@@ -56,10 +56,10 @@ export class SessionCookie {
   }
 
   /** Whether a page of this service made the request. */
-  isOfOwnPage(request: FastifyRequest): boolean {
+  isFromOwnPage(request: FastifyRequest): boolean {
     const { 'x-console': mark, 'sec-fetch-site': site, origin } = request.headers;
     if (mark !== '1') return false;
-    // Browsers send no Sec-Fetch-Site without https or a loopback address.
+    // The header Sec-Fetch-Site is missing if the page has neither https nor a loopback address.
     if (site !== undefined) return site === 'same-origin';
     if (origin === undefined) return true;
     const host = URL.parse(origin)?.host;
@@ -71,24 +71,23 @@ export class SessionCookie {
    * @param maxAgeSeconds the lifetime of the session.
    */
   set(request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void {
-    reply.header('set-cookie', this.#textOf(request, token, maxAgeSeconds));
+    reply.header('set-cookie', this.#cookieText(request, token, maxAgeSeconds));
   }
 
   /**
-   * The header that removes the cookie from the browser after a sign-out. Refusals never have it: the browser may have
-   * got the cookie of a new session meanwhile, which it would remove. An expired cookie ends with its age, or is
-   * replaced.
+   * The header that removes the cookie from the browser after a sign-out. Responses to refused calls must not have it,
+   * because it could remove the cookie of a newer session. The browser itself removes an expired cookie.
    */
-  ending(request: FastifyRequest): { 'set-cookie': string } {
-    return { 'set-cookie': this.#textOf(request, '', 0) };
+  removalHeader(request: FastifyRequest): { 'set-cookie': string } {
+    return { 'set-cookie': this.#cookieText(request, '', 0) };
   }
 
-  #textOf(request: FastifyRequest, token: string, maxAgeSeconds: number): string {
+  #cookieText(request: FastifyRequest, token: string, maxAgeSeconds: number): string {
     const secure = this.#isSecure(request) ? '; Secure' : '';
-    return `${this.#nameFor(request)}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+    return `${this.#cookieName(request)}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
   }
 
-  #nameFor(request: FastifyRequest): string {
+  #cookieName(request: FastifyRequest): string {
     const { name } = this.#kind;
     return this.#isSecure(request) ? SECURE_PREFIX + name : name;
   }

@@ -2,13 +2,13 @@ import { ApiError } from '../../../platform/http/errors/errors.ts';
 
 interface SignInQueueOptions {
   /** The most passwords that are verified at once. */
-  atOnce: number;
+  maxRunning: number;
   /** The most sign-ins that wait, over all networks. */
-  mostWaiting: number;
+  maxWaiting: number;
   /** The most sign-ins of one network that wait. */
-  mostOfNetwork: number;
+  maxWaitingPerNetwork: number;
   /** Milliseconds after which a sign-in that still waits is refused. */
-  mostWaitMs: number;
+  maxWaitMs: number;
 }
 
 interface WaitingSignIn {
@@ -16,7 +16,7 @@ interface WaitingSignIn {
   refuse(): void;
 }
 
-interface NetworkLine {
+interface NetworkQueue {
   network: string;
   waiters: WaitingSignIn[];
 }
@@ -24,13 +24,13 @@ interface NetworkLine {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * A bounded queue in front of the costly check of passwords. The network that arrived last is served first, so that a
- * flood that already waits does not delay a newcomer. A network that was served moves to the end.
+ * A bounded queue before the costly check of passwords. The network that arrived last is served first, so that a flood
+ * of waiting sign-ins does not delay a new network. A network that was just served is served last.
  */
 export class SignInQueue {
   readonly #options: SignInQueueOptions;
-  /** The last line is served next. */
-  #lines: NetworkLine[] = [];
+  /** The queue of each network. The last one is served next. */
+  #networkQueues: NetworkQueue[] = [];
   #running = 0;
 
   constructor(options: SignInQueueOptions) {
@@ -38,47 +38,47 @@ export class SignInQueue {
   }
 
   /**
-   * Waits for a turn. The returned function ends it.
+   * Waits until a sign-in may be verified. The returned function must be called when it was.
    * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
    *   signal's reason when it aborts.
    */
   async enter(network: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#running < this.#options.atOnce) this.#running += 1;
+    if (this.#running < this.#options.maxRunning) this.#running += 1;
     else {
       this.#makeRoom(network);
       await this.#wait(network, signal);
     }
     let hasLeft = false;
     return () => {
-      if (!hasLeft) this.#leave();
+      if (!hasLeft) this.#admitNext();
       hasLeft = true;
     };
   }
 
-  #waiting(): number {
-    return this.#lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
+  #waitingCount(): number {
+    return this.#networkQueues.reduce((sum, { waiters }) => sum + waiters.length, 0);
   }
 
-  #lineOf(network: string): NetworkLine | undefined {
-    return this.#lines.find((line) => line.network === network);
+  #queueOf(network: string): NetworkQueue | undefined {
+    return this.#networkQueues.find((line) => line.network === network);
   }
 
-  #leave(): void {
+  #admitNext(): void {
     this.#running -= 1;
-    const line = this.#lines.pop();
+    const line = this.#networkQueues.pop();
     const next = line?.waiters.shift();
     if (line === undefined || next === undefined) return;
-    if (line.waiters.length > 0) this.#lines.unshift(line);
+    if (line.waiters.length > 0) this.#networkQueues.unshift(line);
     this.#running += 1;
     next.admit();
   }
 
   #remove(network: string, waiter: WaitingSignIn): void {
-    const line = this.#lineOf(network);
+    const line = this.#queueOf(network);
     if (line === undefined) return;
     line.waiters = line.waiters.filter((other) => other !== waiter);
-    this.#lines = this.#lines.filter(({ waiters }) => waiters.length > 0);
+    this.#networkQueues = this.#networkQueues.filter(({ waiters }) => waiters.length > 0);
   }
 
   /**
@@ -86,11 +86,12 @@ export class SignInQueue {
    * would be served last, but only for a network that has no waiter yet.
    */
   #makeRoom(network: string): void {
-    const line = this.#lineOf(network);
-    if (line !== undefined && line.waiters.length >= this.#options.mostOfNetwork) throw noRoom();
-    if (this.#waiting() < this.#options.mostWaiting) return;
-    if (line !== undefined) throw noRoom();
-    this.#lines[0]?.waiters.at(-1)?.refuse();
+    const line = this.#queueOf(network);
+    if (line !== undefined && line.waiters.length >= this.#options.maxWaitingPerNetwork)
+      throw queueFullError();
+    if (this.#waitingCount() < this.#options.maxWaiting) return;
+    if (line !== undefined) throw queueFullError();
+    this.#networkQueues[0]?.waiters.at(-1)?.refuse();
   }
 
   #wait(network: string, signal: AbortSignal): Promise<void> {
@@ -104,18 +105,18 @@ export class SignInQueue {
       const giveUp = () => end(() => reject(signal.reason));
       const waiter: WaitingSignIn = {
         admit: () => end(resolve),
-        refuse: () => end(() => reject(noRoom())),
+        refuse: () => end(() => reject(queueFullError())),
       };
-      const timer = setTimeout(waiter.refuse, this.#options.mostWaitMs);
-      const line = this.#lineOf(network);
-      if (line === undefined) this.#lines.push({ network, waiters: [waiter] });
+      const timer = setTimeout(waiter.refuse, this.#options.maxWaitMs);
+      const line = this.#queueOf(network);
+      if (line === undefined) this.#networkQueues.push({ network, waiters: [waiter] });
       else line.waiters.push(waiter);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
 }
 
-function noRoom(): ApiError {
+function queueFullError(): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many sign-ins are under way: wait for Retry-After seconds, and sign in again.',

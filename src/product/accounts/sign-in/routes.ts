@@ -16,7 +16,7 @@ import {
 } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 import type { SessionCookie } from './cookie.ts';
-import { CONSOLE_SESSION_LIFE_MS, createConsoleSession, useSignInLink } from './sessions.ts';
+import { CONSOLE_SESSION_LIFE_MS, consumeSignInLink, createConsoleSession } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 
 interface SessionRoutesOptions {
@@ -29,8 +29,8 @@ interface SessionRoutesOptions {
   now: () => Date;
 }
 
-/** The route of a new session is public, and its response contains a secret. */
-const SIGNS_IN = { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' } as const;
+/** The config of routes that sign in: they are public, and their responses contain a secret. */
+const SIGN_IN_CONFIG = { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' } as const;
 
 /**
  * The routes of console sessions. An e-mail address and a password are exchanged for a session of 12 hours, as a bearer
@@ -45,7 +45,7 @@ export async function sessionRoutes(
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
     {
-      config: SIGNS_IN,
+      config: SIGN_IN_CONFIG,
       schema: {
         summary: 'Sign in to a console session',
         description: 'The answer contains the token of the session, only this once.',
@@ -64,7 +64,7 @@ export async function sessionRoutes(
   app.post<{ Body: SignInBody }>(
     '/auth/cookie',
     {
-      config: SIGNS_IN,
+      config: SIGN_IN_CONFIG,
       schema: {
         summary: 'Sign in a browser',
         description:
@@ -83,7 +83,7 @@ export async function sessionRoutes(
   app.post<{ Body: SignInLinkBody }>(
     '/auth/cookie/link',
     {
-      config: SIGNS_IN,
+      config: SIGN_IN_CONFIG,
       schema: {
         summary: 'Sign in by a link',
         description:
@@ -94,12 +94,12 @@ export async function sessionRoutes(
     },
     async (request, reply) => {
       cookie.requireOwnPage(request);
-      const strike = await gate.strikeFirst(request);
-      const accountId = await useSignInLink(store, request.body.token, now());
-      if (accountId === null) throw strike.failed(linkOver());
+      const strike = await gate.countFailureFirst(request);
+      const accountId = await consumeSignInLink(store, request.body.token, now());
+      if (accountId === null) throw strike.failed(signInLinkError());
       await strike.giveBack();
       const standing = await store.findStanding(accountId);
-      if (standing === null) throw linkOver();
+      if (standing === null) throw signInLinkError();
       if (standing.isSuspended) throw accountSuspendedError();
       return sendCookie(request, reply, accountId);
     },
@@ -121,7 +121,7 @@ export async function sessionRoutes(
         await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);
       }
-      if (hasOnlyCookieCredential(request)) reply.headers(cookie.ending(request));
+      if (hasOnlyCookieCredential(request)) reply.headers(cookie.removalHeader(request));
       return reply.code(204).send();
     },
   );
@@ -134,7 +134,7 @@ export async function sessionRoutes(
   }
 }
 
-function linkOver(): ApiError {
+function signInLinkError(): ApiError {
   return new ApiError(
     'unauthorized',
     'This link is over or was used: it signs in once, within ten minutes. The operator prints a new one by npm run admin -- console.',

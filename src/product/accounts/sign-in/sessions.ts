@@ -3,7 +3,7 @@ import { hashSecret } from '../accounts.ts';
 import type { AccountsStore, SessionDocument } from '../store.ts';
 
 export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
-const LINK_LIFE_MS = 10 * 60 * 1000;
+const SIGN_IN_LINK_LIFE_MS = 10 * 60 * 1000;
 const SECRET_CHARACTERS = 40;
 
 /** A session with its token, which is shown once. */
@@ -19,18 +19,21 @@ export async function createConsoleSession(
   now: Date,
 ): Promise<OpenedSession> {
   const token = `ses_${randomText(SECRET_CHARACTERS)}`;
-  const session = sessionOf(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
+  const session = newSessionDocument(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
   await store.insertSession(session);
   return { token, session };
 }
 
 /**
- * Makes a token that opens one console session within ten minutes. It is stored as a session that no call can use, and
- * ends together with the sessions of its account.
+ * Makes a token that opens one console session within ten minutes. The token is stored as a session that no call can
+ * use, and is removed together with the sessions of its account.
  */
 async function createSignInLink(store: AccountsStore, accountId: string, now: Date): Promise<string> {
   const token = `lnk_${randomText(SECRET_CHARACTERS)}`;
-  await store.insertSession({ ...sessionOf(accountId, token, now, LINK_LIFE_MS), isLink: true });
+  await store.insertSession({
+    ...newSessionDocument(accountId, token, now, SIGN_IN_LINK_LIFE_MS),
+    isLink: true,
+  });
   return token;
 }
 
@@ -38,7 +41,11 @@ async function createSignInLink(store: AccountsStore, accountId: string, now: Da
  * Uses up the token of a sign-in link.
  * @returns the id of its account; null for a token that is wrong, expired or used.
  */
-export async function useSignInLink(store: AccountsStore, token: string, now: Date): Promise<string | null> {
+export async function consumeSignInLink(
+  store: AccountsStore,
+  token: string,
+  now: Date,
+): Promise<string | null> {
   const link = await store.findLinkByHash(hashSecret(token));
   if (link === null || Date.parse(link.expiresAt) <= now.getTime()) return null;
   return (await store.removeSession(link.accountId, link._id)) ? link.accountId : null;
@@ -61,12 +68,15 @@ export async function createSignInAddress(
   return account === undefined ? null : signInAddress(url, await createSignInLink(store, account._id, now));
 }
 
-/** The address that signs in whoever opens it. The token follows #, so that no server receives it with the address. */
+/**
+ * The address that signs in the person who opens it. The token follows #, so that browsers do not send it to any
+ * server.
+ */
 function signInAddress(url: string, token: string): string {
   return `${url}/console/sign-in#${token}`;
 }
 
-function sessionOf(accountId: string, token: string, now: Date, lifeMs: number): SessionDocument {
+function newSessionDocument(accountId: string, token: string, now: Date, lifeMs: number): SessionDocument {
   return {
     _id: newId('ses', now.getTime()),
     accountId,

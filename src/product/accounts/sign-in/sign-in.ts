@@ -11,23 +11,24 @@ import type { AccountDocument, AccountsStore } from '../store.ts';
 import { SignInQueue } from './queue.ts';
 
 /**
- * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv, so sign-ins have a queue of
- * their own and do not delay image work. Every sign-in is answered within 5 s: it waits at most 4 s, and a derivation
- * takes less than the rest.
+ * The limits of the sign-in queue. The check of a password takes 128 MB, 0.3 s and a thread of libuv, so sign-ins have
+ * a queue of their own and do not delay image work. Every sign-in is answered within 5 s: it waits for at most 4 s, and
+ * the check takes less than the rest.
  */
-const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
+const SIGN_IN_QUEUE = { maxRunning: 2, maxWaiting: 32, maxWaitingPerNetwork: 8, maxWaitMs: 4_000 };
 
 /**
- * Verifies an e-mail address and a password. A guess is counted for its network and its account before it is verified,
- * and is uncounted if it was right. So of concurrent guesses, no more are verified than may be wrong.
+ * Returns the function that verifies an e-mail address and a password. A guess is counted as wrong for its network and
+ * its account before it is verified, and is subtracted from the count if it was right. Concurrent guesses therefore
+ * cannot exceed the limit of wrong ones.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
 export function createSignIn(store: AccountsStore, gate: CallGate, coordination: Coordination) {
-  const queue = new SignInQueue(QUEUE);
+  const queue = new SignInQueue(SIGN_IN_QUEUE);
   const guesses = new PasswordGuesses(coordination);
 
-  async function verified(
+  async function verifySignIn(
     { email, password }: SignInBody,
     network: string,
     signal: AbortSignal,
@@ -47,14 +48,16 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
     reply: FastifyReply,
   ): Promise<AccountDocument> => {
     const network = clientNetworkOf(request.ip);
-    const strike = await gate.strikeFirst(request);
-    // A guess that arrives during the delay stays counted for its network.
+    const strike = await gate.countFailureFirst(request);
+    // A guess that is refused during the delay remains counted for its network.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
-    const account = await verified(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
-      await Promise.all([strike.giveBack(), guess.unverified()]);
-      throw error;
-    });
-    if (account === null) throw strike.failed(wrongPassword());
+    const account = await verifySignIn(request.body, network, clientGoneSignal(reply)).catch(
+      async (error) => {
+        await Promise.all([strike.giveBack(), guess.unverified()]);
+        throw error;
+      },
+    );
+    if (account === null) throw strike.failed(wrongPasswordError());
     await Promise.all([strike.giveBack(), guess.succeeded()]);
     if (account.suspendedAt != null) throw accountSuspendedError();
     return account;
@@ -62,39 +65,40 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
 }
 
 /**
- * The error for an unknown e-mail address and for a wrong password. Both take the same work, so that callers cannot
- * tell them apart.
+ * The error for an unknown e-mail address and for a wrong password. Both cases take the same time, so that callers
+ * cannot tell them apart.
  */
-function wrongPassword(): ApiError {
+function wrongPasswordError(): ApiError {
   return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }
 
-/** How long wrong passwords of an account are remembered after the first one. */
-const WINDOW_MS = 15 * 60_000;
-/** The number of wrong passwords without a delay; each further one doubles the delay. */
-const FREE_GUESSES = 10;
-const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 60_000;
-/** How long a network stays familiar after a sign-in: guesses from elsewhere do not delay it. */
-const FAMILIAR_MS = 30 * DAY_MS;
+/** The window in which wrong passwords of an account are counted. It begins with the first one. */
+const GUESS_WINDOW_MS = 15 * 60_000;
+/** The number of wrong passwords without a delay. Each further one doubles the delay. */
+const MAX_UNDELAYED_GUESSES = 10;
+const FIRST_GUESS_DELAY_MS = 1_000;
+const MAX_GUESS_DELAY_MS = 60_000;
+/** How long a network is known after a sign-in. Guesses from other networks do not delay sign-ins from it. */
+const KNOWN_NETWORK_MS = 30 * DAY_MS;
 
-/** The delay between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
+/** The delay before the next guess at an account, by the number of wrong ones: first 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
-  if (wrongGuesses < FREE_GUESSES) return 0;
-  return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), MAX_DELAY_MS);
+  if (wrongGuesses < MAX_UNDELAYED_GUESSES) return 0;
+  return Math.min(FIRST_GUESS_DELAY_MS * 2 ** (wrongGuesses - MAX_UNDELAYED_GUESSES), MAX_GUESS_DELAY_MS);
 }
 
 /** A password that is about to be verified. */
 interface Guess {
-  /** Uncounts the guess, because it was right, and remembers its network as familiar. */
+  /** Subtracts the guess from the count, because it was right, and stores its network as known. */
   succeeded(): Promise<void>;
-  /** Uncounts the guess, because it was not verified. */
+  /** Subtracts the guess from the count, because it was not verified. */
   unverified(): Promise<void>;
 }
 
 /**
- * Slows down guesses at one account, however many addresses they come from. It never locks an account: a person who has
- * signed in from a network before can sign in there at once. An unknown e-mail address is treated like any other.
+ * Slows down guesses at one account, however many addresses they come from. No account is ever locked: a person can
+ * sign in at once from a network that was used for a sign-in before. An unknown e-mail address is treated like any
+ * other.
  */
 class PasswordGuesses {
   readonly #coordination: Coordination;
@@ -120,24 +124,24 @@ class PasswordGuesses {
       unverified: giveBack,
       succeeded: async () => {
         await giveBack();
-        await this.#coordination.setFlag(familiar, FAMILIAR_MS);
+        await this.#coordination.setFlag(familiar, KNOWN_NETWORK_MS);
       },
     };
   }
 
   /** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
   async #countGuess(account: string, counted: string): Promise<void> {
-    const { count } = await this.#coordination.strike(counted, WINDOW_MS);
+    const { count } = await this.#coordination.strike(counted, GUESS_WINDOW_MS);
     const delayMs = delayMsAfterWrongGuesses(count - 1);
     if (delayMs === 0) return;
     const turn = await this.#coordination.strike(`guess-turn/${account}`, delayMs);
     if (turn.count === 1) return;
     await this.#coordination.giveBackStrike(counted);
-    throw tooEarly(turn.resetMs);
+    throw guessTooEarlyError(turn.resetMs);
   }
 }
 
-function tooEarly(waitMs: number): ApiError {
+function guessTooEarlyError(waitMs: number): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many wrong passwords were sent for this account: wait for Retry-After seconds.',

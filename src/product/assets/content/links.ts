@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import type { LinkSigner } from '../../../platform/http/signatures.ts';
 import type { SignedUploadQuery } from '../schema.ts';
 
-/** What a link grants: a right to one thing of an account, such as to read the content of an asset. */
+/** The right that a link grants on one resource of an account, such as to read the content of an asset. */
 interface LinkGrant {
   grant: 'asset-content' | 'asset-put' | 'upload-ticket' | 'job-results';
   id: string;
 }
 
-/** Signed links, which need no credential, because the account is a signed part of them. */
+/** Makes and checks signed links. A link needs no credential, because it names the account and is signed. */
 export class AccountLinks {
   readonly #signatures: LinkSigner;
   readonly #publicUrl: () => string;
@@ -22,7 +22,7 @@ export class AccountLinks {
 
   /**
    * The address of a link.
-   * @param path below /api/v1, with its own query if it has one.
+   * @param path the path below /api/v1, which may have a query.
    */
   urlOf(path: string, { grant, id }: LinkGrant, accountId: string, expiresAt: Date): string {
     const query = `owner=${accountId}&${this.#signatures.sign(grant, `${accountId}/${id}`, expiresAt)}`;

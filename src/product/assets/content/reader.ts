@@ -9,12 +9,12 @@ import type { AssetDocument } from '../asset.ts';
 import { assetNotFoundError, assetWithoutContentError, storageUnreadableError } from '../errors.ts';
 import type { AssetsStore } from '../store.ts';
 
-/** An asset whose bytes can be read later, into memory of their own. */
+/** An asset whose bytes can be read. Each reading gets its own memory. */
 interface AssetFile extends StoredFile {
   name: string | null;
   /** SHA-256 of the bytes, in hexadecimal. */
   digest: string;
-  /** Null for one without an end. */
+  /** When the asset expires; null for an asset without an expiry. */
   expiresAt: string | null;
   read(): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -47,7 +47,7 @@ export class AssetReader {
       ...{ facts, name, digest, expiresAt },
       length: facts.bytes,
       read: async () => {
-        // The asset may have just been deleted. The second look-up then throws asset_not_found.
+        // The asset may just have been deleted. If it was, the second look-up throws asset_not_found.
         const bytes =
           (await this.#readBytes(asset)) ??
           (await this.#readBytes(await this.#records.findStored(accountId, assetId, param)));
@@ -57,7 +57,10 @@ export class AssetReader {
     };
   };
 
-  /** Whether an asset was found at most 20 s ago, and its deletion was not announced since. It reads nothing. */
+  /**
+   * Whether an asset was found within the last 20 s and its deletion was not announced since. The answer comes from
+   * memory alone.
+   */
   knows(accountId: string, assetId: string): boolean {
     return this.#records.knows(accountId, assetId);
   }
@@ -93,15 +96,15 @@ export async function openAssetContent(
   return object;
 }
 
-/** Converts a failure of the object store to an API error; any other error is passed on. */
+/** Throws an API error for a failure of the object store, and any other error as it is. */
 function rethrowAsUnreadable(cause: unknown): never {
   throw cause instanceof StoreUnavailableError ? storageUnreadableError(cause) : cause;
 }
 
-const GONE = 'assets/gone';
-const MAX_RECORDS = 10_000;
+const DELETED_CHANNEL = 'assets/gone';
+const MAX_CACHED_RECORDS = 10_000;
 /** Lifetime of a cached record, in case the message about the deletion of its asset was lost. */
-const KEEP_MS = 20_000;
+const RECORD_LIFE_MS = 20_000;
 
 /** An asset whose bytes are stored. */
 interface DoneAsset extends AssetDocument {
@@ -111,8 +114,8 @@ interface DoneAsset extends AssetDocument {
 }
 
 /**
- * A cache of recently read asset records. A stored asset changes only by its deletion, which is announced to every
- * process. A reader that finds no bytes for a record refreshes it.
+ * A cache of recently read asset records. A stored asset never changes until it is deleted, and every process hears of
+ * the deletion. A reader that finds no bytes for a record refreshes the record.
  */
 export class AssetRecordCache {
   readonly #store: AssetsStore;
@@ -124,7 +127,7 @@ export class AssetRecordCache {
     this.#store = store;
     this.#coordination = coordination;
     const perf = { now: () => now().getTime() };
-    this.#records = new LRUCache({ max: MAX_RECORDS, ttl: KEEP_MS, ttlResolution: 0, perf });
+    this.#records = new LRUCache({ max: MAX_CACHED_RECORDS, ttl: RECORD_LIFE_MS, ttlResolution: 0, perf });
   }
 
   static async open(
@@ -133,7 +136,9 @@ export class AssetRecordCache {
     now: () => Date,
   ): Promise<AssetRecordCache> {
     const records = new AssetRecordCache(store, coordination, now);
-    records.#unsubscribe = await coordination.subscribe(GONE, (key) => records.#records.delete(key));
+    records.#unsubscribe = await coordination.subscribe(DELETED_CHANNEL, (key) =>
+      records.#records.delete(key),
+    );
     return records;
   }
 
@@ -145,12 +150,12 @@ export class AssetRecordCache {
     return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId, param);
   }
 
-  /** Whether an asset existed when it was last read, at most 20 s ago, and its deletion was not announced since. */
+  /** Whether an asset was found within the last 20 s and its deletion was not announced since. */
   knows(accountId: string, assetId: string): boolean {
     return this.#records.has(keyOf(accountId, assetId));
   }
 
-  /** Reads the store and replaces the cached record. @throws as `find` */
+  /** Finds an asset in the store and replaces its cached record. Throws as `find`. */
   async findStored(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
     this.#records.delete(key);
@@ -160,18 +165,18 @@ export class AssetRecordCache {
   }
 
   /** Announces to every process that an asset was deleted. */
-  async ended(accountId: string, assetId: string): Promise<void> {
+  async announceDeletion(accountId: string, assetId: string): Promise<void> {
     const key = keyOf(accountId, assetId);
     this.#records.delete(key);
-    await this.#coordination.publish(GONE, key);
+    await this.#coordination.publish(DELETED_CHANNEL, key);
   }
 
   /**
    * Calls a listener whenever any process has deleted an asset.
    * @returns a function that removes the listener.
    */
-  whenEnded(listener: (accountId: string, assetId: string) => void): Promise<() => void> {
-    return this.#coordination.subscribe(GONE, (key) => {
+  onDeleted(listener: (accountId: string, assetId: string) => void): Promise<() => void> {
+    return this.#coordination.subscribe(DELETED_CHANNEL, (key) => {
       const [accountId = '', assetId = ''] = key.split('/');
       listener(accountId, assetId);
     });
@@ -214,11 +219,11 @@ export async function findAssetWithContent(
   param?: string,
 ): Promise<DoneAsset> {
   const asset = await findAsset(store, accountId, assetId, param);
-  if (!isDone(asset)) throw assetWithoutContentError(asset.status, param);
+  if (!hasContent(asset)) throw assetWithoutContentError(asset.status, param);
   return asset;
 }
 
-function isDone(asset: AssetDocument): asset is DoneAsset {
+function hasContent(asset: AssetDocument): asset is DoneAsset {
   const { status, objectKey, digest, image } = asset;
   return status === 'DONE' && objectKey !== null && digest !== null && image !== null;
 }

@@ -36,7 +36,7 @@ interface ContentRoutesOptions {
  */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/** Serves GET /assets/{id}/content: the bytes, for their owner and for the holder of a signed link. */
+/** The route GET /assets/{id}/content, which sends the bytes to their owner and to holders of a signed link. */
 export async function contentRoutes(
   app: FastifyInstance,
   { gate, store, objects, links, previews, now }: ContentRoutesOptions,
@@ -54,7 +54,7 @@ export async function contentRoutes(
         access: 'public',
         ignoresCredential: isSignedLinkRequest,
         responseType: 'image/*',
-        slot: (request) => (asksForPreview(request) ? 'calls' : null),
+        slot: (request) => (hasPreviewParameter(request) ? 'calls' : null),
       },
       schema: {
         summary: 'Read the bytes of an asset',
@@ -69,7 +69,7 @@ export async function contentRoutes(
       refuseImageParameters(request.query);
       const { preview } = request.query;
       if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
-      const asset = await findAssetWithContent(store, readerOf(request), request.params.assetId);
+      const asset = await findAssetWithContent(store, findOwner(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       addWarnings(reply, asset.warnings ?? []);
       const shown = request.query.download === true ? 'attachment' : 'inline';
@@ -77,7 +77,7 @@ export async function contentRoutes(
         type,
         sizeBytes,
         etag: `"${asset.digest}"`,
-        ends: endsOf(asset, request.query),
+        ends: expiryTimesOf(asset, request.query),
         headers: {
           'content-disposition': contentDispositionHeader(
             shown,
@@ -92,8 +92,8 @@ export async function contentRoutes(
     },
   );
 
-  /** The account whose asset may be read: that of the link, else the caller's. */
-  function readerOf(
+  /** The account whose asset may be read: the account of the link, else that of the caller. */
+  function findOwner(
     request: FastifyRequest<{ Params: AssetParams; Querystring: AssetContentQuery }>,
   ): string {
     const { params, query } = request;
@@ -102,18 +102,19 @@ export async function contentRoutes(
   }
 }
 
-/** It may be asked before validation. */
-function asksForPreview({ query }: FastifyRequest): boolean {
+/** Whether the query asks for a preview. The query may not be validated yet. */
+function hasPreviewParameter({ query }: FastifyRequest): boolean {
   return (query as AssetContentQuery).preview !== undefined;
 }
 
-/** The parameters that would change the picture. */
+/** The parameters of ops that change a picture. */
 const IMAGE_PARAMETERS = new Set(
   ['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})),
 );
 
 /**
- * @throws ApiError invalid_param on a field that asks for a changed picture, because this route returns the original.
+ * Refuses fields that ask for a changed picture, because this route returns the original.
+ * @throws ApiError invalid_param on such a field.
  */
 function refuseImageParameters(query: object): void {
   const name = Object.keys(query).find((field) => IMAGE_PARAMETERS.has(field));
@@ -122,8 +123,8 @@ function refuseImageParameters(query: object): void {
   throw invalidParamError(name, message);
 }
 
-/** When the response must no longer be used: at the end of the asset, or of the link. */
-function endsOf(
+/** The times after which the response must not be used: the expiry of the asset, and that of the link. */
+function expiryTimesOf(
   { expiresAt }: { expiresAt: string | null },
   { expires }: AssetContentQuery,
 ): Array<number | null> {
@@ -138,9 +139,12 @@ interface PreviewsOptions {
 }
 
 const PREVIEW_TIMEOUT_MS = 20_000;
-const QUALITY = 72;
+const PREVIEW_QUALITY = 72;
 
-/** Small previews of assets, for lists: a WebP of the first frame, upright. They are free of charge and not stored. */
+/**
+ * Makes small previews of assets for lists: a WebP of the first frame, upright. Previews are free of charge and not
+ * stored.
+ */
 export class AssetPreviews {
   readonly #options: PreviewsOptions;
 
@@ -154,11 +158,11 @@ export class AssetPreviews {
    * @throws ApiError of the asset and of the image pool; invalid_param on preview if the request uses a link.
    */
   async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
-    if (isSignedLinkRequest(request)) throw notByLink();
+    if (isSignedLinkRequest(request)) throw previewByLinkError();
     const { gate, imageWorkers, reader, now } = this.#options;
     const { accountId } = gate.requireCaller(request);
     const { digest, expiresAt, ...file } = await reader.find(accountId, assetId);
-    const etag = `"${hash('sha256', `${digest}/${edge}/${QUALITY}`, 'hex').slice(0, 32)}"`;
+    const etag = `"${hash('sha256', `${digest}/${edge}/${PREVIEW_QUALITY}`, 'hex').slice(0, 32)}"`;
     const headers = {
       etag,
       'cache-control': cacheControlHeader(
@@ -170,7 +174,7 @@ export class AssetPreviews {
     if (isEtagMatch(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
     const work = imageWorkers.transform({
       bytes: file,
-      pass: fittedInto(edge),
+      pass: previewPass(edge),
       accountId,
       signal: clientGoneSignal(reply),
       deadlineMs: Date.now() + PREVIEW_TIMEOUT_MS,
@@ -182,15 +186,15 @@ export class AssetPreviews {
   }
 }
 
-function fittedInto(edge: number): TransformCall['pass'] {
+function previewPass(edge: number): TransformCall['pass'] {
   return {
     decode: { frame: 'first' },
     steps: [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }],
-    encode: { format: 'webp', quality: QUALITY, metadata: 'strip' },
+    encode: { format: 'webp', quality: PREVIEW_QUALITY, metadata: 'strip' },
   };
 }
 
-function notByLink() {
+function previewByLinkError() {
   return invalidParamError(
     'preview',
     'A signed link is for the original: leave preview out, or send a credential.',

@@ -12,11 +12,14 @@ interface SentFile {
   type: string;
   sizeBytes: number;
   etag: string;
-  /** Epoch milliseconds after which no copy may be used. Null means no such time. */
+  /** The times after which no copy may be used, in epoch milliseconds; null means no such time. */
   ends: ReadonlyArray<number | null>;
-  /** Headers of its own. */
+  /** Further headers of the response. */
   headers: Record<string, string>;
-  /** Opens the bytes, or a range of them. It is not called if no bytes are sent: for a 304 and for a HEAD. */
+  /**
+   * Opens the bytes, or a range of them. The function is not called for a response without bytes: a 304, or the
+   * response to a HEAD.
+   */
   open(range: ByteRange | null): Readable | Promise<Readable>;
 }
 
@@ -31,8 +34,8 @@ export async function sendFileOrRange(
   nowMs: number,
 ): Promise<FastifyReply> {
   const isKnown = isEtagMatch(request.headers['if-none-match'], etag);
-  const range = rangeOf(request, { sizeBytes, etag });
-  // For a HEAD, the server would read the whole stream only to discard it.
+  const range = requestedRange(request, { sizeBytes, etag });
+  // A HEAD gets an empty stream, because the server would read the whole file only to discard it.
   const body = isKnown || request.method === 'HEAD' ? Readable.from([]) : await open(range);
   reply
     .type(type)
@@ -47,11 +50,11 @@ export async function sendFileOrRange(
 }
 
 /**
- * The single range that a GET asks for. Null when it asks for none, for several, or for one outside the content: the
- * whole content is sent then. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range applies only to
- * content with that ETag.
+ * The single range that a GET asks for. It is null, so that the whole content is sent, if the GET asks for no range,
+ * for several, or for one outside the content. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range
+ * applies only to content with that ETag.
  */
-function rangeOf(
+function requestedRange(
   { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
   { sizeBytes, etag }: { sizeBytes: number; etag: string },
 ): ByteRange | null {
@@ -67,7 +70,7 @@ function rangeOf(
 
 const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
 const HAS_EXTENSION = /\.\w{1,5}$/;
-const UNSAFE_IN_ASCII = /[^\x20-\x7e]|["\\/%;]/gu;
+const UNSAFE_IN_ASCII_NAMES = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
 /** Seconds in a year, which caches treat as unlimited. */
@@ -76,21 +79,21 @@ const MAX_AGE_SECONDS = 31_536_000;
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
  * A browser must revalidate pictures that the console shows, because another person may use it after a sign-out.
- * @param ends epoch milliseconds after which no copy may be used. Null means no such time.
+ * @param ends the times after which no copy may be used, in epoch milliseconds; null means no such time.
  */
 export function cacheControlHeader(
   request: FastifyRequest,
   ends: ReadonlyArray<number | null>,
   nowMs: number,
 ): string {
-  if (!isSignedLinkRequest(request) && isByBrowser(request)) return 'private, no-cache';
+  if (!isSignedLinkRequest(request) && mayBeFromConsole(request)) return 'private, no-cache';
   const remaining = ends.map((end) => (end === null ? MAX_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
   const seconds = Math.max(0, Math.min(MAX_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
 }
 
 /** Whether the request may come from a page of the console, by its cookie or by a pasted key. */
-function isByBrowser(request: FastifyRequest): boolean {
+function mayBeFromConsole(request: FastifyRequest): boolean {
   return hasOnlyCookieCredential(request) || request.headers['x-console'] !== undefined;
 }
 
@@ -107,5 +110,5 @@ export function downloadFileName(name: string, format: string, keepsExtension: b
 
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
 export function contentDispositionHeader(type: 'attachment' | 'inline', filename: string): string {
-  return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII, '_') });
+  return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII_NAMES, '_') });
 }

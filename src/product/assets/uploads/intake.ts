@@ -27,19 +27,19 @@ import {
 import { filenameInUrl } from '../rules.ts';
 import { UrlUploadBody } from '../schema.ts';
 
-/** An image that is being received. It must be disposed of in every case. */
+/** An image that is being received. Its reader must dispose of it, also after an error. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The file name that the client sent. */
   filename: string | null;
 }
 
-/** A body with images that is being received. It must be disposed of in every case. */
+/** A body with images that is being received. Its reader must dispose of it, also after an error. */
 export interface IncomingImagesBody extends Disposable {
   /** The images, at least one. Each must be disposed of before the next one arrives. */
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
-   * Must be called when the images have been read: it reads the rest of the body.
+   * Reads the rest of the body. It must be called when the images have been read.
    * @returns the names of its parts that are not images.
    * @throws ApiError for an error in the rest of the body.
    */
@@ -52,7 +52,7 @@ export const checkUrlUpload = createValidator(UrlUploadBody, 'body');
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImageReader {
   readonly #outbound: OutboundRequests;
-  // A fetched image is held completely in memory, so fetches are limited, and accounts take turns.
+  // Fetches are limited, because a fetched image is held in memory as a whole. Accounts take turns.
   readonly #fetches = new AdmissionQueue({
     slots: MAX_CONCURRENT_IMAGE_FETCHES,
     budgetBytes: MAX_CONCURRENT_IMAGE_FETCHES * MAX_FETCHED_IMAGE_BYTES,
@@ -72,11 +72,11 @@ export class IncomingImageReader {
     switch (mediaTypeOf(request)) {
       case 'application/json':
         request.body = await request.readJson();
-        return alone(await this.#openUrl(checkUrlUpload(request.body).url, accountId, client));
+        return singleImageBody(await this.#openUrl(checkUrlUpload(request.body).url, accountId, client));
       case 'multipart/form-data':
-        return openParts(request, body);
+        return openMultipartBody(request, body);
       default:
-        return alone(openRawImage(request, body));
+        return singleImageBody(openRawImage(request, body));
     }
   }
 
@@ -117,11 +117,11 @@ export function openRawImage(
 }
 
 /** A body that is one image. */
-function alone(image: IncomingImage): IncomingImagesBody {
+function singleImageBody(image: IncomingImage): IncomingImagesBody {
   return { images: [image], end: async () => [], [Symbol.dispose]: () => image[Symbol.dispose]() };
 }
 
-async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingImagesBody> {
+async function openMultipartBody(request: FastifyRequest, body: Readable): Promise<IncomingImagesBody> {
   const multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: MAX_UPLOAD_BYTES,
@@ -146,16 +146,16 @@ export interface ExaminedImage {
   metadata: ImageTags;
 }
 
-/** The timeout from the last byte to the description, including the wait in the queue. */
+/** The longest time from the last byte of an upload to its description, including the wait in the queue. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
-const MAX_WAITING = 10_000;
+const MAX_WAITING_UPLOADS = 10_000;
 
-function sizeOf({ imageThreads }: Capacity) {
+function queueSizeOf({ imageThreads }: Capacity) {
   const slots = imageThreads() + 1;
   return { slots, budgetBytes: slots * MAX_UPLOAD_BYTES };
 }
 
-/** Receives the bytes of uploads. They are first streamed to the object store, and then identified in a thread. */
+/** Receives the bytes of uploads: streams them to the object store, and has them described by a thread. */
 export class UploadIntake {
   readonly #objects: ObjectStore;
   readonly #imageWorkers: ImageWorkers;
@@ -168,21 +168,24 @@ export class UploadIntake {
   constructor(options: { objects: ObjectStore; imageWorkers: ImageWorkers; capacity: Capacity }) {
     this.#objects = options.objects;
     this.#imageWorkers = options.imageWorkers;
-    this.#queue = new AdmissionQueue({ ...sizeOf(options.capacity), limits: () => ({ calls: MAX_WAITING }) });
-    options.capacity.onChange(() => this.#queue.resize(sizeOf(options.capacity)));
+    this.#queue = new AdmissionQueue({
+      ...queueSizeOf(options.capacity),
+      limits: () => ({ calls: MAX_WAITING_UPLOADS }),
+    });
+    options.capacity.onChange(() => this.#queue.resize(queueSizeOf(options.capacity)));
   }
 
   /** Streams the image to the object store. A failed stream stores nothing, and its error is thrown. */
   async store(key: string, image: IncomingImage): Promise<ContentChecksums> {
-    const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
-    const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
+    const checksums: RunningChecksums = { hash: createHash('sha256'), crc32: 0 };
+    const body = Readable.from(withChecksums(image.bytes, checksums), { objectMode: false });
     // The media type is a field of the asset's document, so the object itself has none.
     await this.#objects.put(key, body, 'application/octet-stream');
-    return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
+    return { digest: checksums.hash.digest('hex'), crc32: checksums.crc32 };
   }
 
   /**
-   * Reads stored bytes back and identifies them.
+   * Reads stored bytes back and describes their image.
    * @param palette the largest number of palette colours. Without it, no palette is measured.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
    */
@@ -205,15 +208,15 @@ export class UploadIntake {
   };
 }
 
-interface RunningSums {
+interface RunningChecksums {
   hash: Hash;
   crc32: number;
 }
 
-async function* summed(bytes: IncomingImage['bytes'], sums: RunningSums) {
+async function* withChecksums(bytes: IncomingImage['bytes'], checksums: RunningChecksums) {
   for await (const chunk of bytes) {
-    sums.hash.update(chunk);
-    sums.crc32 = crc32(chunk, sums.crc32);
+    checksums.hash.update(chunk);
+    checksums.crc32 = crc32(chunk, checksums.crc32);
     yield chunk;
   }
 }

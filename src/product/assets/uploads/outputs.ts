@@ -25,7 +25,7 @@ interface OutputsOptions {
   now: () => Date;
 }
 
-/** The job and the item of an output, and how it is stored. */
+/** The fields of an output that its job decides. */
 interface OutputLabels extends Pick<AssetLabels, 'collection' | 'warnings' | 'expiresAt'> {
   accountId: string;
   jobId: string;
@@ -37,8 +37,9 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
  * The outputs of jobs as assets. An output is first `made`: stored and described, but not visible. It becomes visible
- * when it is recorded with its item, and is discarded when another attempt of the item was recorded. So each completed
- * item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
+ * when it is recorded with its item, and is discarded when another attempt of the item was recorded. In this way each
+ * completed item has exactly one asset, even if several processes worked on the item. The job has reserved the quota of
+ * its outputs.
  */
 export class JobOutputs {
   readonly #options: OutputsOptions;
@@ -50,8 +51,9 @@ export class JobOutputs {
   /**
    * Stores an output, which is not visible yet.
    * @param bytes are not changed.
-   * @param known the description from the thread that made the bytes; without it, they are described here.
-   * @param repeated runs the step that stores the asset, and may repeat it: each run stores the same asset.
+   * @param knownDescription the description from the thread that made the bytes. Without it, the bytes are described
+   *   here.
+   * @param runStep runs the step that stores the asset. It may repeat the step, because each run stores the same asset.
    * @throws ApiError unsupported_format when it is not an image; internal_error with reason storage_full or
    *   store_unavailable when its bytes are not stored.
    */
@@ -59,11 +61,11 @@ export class JobOutputs {
     labels: OutputLabels,
     bytes: Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
-    known?: ExaminedImage,
-    repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
+    knownDescription?: ExaminedImage,
+    runStep: (step: () => Promise<void>) => Promise<void> = (step) => step(),
   ): Promise<AssetDocument> => {
     const { accountId, ...label } = labels;
-    const { image, metadata } = known ?? (await this.#describe(accountId, bytes, signal));
+    const { image, metadata } = knownDescription ?? (await this.#describe(accountId, bytes, signal));
     const objectKey = newObjectKey();
     const begin = { ...label, name: null, origin: 'job', state: 'made', objectKey } as const;
     const asset: AssetDocument = {
@@ -73,8 +75,8 @@ export class JobOutputs {
       crc32: crc32(bytes),
       ...descriptionFieldsOf(image, metadata),
     };
-    await repeated(async () => {
-      const inserted = this.#options.store.insert(asset).catch(unlessInserted);
+    await runStep(async () => {
+      const inserted = this.#options.store.insert(asset).catch(ignoreExistingDocument);
       await this.#options.objects
         .put(objectKey, bytes, 'application/octet-stream', inserted)
         .catch(async (cause: unknown) => {
@@ -85,27 +87,27 @@ export class JobOutputs {
     return asset;
   };
 
-  /** Makes outputs of one account visible that were recorded with their items. It may be repeated. */
+  /** Makes the outputs of recorded items visible. A repetition has no further effect. */
   async show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void> {
     if (assetIds.length === 0) return;
-    const shown = await this.#options.store.showMade(accountId, assetIds);
+    const shown = await this.#options.store.showOutputs(accountId, assetIds);
     if (collection !== null && shown > 0) await this.#options.collections.touch(accountId, collection);
   }
 
-  /** Removes an output that is recorded with no item. If that fails, the sweep removes it. */
+  /** Removes an output that is recorded with no item. If the removal fails, the sweep repeats it. */
   async discard(accountId: string, assetId: string): Promise<void> {
     const asset = await this.#options.store.abandon(accountId, assetId, 'made');
     if (asset !== null) await this.#options.removal.finish(asset);
   }
 
-  /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
-  leftOver(before: Date, limit: number): Promise<AssetDocument[]> {
-    return this.#options.store.madeBefore(before, limit);
+  /** For the sweep: outputs that were made before an instant and are still neither visible nor discarded. */
+  findLeftOver(before: Date, limit: number): Promise<AssetDocument[]> {
+    return this.#options.store.findHiddenOutputs(before, limit);
   }
 
-  /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
+  /** Removes at most `limit` outputs of an expired job, and returns their number. */
   async removeByJob(accountId: string, jobId: string, limit: number): Promise<number> {
-    const assets = await this.#options.store.ofJob(accountId, jobId, limit);
+    const assets = await this.#options.store.findOutputs(accountId, jobId, limit);
     await this.#options.removal.removeAll(assets);
     return assets.length;
   }
@@ -122,7 +124,9 @@ export class JobOutputs {
   }
 }
 
-/** Ignores that the document is there: an earlier run of the step stored it, and its response was lost. */
-function unlessInserted(error: unknown): void {
+/**
+ * Ignores the error for an existing document. An earlier run of the step has stored it, and only the response was lost.
+ */
+function ignoreExistingDocument(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }

@@ -29,7 +29,7 @@ import {
   type IncomingImagesBody,
   openRawImage,
 } from './intake.ts';
-import { type ArrivedUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
+import { type StoredUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
 
 interface UploadRoutesOptions {
   gate: CallGate;
@@ -70,13 +70,13 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
       addWarnings(reply, [
         ...ignored.map((name) => ({ code: 'ignored_parameter', name })),
-        ...labelsWithoutEffect(labels, outcomes),
+        ...ignoredLabelWarnings(labels, outcomes),
       ]);
       const [first, ...others] = outcomes;
       if (first === undefined) throw new Error('An upload has no image.');
       if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
       if (others.length > 0 || 'refusal' in first)
-        return sendCreated(reply, '/assets', 'Images stored.', severalOf(request, outcomes));
+        return sendCreated(reply, '/assets', 'Images stored.', severalResultsOf(request, outcomes));
       const shown = uploadedAssetData(first, query);
       if (!first.isNew) return successEnvelope('These bytes are an asset already.', shown);
       return sendCreated(reply, `/assets/${first.asset._id}`, 'Image stored.', shown);
@@ -134,7 +134,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const accountId = links.ownerOf({ grant: 'asset-put', id: assetId }, query);
       using image = openRawImage(request, request.raw);
       const options = { client: clientGoneSignal(reply), palette: query.palette };
-      const uploaded = await uploads.put(accountId, assetId, image, options);
+      const uploaded = await uploads.upload(accountId, assetId, image, options);
       return successEnvelope('Image stored.', uploadedAssetData(uploaded, query));
     },
   );
@@ -157,7 +157,7 @@ export function uploadedAssetData(
  * The response to an upload of several images. Internal errors among the results are logged here, because they are not
  * thrown.
  */
-function severalOf(
+function severalResultsOf(
   { id, log, query }: FastifyRequest<{ Querystring: UploadQuery }>,
   outcomes: readonly (UploadedAsset | RefusedFile)[],
 ): Pick<UploadResult, 'assets' | 'errors'> {
@@ -186,24 +186,24 @@ export function assetLabelsOf({ name, collection }: Pick<UploadQuery, 'name' | '
   } as const;
 }
 
-/** A file that became no asset. */
+/** A file that was refused and became no asset. */
 interface RefusedFile {
   name: string | null;
   refusal: ApiError;
 }
 
-type FinishTerms = Parameters<Uploads['finish']>;
+type FinishParameters = Parameters<Uploads['finish']>;
 
-interface Received {
+interface ReceivedImages {
   /** The result of each image, in the order of the body. */
   outcomes: (UploadedAsset | RefusedFile)[];
-  /** The names of parts that nobody reads. */
+  /** The names of form parts that are not images. */
   ignored: string[];
 }
 
 /**
- * Stores the images of a body one after the other. A refused image does not affect the others. Images become assets
- * only when the body has ended, so that a faulty body leaves nothing.
+ * Stores the images of a body one after the other. A refused image does not affect the others. The images become assets
+ * only at the end of the body, so that a faulty body creates no asset.
  * @throws ApiError for an error of the body.
  */
 async function receiveImages(
@@ -213,39 +213,46 @@ async function receiveImages(
     owner,
     labels,
     options,
-  }: { body: IncomingImagesBody; labels: AssetLabels; owner: FinishTerms[0]; options: FinishTerms[2] },
-): Promise<Received> {
-  const arrivals: (ArrivedUpload | RefusedFile)[] = [];
+  }: {
+    body: IncomingImagesBody;
+    labels: AssetLabels;
+    owner: FinishParameters[0];
+    options: FinishParameters[2];
+  },
+): Promise<ReceivedImages> {
+  const arrivals: (StoredUpload | RefusedFile)[] = [];
   let ignored: string[];
   try {
-    for await (const image of body.images) arrivals.push(await arrive(image));
+    for await (const image of body.images) arrivals.push(await receiveImage(image));
     ignored = await body.end();
   } catch (error) {
     for (const arrival of arrivals) if ('sums' in arrival) await uploads.abandon(arrival);
     throw error;
   }
-  const outcomes: Received['outcomes'] = [];
+  const outcomes: ReceivedImages['outcomes'] = [];
   for (const arrival of arrivals) outcomes.push('sums' in arrival ? await finish(arrival) : arrival);
   return { outcomes, ignored };
 
-  async function arrive(sent: IncomingImage): Promise<ArrivedUpload | RefusedFile> {
+  async function receiveImage(sent: IncomingImage): Promise<StoredUpload | RefusedFile> {
     using image = sent;
-    return await uploads.arrive(owner, labels, image).catch(refusedAs(labels.name ?? image.filename));
+    return await uploads.storeBytes(owner, labels, image).catch(toRefusedFile(labels.name ?? image.filename));
   }
 
-  function finish(arrival: ArrivedUpload): Promise<UploadedAsset | RefusedFile> {
-    return uploads.finish(owner, arrival, options).catch(refusedAs(arrival.document.name));
+  function finish(arrival: StoredUpload): Promise<UploadedAsset | RefusedFile> {
+    return uploads.finish(owner, arrival, options).catch(toRefusedFile(arrival.document.name));
   }
 }
 
-/** A label of an upload is not given to an asset that was there before. It keeps its own. */
-function labelsWithoutEffect(labels: AssetLabels, outcomes: Received['outcomes']): CallWarning[] {
-  const known = outcomes.flatMap((outcome) => ('asset' in outcome && !outcome.isNew ? [outcome.asset] : []));
+/** Warnings about labels of an upload that had no effect, because an asset that existed before keeps its own labels. */
+function ignoredLabelWarnings(labels: AssetLabels, outcomes: ReceivedImages['outcomes']): CallWarning[] {
+  const existing = outcomes.flatMap((outcome) =>
+    'asset' in outcome && !outcome.isNew ? [outcome.asset] : [],
+  );
   return (['name', 'collection'] as const)
-    .filter((label) => labels[label] !== null && known.some((asset) => asset[label] !== labels[label]))
+    .filter((label) => labels[label] !== null && existing.some((asset) => asset[label] !== labels[label]))
     .map((name) => ({ code: 'no_effect', name }));
 }
 
-function refusedAs(name: string | null): (error: unknown) => RefusedFile {
+function toRefusedFile(name: string | null): (error: unknown) => RefusedFile {
   return (error) => ({ name, refusal: asApiError(error) });
 }

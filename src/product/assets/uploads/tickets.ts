@@ -61,7 +61,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
       const ticket: UploadTicket = {
         assetId: asset._id,
         method: 'POST',
-        url: links.urlOf(path, grantOf(asset._id, bounds), asset.accountId, expiresAt),
+        url: links.urlOf(path, ticketGrantOf(asset._id, bounds), asset.accountId, expiresAt),
         contentTypes: contentTypes ?? READABLE_MEDIA_TYPES,
         maxBytes: maxBytes ?? MAX_UPLOAD_BYTES,
         expiresAt: expiresAt.toISOString(),
@@ -87,10 +87,10 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
       const { params, query } = request;
       const accountId = findOwner(params.assetId, query);
       const { contentTypes, maxBytes } = query;
-      using image = await openUpload(request, Number(maxBytes ?? MAX_UPLOAD_BYTES));
+      using image = await openTicketImage(request, Number(maxBytes ?? MAX_UPLOAD_BYTES));
       const options = { client: clientGoneSignal(reply), palette: undefined };
       const types = contentTypes?.split(',');
-      const uploaded = await uploads.fill(accountId, params.assetId, image, options, types);
+      const uploaded = await uploads.tryUpload(accountId, params.assetId, image, options, types);
       if (uploaded === null) throw ticketNotAcceptedError();
       return successEnvelope('Image stored.', uploadedAssetData(uploaded, {}));
     },
@@ -102,7 +102,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
    */
   function findOwner(assetId: string, query: UploadTicketQuery): string {
     try {
-      return links.ownerOf(grantOf(assetId, query), query);
+      return links.ownerOf(ticketGrantOf(assetId, query), query);
     } catch (error) {
       throw error instanceof ApiError ? ticketNotAcceptedError() : error;
     }
@@ -110,7 +110,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
 }
 
 /** The right that a ticket's address grants: one upload to an asset, within limits. */
-function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTicketQuery) {
+function ticketGrantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTicketQuery) {
   return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` } as const;
 }
 
@@ -119,7 +119,7 @@ function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTi
  * of a form.
  * @throws ApiError invalid_param on `file` for a body without bytes; the ticket can be used again then.
  */
-async function openUpload(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
+async function openTicketImage(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
   if (isEmpty) throw ticketWithoutBytesError();
   if (mediaTypeOf(request) !== 'multipart/form-data') return openRawImage(request, request.raw, limitBytes);
@@ -127,7 +127,7 @@ async function openUpload(request: FastifyRequest, limitBytes: number): Promise<
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: limitBytes,
   });
-  // An error after the file ends its bytes, so that a faulty body leaves nothing.
+  // The rest of the body is read before the file ends, so that a faulty body creates no asset.
   async function* bytes() {
     yield* multipart.file.bytes;
     await multipart.fields();

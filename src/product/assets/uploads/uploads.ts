@@ -41,16 +41,16 @@ interface UploadsOptions {
   now: () => Date;
 }
 
-interface Owner {
+interface AssetOwner {
   accountId: string;
   plan: string;
 }
 
 const MAX_QUOTA_ATTEMPTS = 100;
-const MAX_PAUSE_MS = 100;
+const MAX_QUOTA_PAUSE_MS = 100;
 
 /** The stored bytes of an upload that is not an asset yet. */
-export interface ArrivedUpload {
+export interface StoredUpload {
   document: AssetDocument;
   objectKey: string;
   sums: ContentChecksums;
@@ -60,7 +60,7 @@ export interface UploadedAsset {
   asset: AssetDocument;
   /** False when the account already had an asset with these bytes. */
   isNew: boolean;
-  /** Present if it was asked for. */
+  /** The palette, if the caller asked for it. */
   palette?: AssetPalette;
 }
 
@@ -73,10 +73,9 @@ interface FinishOptions {
 }
 
 /**
- * The creation of assets. A document in the state `arriving` is written first; it holds the key of the object. Then the
- * bytes are stored and described, the asset is counted, and the document is made visible. Only this last step promises
- * anything to the client. A crash before it leaves an arriving document, which the sweep removes with its object and
- * its quota.
+ * Creates assets in four steps: a document in the state `arriving` is stored with the key of the object, the bytes are
+ * stored and described, the asset is counted, and the document is made visible. After a crash before the last step, the
+ * sweep finds the arriving document and removes it with its object and its quota.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -86,10 +85,14 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of an image. `finish` makes them an asset; until then they can be abandoned.
+   * Stores the bytes of an image. The caller must make them an asset by `finish`, or abandon them.
    * @throws ApiError of the image or of the object store; nothing is stored then.
    */
-  async arrive({ accountId }: Owner, labels: AssetLabels, image: IncomingImage): Promise<ArrivedUpload> {
+  async storeBytes(
+    { accountId }: AssetOwner,
+    labels: AssetLabels,
+    image: IncomingImage,
+  ): Promise<StoredUpload> {
     const objectKey = newObjectKey();
     const name = assetNameOrNull(labels.name ?? undefined, image.filename);
     const begin = { ...labels, name, state: 'arriving', objectKey } as const;
@@ -104,7 +107,7 @@ export class Uploads {
   }
 
   /** Removes stored bytes that will not become an asset. */
-  async abandon({ document }: ArrivedUpload): Promise<void> {
+  async abandon({ document }: StoredUpload): Promise<void> {
     await this.#options.removal.abandon(document);
   }
 
@@ -113,16 +116,16 @@ export class Uploads {
    * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
    */
   async finish(
-    owner: Owner,
-    { document, objectKey, sums }: ArrivedUpload,
+    owner: AssetOwner,
+    { document, objectKey, sums }: StoredUpload,
     { client, palette }: FinishOptions,
   ): Promise<UploadedAsset> {
     let isNew = false;
     try {
-      const same = await this.#findSameOrRefuseFull(owner, sums.digest);
+      const same = await this.#findIdenticalOrRefuseFull(owner, sums.digest);
       if (same !== null && palette === undefined) return { asset: same, isNew };
       const described = await this.#options.intake.describe(owner.accountId, objectKey, client, palette);
-      const asset = same ?? (await this.#show(owner, document, contentOf(sums, described)));
+      const asset = same ?? (await this.#show(owner, document, contentFieldsOf(sums, described)));
       isNew = asset._id === document._id;
       return { asset, isNew, ...withoutAbsentFields({ palette: described.image.palette }) };
     } finally {
@@ -134,7 +137,7 @@ export class Uploads {
    * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
    */
-  async reserveAsset(owner: Owner, labels: Omit<AssetLabels, 'expiresAt'>): Promise<AssetDocument> {
+  async reserveAsset(owner: AssetOwner, labels: Omit<AssetLabels, 'expiresAt'>): Promise<AssetDocument> {
     const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
     const asset = newAssetDocument(owner.accountId, begin, this.#options.now());
     asset.expiresAt = uploadUrlExpiry(asset).toISOString();
@@ -148,25 +151,25 @@ export class Uploads {
    * Stores the bytes of a reserved asset, once.
    * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
    */
-  async put(
+  async upload(
     accountId: string,
     assetId: string,
     image: IncomingImage,
     options: FinishOptions,
   ): Promise<UploadedAsset> {
-    const done = await this.fill(accountId, assetId, image, options);
+    const done = await this.tryUpload(accountId, assetId, image, options);
     if (done !== null) return done;
     const asset = await this.#options.store.find(accountId, assetId);
     throw asset === null ? assetNotFoundError(assetId) : alreadyUploadedError(asset.status);
   }
 
   /**
-   * Stores the bytes of a reserved asset. Null when it accepts no bytes, or accepts them no longer. Of concurrent
-   * calls, on any host, only one is accepted.
+   * Stores the bytes of a reserved asset. Returns null when the asset does not accept bytes, or no longer. Of
+   * concurrent calls, on any host, only one is accepted.
    * @param contentTypes the media types that the image may have.
    * @throws ApiError asset_not_found when it was deleted meanwhile; of the image.
    */
-  async fill(
+  async tryUpload(
     accountId: string,
     assetId: string,
     image: IncomingImage,
@@ -174,42 +177,42 @@ export class Uploads {
     contentTypes: readonly string[] = READABLE_MEDIA_TYPES,
   ): Promise<UploadedAsset | null> {
     const objectKey = newObjectKey();
-    const expiresAt = this.#later(MAX_UNFINISHED_UPLOAD_MS).toISOString();
-    const claimed = await this.#options.store.claimPut(accountId, assetId, { objectKey, expiresAt });
+    const expiresAt = this.#fromNow(MAX_UNFINISHED_UPLOAD_MS).toISOString();
+    const claimed = await this.#options.store.claimUpload(accountId, assetId, { objectKey, expiresAt });
     if (claimed === null) return null;
     try {
       const sums = await this.#options.intake.store(objectKey, image);
       const described = await this.#options.intake.describe(accountId, objectKey, client, palette);
       const { mimeType } = described.image;
       if (!contentTypes.includes(mimeType)) throw wrongContentTypeError(mimeType, contentTypes);
-      const end = { ...contentOf(sums, described), status: 'DONE', expiresAt: null } as const;
-      const asset = await this.#options.store.endPut(claimed, end);
+      const end = { ...contentFieldsOf(sums, described), status: 'DONE', expiresAt: null } as const;
+      const asset = await this.#options.store.endUpload(claimed, end);
       if (asset === null) throw assetNotFoundError(assetId);
       return { asset, isNew: true, ...withoutAbsentFields({ palette: described.image.palette }) };
     } catch (error) {
-      // If this fails, the upload expires like an asset that was never uploaded.
-      await this.#undoPut(claimed, objectKey, error).catch(() => undefined);
+      // If the undoing fails, the asset expires like one that was never uploaded.
+      await this.#undoUpload(claimed, objectKey, error).catch(() => undefined);
       throw error;
     }
   }
 
-  /** The steps after an asset became visible. If the process dies before them, the sweep does them. */
+  /** Does the steps that follow when an asset has become visible. If the process dies before, the sweep does them. */
   async confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await this.#options.collections.touch(accountId, collection);
     await this.#options.quota.confirm(accountId, _id);
   }
 
-  #later(ms: number): Date {
+  #fromNow(ms: number): Date {
     return new Date(this.#options.now().getTime() + ms);
   }
 
   /**
-   * Takes one unit of the quota, or returns the asset that another upload has made from equal bytes meanwhile. While
-   * other assets are being added or removed, it waits until it is known whether a unit is free.
+   * Takes one unit of the quota, or returns the asset that a concurrent upload has made from equal bytes. While other
+   * assets are being added or removed, the method waits until it is known whether a unit is free.
    * @throws ApiError asset_count_exceeded
    */
   async #reserveQuota(
-    { accountId, plan }: Owner,
+    { accountId, plan }: AssetOwner,
     assetId: string,
     identity: string | null,
   ): Promise<AssetDocument | null> {
@@ -217,15 +220,15 @@ export class Uploads {
     for (let attempts = 1; attempts <= MAX_QUOTA_ATTEMPTS; attempts += 1) {
       const result = await this.#options.quota.reserve(accountId, assetId, limit);
       if (result === 'reserved') return null;
-      const same = identity === null ? null : await this.#options.store.findSame(accountId, identity);
+      const same = identity === null ? null : await this.#options.store.findIdentical(accountId, identity);
       if (same !== null) return same;
       if (result === 'full') break;
-      await sleep(Math.random() * Math.min(attempts * 5, MAX_PAUSE_MS));
+      await sleep(Math.random() * Math.min(attempts * 5, MAX_QUOTA_PAUSE_MS));
     }
-    throw await this.#exceeded(accountId, limit);
+    throw await this.#assetCountExceeded(accountId, limit);
   }
 
-  async #exceeded(accountId: string, limit: number): Promise<ApiError> {
+  async #assetCountExceeded(accountId: string, limit: number): Promise<ApiError> {
     const left = Math.max(0, limit - (await this.#options.quota.stored(accountId)));
     return assetCountExceededError(limit, left, this.#options.topUpUrl());
   }
@@ -235,42 +238,46 @@ export class Uploads {
    * unless another upload of the same bytes took the last unit of its quota.
    * @throws ApiError asset_count_exceeded
    */
-  async #findSameOrRefuseFull({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
+  async #findIdenticalOrRefuseFull(
+    { accountId, plan }: AssetOwner,
+    digest: string,
+  ): Promise<AssetDocument | null> {
     const limit = this.#options.storedAssets(plan);
-    const same = await this.#options.store.findSame(accountId, digest);
+    const same = await this.#options.store.findIdentical(accountId, digest);
     if (same !== null || !(await this.#options.quota.isFull(accountId, limit))) return same;
-    const winner = await this.#options.store.findSame(accountId, digest);
-    if (winner === null) throw await this.#exceeded(accountId, limit);
-    return winner;
+    const identical = await this.#options.store.findIdentical(accountId, digest);
+    if (identical === null) throw await this.#assetCountExceeded(accountId, limit);
+    return identical;
   }
 
   /**
    * Makes an asset visible whose bytes are stored and described. If the account already has an asset with these bytes,
    * that one is returned instead.
    */
-  async #show(owner: Owner, asset: AssetDocument, content: AssetContentFields): Promise<AssetDocument> {
+  async #show(owner: AssetOwner, asset: AssetDocument, content: AssetContentFields): Promise<AssetDocument> {
     const same = await this.#reserveQuota(owner, asset._id, content.digest);
     if (same !== null) return same;
     try {
-      const shown = await this.#options.store.keep(asset, { ...content, identity: content.digest });
+      const shown = await this.#options.store.publish(asset, { ...content, identity: content.digest });
       if (shown === null) throw assetNotFoundError(asset._id);
       await this.confirm(shown);
       return shown;
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
-      const winner = await this.#options.store.findSame(asset.accountId, content.digest);
-      if (winner === null) throw error;
-      return winner;
+      const identical = await this.#options.store.findIdentical(asset.accountId, content.digest);
+      if (identical === null) throw error;
+      return identical;
     }
   }
 
   /**
-   * Undoes a PUT. A PUT without an image fails its asset; after any other failure the URL can be used again. The
-   * document is changed first, then the object is deleted, and only then may its key be removed from the document.
+   * Undoes an upload to a reserved asset. If the bytes were no image, the asset has failed. After any other failure,
+   * the URL can be used again. The key of the object is removed from the document last, so that the sweep can find the
+   * object until it is deleted.
    */
-  async #undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
-    const expiresAt = this.#later(FAILED_ASSET_LIFE_MS).toISOString();
-    const failed = await this.#options.store.endPut(claimed, { status: 'FAILED', expiresAt });
+  async #undoUpload(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
+    const expiresAt = this.#fromNow(FAILED_ASSET_LIFE_MS).toISOString();
+    const failed = await this.#options.store.endUpload(claimed, { status: 'FAILED', expiresAt });
     if (failed === null) return;
     await this.#options.objects.delete(objectKey);
     if (error instanceof ApiError && error.code === 'unsupported_format') return;
@@ -279,7 +286,7 @@ export class Uploads {
       objectKey: null,
       expiresAt: uploadUrlExpiry(claimed).toISOString(),
     } as const;
-    await this.#options.store.endPut(failed, unused);
+    await this.#options.store.endUpload(failed, unused);
   }
 }
 
@@ -288,6 +295,6 @@ export function uploadUrlExpiry({ createdAt }: AssetDocument): Date {
   return new Date(Date.parse(createdAt) + UPLOAD_URL_LIFE_MS);
 }
 
-function contentOf(sums: ContentChecksums, { image, metadata }: ExaminedImage): AssetContentFields {
+function contentFieldsOf(sums: ContentChecksums, { image, metadata }: ExaminedImage): AssetContentFields {
   return { ...sums, ...descriptionFieldsOf(image, metadata) };
 }

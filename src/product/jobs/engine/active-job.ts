@@ -40,8 +40,8 @@ export class ActiveJob {
   isExhausted = false;
   readonly #stopping = new AbortController();
   #wakeUps = 0;
-  /** The number of its items that hold a slot here or are being claimed. */
-  claimed = 0;
+  /** The number of items of the job that hold a slot here or are being claimed. */
+  claimedCount = 0;
 
   constructor(job: JobDocument, prefetch: ItemPrefetch) {
     this.job = job;
@@ -53,28 +53,28 @@ export class ActiveJob {
     return this.#stopping.signal;
   }
 
-  /** Claims no further items of it, and gives up items that wait for a worker. */
+  /** Stops claiming items of the job, and gives up its items that wait for a worker. */
   stop(): void {
     this.#stopping.abort(new ItemStoppedError());
   }
 
   /** The number of further items that may be claimed. */
-  get room(): number {
-    return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.claimed);
+  get freeSlots(): number {
+    return Math.min(this.prefetch.freeSlots, this.prefetch.limitPerJob - this.claimedCount);
   }
 
-  /** Whether to claim more of its items now. Several are claimed together, as its prefetch decides. */
+  /** Whether to claim more items of the job now. The prefetch decides how many are claimed together. */
   canClaim(nowMs: number): boolean {
-    if (this.#takesNoMore || this.isClaiming || !this.prefetch.isOpen(nowMs)) return false;
-    return this.room >= this.prefetch.batch;
+    if (this.#hasNoMoreToClaim || this.isClaiming || !this.prefetch.mayClaim(nowMs)) return false;
+    return this.freeSlots >= this.prefetch.batch;
   }
 
-  /** Whether none of its items is worked on here and no further item is known. */
+  /** Whether this process works on no item of the job and knows of no item to claim. */
   get isIdle(): boolean {
-    return this.#takesNoMore && this.claimed === 0 && !this.isClaiming;
+    return this.#hasNoMoreToClaim && this.claimedCount === 0 && !this.isClaiming;
   }
 
-  get #takesNoMore(): boolean {
+  get #hasNoMoreToClaim(): boolean {
     return this.isExhausted || this.waitSignal.aborted;
   }
 
@@ -85,8 +85,8 @@ export class ActiveJob {
   }
 
   /**
-   * Begins a claim. The returned function ends it, and is told whether the claim found no more items. A wake-up
-   * meanwhile may concern an item that the claim did not see.
+   * Begins a claim. The returned function ends the claim, and takes as its argument whether the claim found no more
+   * items. A wake-up in between may concern an item that the claim did not see.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;
@@ -99,8 +99,8 @@ export class ActiveJob {
 
   /** Reserves slots before a claim. A negative count frees the slots that the claim did not use. */
   reserve(count: number): void {
-    this.claimed += count;
-    this.prefetch.claimed += count;
+    this.claimedCount += count;
+    this.prefetch.claimedCount += count;
   }
 
   /**
@@ -116,13 +116,13 @@ export class ActiveJob {
         this.reserve(-1);
         onRelease();
       },
-      hasSiblings: () => this.claimed > 0 || this.isClaiming,
+      hasSiblings: () => this.claimedCount > 0 || this.isClaiming,
     };
   }
 }
 
-/** The ways to end a preclaim. Exactly one is taken. */
-interface Ends {
+/** The three ways in which a preclaim can end. Exactly one of them is called. */
+interface PreclaimEnds {
   begin(job: JobDocument): void;
   giveBack(): Promise<void>;
   drop(): void;
@@ -132,15 +132,15 @@ interface Ends {
 export class Preclaim {
   /** The item as it is to be stored. */
   readonly item: ClaimedItem;
-  readonly #ends: Ends;
+  readonly #ends: PreclaimEnds;
   #isOver = false;
 
-  constructor(item: ClaimedItem, ends: Ends) {
+  constructor(item: ClaimedItem, ends: PreclaimEnds) {
     this.item = item;
     this.#ends = ends;
   }
 
-  /** Works on the item: its job runs. */
+  /** Begins the work on the item, because its job runs. */
   begin(job: JobDocument): void {
     this.#isOver = true;
     this.#ends.begin(job);
@@ -151,7 +151,7 @@ export class Preclaim {
     await this.#ends.giveBack().finally(() => this.drop());
   }
 
-  /** Drops the claim, because the job was not stored. It does nothing after another end. */
+  /** Drops the claim, because the job was not stored. After another end, this method does nothing. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -164,83 +164,91 @@ export class Preclaim {
  * next are read, and the last results are described, stored and recorded. For a small picture, that takes longer than
  * the work itself.
  */
-const ITEMS_BEYOND_WORK = 6;
+const ITEMS_CLAIMED_AHEAD = 6;
 /** The slots that a single job may not take, so that a large job never takes all of them. */
-const FOR_OTHERS = 1;
-/** Short items are claimed together until their work takes this many milliseconds. */
-const BATCH_MS = 200;
+const SLOTS_FOR_OTHER_JOBS = 1;
+/** The milliseconds of work in one claim: so many short items are claimed together. */
+const BATCH_WORK_MS = 200;
 /**
- * From this number of items on, claiming several together is cheaper, although it takes three queries instead of one.
+ * The smallest batch. A claim of several items takes three queries, and a claim of one item takes one, so smaller
+ * batches would cost more.
  */
 const MIN_BATCH_SIZE = 4;
 const MAX_BATCH_SIZE = 64;
-const FIRST_GUESS_MS = 200;
-const LATEST_WEIGHT = 0.2;
+const INITIAL_MEAN_MS = 200;
+const SMOOTHING_FACTOR = 0.2;
 
-/** The pause of claiming while a store is away. Then a single item is tried. */
-const PAUSE_MS = { first: 1_000, longest: 5_000 };
+/** How long claiming pauses while a store is away. After the pause, a single item is tried. */
+const CLAIM_PAUSE_MS = { first: 1_000, longest: 5_000 };
 
 /**
  * Decides how many items of one kind of work a process claims ahead. While a store that the items need is away,
- * claiming pauses. It then takes single items, until one reaches the stores.
+ * claiming pauses. After the pause, items are claimed one by one, until one reaches the stores.
  */
 export class ItemPrefetch {
   readonly #width: () => number;
-  readonly #most: () => number;
+  readonly #maxItems: () => number;
   /** Mean milliseconds between completed items while items are worked on. */
-  #meanMs = FIRST_GUESS_MS;
+  #meanMs = INITIAL_MEAN_MS;
   #lastEndMs = 0;
   /** Length of the last pause; 0 after an item has reached the stores. */
   #pauseMs = 0;
-  #pausedMs = 0;
-  #opensMs = 0;
+  #pauseBeganMs = 0;
+  #resumesMs = 0;
   /** The number of items that hold a slot here or are being claimed. */
-  claimed = 0;
+  claimedCount = 0;
 
   /**
    * Both numbers are read at each use.
    * @param width the number of items that can be worked on at the same time.
-   * @param most the number of items that may be claimed in any case.
+   * @param maxItems the most items that may be claimed in any case.
    */
-  constructor(width: () => number, most: () => number) {
+  constructor(width: () => number, maxItems: () => number) {
     this.#width = width;
-    this.#most = most;
+    this.#maxItems = maxItems;
   }
 
   /** Number of items in one claim. */
   get batch(): number {
     if (this.#pauseMs > 0) return 1;
-    const items = Math.min(MAX_BATCH_SIZE, this.#most() - FOR_OTHERS, Math.floor(BATCH_MS / this.#meanMs));
+    const items = Math.min(
+      MAX_BATCH_SIZE,
+      this.#maxItems() - SLOTS_FOR_OTHER_JOBS,
+      Math.floor(BATCH_WORK_MS / this.#meanMs),
+    );
     return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
-  /** The most items that may be claimed. It keeps the threads busy until there is room for another batch. */
+  /**
+   * The most items that may be claimed at a time: enough to keep the threads busy until there is room for another
+   * batch.
+   */
   get limit(): number {
-    const base = this.#width() + ITEMS_BEYOND_WORK + FOR_OTHERS;
-    return Math.min(this.#most(), Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS));
+    const base = this.#width() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
+    return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));
   }
 
   /** The most items that a single job may have here. */
-  get limitOfJob(): number {
-    return Math.max(1, this.limit - FOR_OTHERS);
+  get limitPerJob(): number {
+    return Math.max(1, this.limit - SLOTS_FOR_OTHER_JOBS);
   }
 
   /** Whether one more item would be worked on without a wait. */
   get isIdle(): boolean {
-    return this.claimed < Math.min(this.#width(), this.#most()) && this.#pauseMs === 0;
+    return this.claimedCount < Math.min(this.#width(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
-  /** Whether items may be claimed at an instant. */
-  isOpen(nowMs: number): boolean {
-    return nowMs >= this.#opensMs;
+  /** Whether the pause of claiming is over at an instant. */
+  mayClaim(nowMs: number): boolean {
+    return nowMs >= this.#resumesMs;
   }
 
   /**
-   * Records a claim. During a pause, it is a single try, and the next one follows after another pause.
+   * Records a claim. While a store is away, each claim is a single try, and another pause follows it.
    * @returns milliseconds until the next try; 0 outside a pause.
    */
-  begin(nowMs: number): number {
-    if (this.#pauseMs > 0) this.#opensMs = nowMs + this.#pauseMs;
+  recordClaim(nowMs: number): number {
+    if (this.#pauseMs > 0) this.#resumesMs = nowMs + this.#pauseMs;
     return this.#pauseMs;
   }
 
@@ -248,37 +256,38 @@ export class ItemPrefetch {
    * Records that an item has reached the stores.
    * @returns whether a store was away before.
    */
-  reached(): boolean {
+  recordStoreReached(): boolean {
     const wasPaused = this.#pauseMs > 0;
     this.#pauseMs = 0;
-    this.#opensMs = 0;
+    this.#resumesMs = 0;
     return wasPaused;
   }
 
   /**
-   * Records an item that failed because a store was away. It lengthens the pause once for all items that began before
-   * it.
+   * Records an item that failed because a store was away. For all items that began before the pause, the pause is
+   * lengthened only once.
    * @returns milliseconds until the next try; 0 when a pause has already been recorded.
    */
-  pause(startedMs: number, nowMs: number): number {
-    if (this.#pauseMs > 0 && startedMs < this.#pausedMs) return 0;
-    this.#pauseMs = Math.min(Math.max(PAUSE_MS.first, 2 * this.#pauseMs), PAUSE_MS.longest);
-    this.#pausedMs = nowMs;
-    this.#opensMs = nowMs + this.#pauseMs;
+  recordOutage(startedMs: number, nowMs: number): number {
+    if (this.#pauseMs > 0 && startedMs < this.#pauseBeganMs) return 0;
+    this.#pauseMs = Math.min(Math.max(CLAIM_PAUSE_MS.first, 2 * this.#pauseMs), CLAIM_PAUSE_MS.longest);
+    this.#pauseBeganMs = nowMs;
+    this.#resumesMs = nowMs + this.#pauseMs;
     return this.#pauseMs;
   }
 
   /** The number of further items that may be claimed. */
-  get room(): number {
-    return this.limit - this.claimed;
+  get freeSlots(): number {
+    return this.limit - this.claimedCount;
   }
 
   /**
-   * Records the start and the end of the work on an item. If items overlap, only the time since the last end counts.
+   * Records the start and the end of the work on an item. If the work on several items overlaps, only the time since
+   * the last end counts.
    */
-  took(startedMs: number, endedMs: number): void {
+  recordWork(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);
     this.#lastEndMs = endedMs;
-    this.#meanMs += LATEST_WEIGHT * (Math.max(0.01, durationMs) - this.#meanMs);
+    this.#meanMs += SMOOTHING_FACTOR * (Math.max(0.01, durationMs) - this.#meanMs);
   }
 }

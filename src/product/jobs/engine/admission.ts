@@ -4,8 +4,8 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { Preclaim } from './active-job.ts';
 
 /**
- * Lets jobs run: a fixed number per account and type at a time, the longest waiting first. The slots are a unique index
- * over the running jobs themselves, so nothing has to be counted or given back.
+ * Starts jobs: a fixed number per account and type may run at a time, and the job that has waited longest is next. A
+ * unique index over the running jobs limits their number, so that nothing has to be counted or given back.
  */
 export class JobAdmission {
   readonly #jobs: JobsStore;
@@ -19,7 +19,7 @@ export class JobAdmission {
   /** Starts as many waiting jobs as there are free slots. */
   async startWaiting(accountId: string, type: JobType): Promise<void> {
     for (;;) {
-      const oldest = await this.#jobs.oldestWaiting(accountId, type);
+      const oldest = await this.#jobs.findOldestWaiting(accountId, type);
       if (oldest === null) return;
       const started = await this.#jobs.start(oldest);
       if (started !== null) this.#onStarted(started);
@@ -29,14 +29,14 @@ export class JobAdmission {
 
   /** Whether a job of this account and type waits for a slot. */
   async hasWaiting(accountId: string, type: JobType): Promise<boolean> {
-    return (await this.#jobs.oldestWaiting(accountId, type)) !== null;
+    return (await this.#jobs.findOldestWaiting(accountId, type)) !== null;
   }
 
   /**
-   * Shows a hidden job, and lets it run when its turn comes.
+   * Shows a hidden job, and starts it when a slot is free and no other job is before it.
    * @param turn.isNext whether no other job waits. If a slot is free, the job is then shown as running in one update.
-   * @param turn.preclaim of its only item. The item is begun if the job runs here, else it is given back before the
-   *   job is shown.
+   * @param turn.preclaim the claim of its only item. The work on the item begins if the job runs here. Otherwise the
+   *   item is given back before the job is shown.
    * @returns the job afterwards; null when it was given up meanwhile.
    */
   async show(

@@ -25,8 +25,8 @@ interface CompletionOptions {
 export class JobCompletion {
   readonly #context: JobsContext;
   readonly #parts: CompletionOptions;
-  /** Clean-ups of this process, by job. */
-  readonly #underWay = new Map<string, Promise<boolean>>();
+  /** The clean-ups that run in this process, by job. */
+  readonly #runningCleanUps = new Map<string, Promise<boolean>>();
 
   constructor(context: JobsContext, parts: CompletionOptions) {
     this.#context = context;
@@ -39,22 +39,22 @@ export class JobCompletion {
    */
   async completeIfOver(job: JobDocument, { isPublished = false } = {}): Promise<JobDocument> {
     const { jobs } = this.#context;
-    if (job.phase === 'ended') return this.#followUp(job);
+    if (job.phase === 'ended') return this.#cleanUpAndStartWaiting(job);
     if (job.phase !== 'open') return job;
-    if (!(await this.#isOver(job))) return this.#showCancelled(job);
+    if (!(await this.#haveItemsEnded(job))) return this.#updateCancelledCount(job);
     if (!isPublished) await this.#parts.outcomes.publish(job);
     const { completedItems, failedItems } = job;
     const { transition, set } = await prepareEnd(this.#context, job);
     const asRead = { completedItems, failedItems };
     const ended = await jobs.move(job._id, transition, { asRead, $set: set });
-    if (ended?.phase === 'ended') return this.#followUp(ended);
+    if (ended?.phase === 'ended') return this.#cleanUpAndStartWaiting(ended);
     // The job has changed since it was read, perhaps because another process was faster.
     const other = (await jobs.get(job._id)) ?? job;
     if (other.phase === 'ended') await this.cleanUp(other);
     return other;
   }
 
-  /** Completes a job that is being cancelled, if the item that was put back was its last one. */
+  /** Completes a job that is being cancelled, if its last item has just been put back. */
   async completeIfCancelled(jobId: string): Promise<void> {
     const job = await this.#context.jobs.get(jobId);
     if (job?.status === 'CANCELLING') await this.completeIfOver(job);
@@ -65,29 +65,29 @@ export class JobCompletion {
    * @returns false when another process has done it.
    */
   cleanUp(job: EndedJob): Promise<boolean> {
-    return this.#once(job, async () => {
-      await this.#charge(job);
-      return this.#tidy(job);
+    return this.#runOnce(job, async () => {
+      await this.#settleAccount(job);
+      return this.#finishCleanUp(job);
     });
   }
 
   /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
-  async #isOver(job: UnfinishedJob): Promise<boolean> {
+  async #haveItemsEnded(job: UnfinishedJob): Promise<boolean> {
     if (job.status !== 'CANCELLING') return haveAllItemsSettled(job);
     await this.#context.items.cancelWaiting(job._id);
-    return !(await this.#context.items.hasOpen(job._id));
+    return !(await this.#context.items.hasUnsettled(job._id));
   }
 
   /** Updates the number of cancelled items in a job that is being cancelled. Any other job is returned unchanged. */
-  async #showCancelled(job: UnfinishedJob): Promise<JobDocument> {
+  async #updateCancelledCount(job: UnfinishedJob): Promise<JobDocument> {
     if (job.status !== 'CANCELLING') return job;
-    const cancelledItems = await this.#context.items.count(job._id, 'CANCELLED');
+    const cancelledItems = await this.#context.items.countByStatus(job._id, 'CANCELLED');
     const asRead = { phase: 'open', status: 'CANCELLING' };
     return (await this.#context.jobs.update(job._id, asRead, { $max: { cancelledItems } })) ?? job;
   }
 
   /** Cleans up a job that has just ended, and starts the jobs that waited for its slot. */
-  async #followUp(ended: EndedJob): Promise<JobDocument> {
+  async #cleanUpAndStartWaiting(ended: EndedJob): Promise<JobDocument> {
     await Promise.all([
       this.#cleanUpAndNotify(ended),
       this.#parts.admission.startWaiting(ended.accountId, ended.type),
@@ -95,14 +95,17 @@ export class JobCompletion {
     return ended;
   }
 
-  /** Cleans up a job that has just ended. Calls that wait for it here get their response between the two parts. */
+  /**
+   * Cleans up a job that has just ended. Calls in this process that wait for the job are answered after the first part
+   * of the clean-up.
+   */
   #cleanUpAndNotify(job: EndedJob): Promise<boolean> {
-    return this.#once(job, async () => {
+    return this.#runOnce(job, async () => {
       try {
-        await this.#charge(job);
+        await this.#settleAccount(job);
         this.#context.onEnd(job._id, job);
         await nextTurn();
-        return await this.#tidy(job);
+        return await this.#finishCleanUp(job);
       } finally {
         this.#parts.signals.send('end', job._id);
       }
@@ -110,16 +113,16 @@ export class JobCompletion {
   }
 
   /** Runs a clean-up, or joins the one that is running in this process. */
-  #once(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
-    const known = this.#underWay.get(job._id);
+  #runOnce(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
+    const known = this.#runningCleanUps.get(job._id);
     if (known !== undefined) return known;
-    const cleaning = steps().finally(() => this.#underWay.delete(job._id));
-    this.#underWay.set(job._id, cleaning);
+    const cleaning = steps().finally(() => this.#runningCleanUps.delete(job._id));
+    this.#runningCleanUps.set(job._id, cleaning);
     return cleaning;
   }
 
-  /** The part of the clean-up that is done before a client sees the end. */
-  async #charge(job: EndedJob): Promise<void> {
+  /** The part of the clean-up that precedes the first response about the end: the charge and the return of quota. */
+  async #settleAccount(job: EndedJob): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
       this.#context.holds.charge(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
@@ -127,7 +130,7 @@ export class JobCompletion {
     ]);
   }
 
-  /** Releases the storage quota that was reserved for outputs which were not made. */
+  /** Gives back the quota of outputs that were reserved and not made. */
   async #returnQuota(job: EndedJob): Promise<void> {
     const { jobs, assets } = this.#context;
     const { _id, accountId } = job;
@@ -145,7 +148,7 @@ export class JobCompletion {
    * The part of the clean-up that no response depends on. The event about the end comes last.
    * @returns false when another process has done it.
    */
-  async #tidy(job: EndedJob): Promise<boolean> {
+  async #finishCleanUp(job: EndedJob): Promise<boolean> {
     await Promise.all([
       this.#parts.outcomes.publish(job),
       job.type === 'chain' ? deleteUnneededIntermediates(this.#context, job._id) : undefined,

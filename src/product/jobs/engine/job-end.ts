@@ -22,8 +22,9 @@ interface JobEnd {
 }
 
 /**
- * The end of a job, to be stored together with its last outcomes. Null if the job does not end with them, or if
- * failures or cancelled items must be read first, because items show them only once their outcomes are published.
+ * The end of a job, to be stored together with its last outcomes. It is null if the job does not end with these
+ * outcomes. It is also null for a job with failed or cancelled items: these can be read only after their outcomes are
+ * published.
  */
 export async function prepareEndWithOutcomes(
   context: EndContext,
@@ -48,14 +49,17 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   const { items, events, now } = context;
   const isCancelled = job.status === 'CANCELLING';
   const status = finalJobStatusOf(job);
-  const [more, error, isAnnounced, cancelledItems] = await Promise.all([
-    // The usage of items that the cancellation stopped between two segments.
-    isCancelled && job.type === 'chain' ? items.usedByCancelled(job._id) : { runs: 0, credits: 0 },
+  const [cancelledUsage, error, isAnnounced, cancelledItems] = await Promise.all([
+    // Items that the cancellation stopped between two segments have used runs and credits, too.
+    isCancelled && job.type === 'chain' ? items.sumUsageOfCancelled(job._id) : { runs: 0, credits: 0 },
     readError(context, job),
     events.isWanted(job.accountId, jobEventTypeOf(status)),
-    isCancelled ? items.count(job._id, 'CANCELLED') : 0,
+    isCancelled ? items.countByStatus(job._id, 'CANCELLED') : 0,
   ]);
-  const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
+  const used = {
+    runs: job.usedRuns + cancelledUsage.runs,
+    credits: job.usedCredits + cancelledUsage.credits,
+  };
   const { credits, overage } = chargeForJob(job.hold, used);
   return {
     transition: JOB_END_TRANSITIONS[status],
@@ -84,7 +88,7 @@ function jobEventTypeOf(status: OutcomeStatus): WebhookEventType {
   return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
 }
 
-/** The event of a job's end. */
+/** The event that announces the end of a job. */
 export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
   const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
   const { status, errorCode, retryable, completedAt } = job;

@@ -1,7 +1,9 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 
-/** What follows a claim whose process died: the item is tried again, or counts as the cause and ends. */
+/**
+ * What follows the expired claim of a dead process: the item is tried again, or it is taken to be the cause and fails.
+ */
 type ExpiredLease = 'again' | 'poison';
 
 interface JobsMetricsOptions {
@@ -11,8 +13,11 @@ interface JobsMetricsOptions {
   now: () => Date;
 }
 
-/** Options of gauges that every process reads from the store. The report takes the largest value, not the sum. */
-const SHARED = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
+/**
+ * Options of gauges that every process reads from the store. Their values are equal, so the largest is reported instead
+ * of the sum.
+ */
+const SHARED_GAUGE_OPTIONS = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
 
 /** The metrics of jobs by type. The help text of each says what it counts. No label contains an account or an id. */
 export class JobMetrics {
@@ -31,7 +36,7 @@ export class JobMetrics {
   readonly #gauges: Metric[];
 
   constructor({ jobs, itemsAtWork, now }: JobsMetricsOptions) {
-    // Starting at zero lets an alert see the first one as an increase.
+    // The counters start at zero, so that an alert sees the first expired lease as an increase.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
       this.#leases.inc({ followed_by: followedBy }, 0);
     const running = new Gauge({
@@ -44,17 +49,17 @@ export class JobMetrics {
       },
     });
     const oldest = new Gauge({
-      ...SHARED,
+      ...SHARED_GAUGE_OPTIONS,
       name: 'darkroom_job_oldest_waiting_seconds',
       help: 'Age of the oldest job that waits or has items that wait.',
     });
     const open = new Gauge({
-      ...SHARED,
+      ...SHARED_GAUGE_OPTIONS,
       name: 'darkroom_job_items_open',
       help: 'Items of unfinished jobs that have not settled.',
       async collect() {
         // While a store is away, the last counts stay, and the metrics of the outage remain readable.
-        const rows = await jobs.backlog().catch(() => null);
+        const rows = await jobs.readBacklog().catch(() => null);
         if (rows === null) return;
         this.reset();
         oldest.reset();
@@ -67,13 +72,13 @@ export class JobMetrics {
     this.#gauges = [running, open, oldest];
   }
 
-  /** Notes a claim whose lease expired. */
-  noteExpiredLease(followedBy: ExpiredLease): void {
+  /** Counts a claim whose lease expired. */
+  countExpiredLease(followedBy: ExpiredLease): void {
     this.#leases.inc({ followed_by: followedBy });
   }
 
-  /** Puts them on the process's page of metrics. */
-  install(): void {
+  /** Registers the metrics, so that the process exposes them. */
+  register(): void {
     const counters = [this.claims, this.retries, this.waits, this.lost, this.#leases];
     for (const metric of [...counters, ...this.#gauges]) register.registerMetric(metric);
   }

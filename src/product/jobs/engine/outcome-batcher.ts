@@ -4,7 +4,7 @@ import type { ItemsStore } from '../items-store.ts';
 import type { ItemOutcome, JobDocument } from '../job.ts';
 import type { ItemAtWork } from './active-job.ts';
 import type { JobCompletion } from './completion.ts';
-import type { Decided, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
+import type { DecidedItem, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
 
 /** The outcomes of one job that this process has decided but not yet recorded. */
 interface JobBatch {
@@ -12,15 +12,15 @@ interface JobBatch {
   isRecording: boolean;
   /** When the last recording began, in the clock's elapsed milliseconds. */
   lastMs: number;
-  /** Ends the collection of outcomes; null while none are collected. */
-  stopGathering: (() => void) | null;
-  /** Whether more outcomes will follow, according to the latest one. */
+  /** Cancels the timer of the next recording; null when no timer runs. */
+  cancelTimer: (() => void) | null;
+  /** Whether more outcomes of the job will follow, as the slot of the latest item says. */
   hasMore: () => boolean;
   view: RecordedJobView;
 }
 
 interface WaitingOutcome {
-  decided: Decided;
+  decided: DecidedItem;
   /** How often the job had been read before the outcome was decided. */
   readings: number;
   recorded: () => void;
@@ -33,7 +33,7 @@ const MAX_BATCH_SIZE = 64;
  * takes three writes, however many outcomes it counts. The counters and events of a batch are late by at most this
  * time.
  */
-const GATHER_MS = 250;
+const MIN_RECORDING_INTERVAL_MS = 250;
 const MAX_KEPT_BATCHES = 1_000;
 
 interface BatcherOptions {
@@ -91,33 +91,33 @@ export class OutcomeBatcher {
     return batch;
   }
 
-  /** Milliseconds that the waiting outcomes may still be collected. */
-  #gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
+  /** Milliseconds until the waiting outcomes are recorded. */
+  #remainingWaitMs({ waiting, lastMs, hasMore }: JobBatch): number {
     if (waiting.length >= MAX_BATCH_SIZE || !hasMore()) return 0;
-    return Math.max(0, lastMs + GATHER_MS - this.#clock.elapsedMs());
+    return Math.max(0, lastMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
   }
 
   #recordSoon(jobId: string, batch: JobBatch): void {
-    const waitMs = this.#gatherMs(batch);
+    const waitMs = this.#remainingWaitMs(batch);
     if (waitMs === 0) void this.#recordWaiting(jobId, batch);
-    else batch.stopGathering ??= this.#clock.after(waitMs, () => void this.#recordWaiting(jobId, batch));
+    else batch.cancelTimer ??= this.#clock.after(waitMs, () => void this.#recordWaiting(jobId, batch));
   }
 
   async #recordWaiting(jobId: string, batch: JobBatch): Promise<void> {
-    batch.stopGathering?.();
-    batch.stopGathering = null;
+    batch.cancelTimer?.();
+    batch.cancelTimer = null;
     if (batch.isRecording) return;
     batch.isRecording = true;
     do {
       batch.lastMs = this.#clock.elapsedMs();
-      await this.#recordTogether(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
-    } while (batch.waiting.length > 0 && this.#gatherMs(batch) === 0);
+      await this.#recordBatch(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
+    } while (batch.waiting.length > 0 && this.#remainingWaitMs(batch) === 0);
     batch.isRecording = false;
     if (batch.waiting.length > 0) this.#recordSoon(jobId, batch);
     else if (this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(jobId);
   }
 
-  async #recordTogether(jobId: string, batch: JobBatch, together: WaitingOutcome[]): Promise<void> {
+  async #recordBatch(jobId: string, batch: JobBatch, together: WaitingOutcome[]): Promise<void> {
     const { view } = batch;
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
@@ -139,7 +139,7 @@ function newBatch(job: JobDocument): JobBatch {
     waiting: [],
     isRecording: false,
     lastMs: Number.NEGATIVE_INFINITY,
-    stopGathering: null,
+    cancelTimer: null,
     hasMore: () => false,
     view: { job: job.settlement === null ? job : null, readings: 0 },
   };

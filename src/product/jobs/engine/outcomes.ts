@@ -14,13 +14,14 @@ import { sumOutcomes } from '../rules.ts';
 import { prepareEndWithOutcomes } from './job-end.ts';
 
 /** An item whose outcome is already stored in its own document. */
-export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: ItemOutcome } & Partial<ItemDocument>;
+export type DecidedItem = Pick<ItemDocument, '_id' | 'index'> & {
+  outcome: ItemOutcome;
+} & Partial<ItemDocument>;
 
-/** What a process knows of a job whose outcomes it records. */
+/** The job whose outcomes a process records, as the process last saw it. */
 export interface RecordedJobView {
   /**
-   * The job after the last recording with its settlement published, as long as nobody else is known to have recorded
-   * since.
+   * The job after the last recording, whose settlement is published. Null when another process may have recorded since.
    */
   job: JobDocument | null;
   /** How often the job was read. An outcome that was decided before the last reading may already be counted in it. */
@@ -28,7 +29,8 @@ export interface RecordedJobView {
 }
 
 /**
- * Limit on the rounds of a recording. If another process records first, the job is read again and the rest is recorded.
+ * The most rounds of a recording. If another process records first, another round reads the job again and records the
+ * rest.
  */
 const MAX_ROUNDS = 200;
 
@@ -60,28 +62,28 @@ export class OutcomeRecorder {
    */
   async record(
     jobId: string,
-    batch: readonly Decided[],
+    batch: readonly DecidedItem[],
     view: RecordedJobView = { job: null, readings: 0 },
   ): Promise<JobDocument | null> {
-    let rest = view.job === null ? await this.#uncounted(jobId, batch, view) : batch;
+    let rest = view.job === null ? await this.#readUncounted(jobId, batch, view) : batch;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const { job } = view;
       if (job === null || rest.length === 0) return job;
-      const made = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
-      await this.#context.assets.outputs.show(job.accountId, made, job.collection);
+      const resultAssetIds = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
+      await this.#context.assets.outputs.show(job.accountId, resultAssetIds, job.collection);
       const counted = await this.#count(job, rest);
       if (counted !== null) {
         if (counted.phase !== 'ended') await this.publish(counted, rest);
         view.job = counted;
         return counted;
       }
-      rest = await this.#uncounted(jobId, batch, view);
+      rest = await this.#readUncounted(jobId, batch, view);
     }
     throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
   }
 
   /** Counts a batch in one update, and ends the job if the batch completes it. Null when another process was faster. */
-  async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
+  async #count(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
     const sums = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
       this.#readSettlement(job, batch),
@@ -94,21 +96,21 @@ export class OutcomeRecorder {
   }
 
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not yet counted. */
-  async #uncounted(jobId: string, batch: readonly Decided[], view: RecordedJobView) {
+  async #readUncounted(jobId: string, batch: readonly DecidedItem[], view: RecordedJobView) {
     view.job = await this.#context.jobs.get(jobId);
     view.readings += 1;
     if (view.job === null) return [];
     await this.publish(view.job);
-    const ids = await this.#context.items.uncountedAmong(batch.map(({ _id }) => _id));
+    const ids = await this.#context.items.findUncounted(batch.map(({ _id }) => _id));
     return batch.filter(({ _id }) => ids.has(_id));
   }
 
   /**
    * Publishes the last settlement of a job. Repeating it has no further effect.
-   * @param known the items of the settlement, if they were already read.
+   * @param knownItems the items of the settlement, if they were already read.
    */
-  async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
-    await this.#publishEvents(job, known);
+  async publish(job: JobDocument, knownItems: readonly DecidedItem[] = []): Promise<void> {
+    await this.#publishEvents(job, knownItems);
     await this.finalizeItems(job);
   }
 
@@ -125,17 +127,18 @@ export class OutcomeRecorder {
     );
   }
 
-  async #publishEvents(job: JobDocument, known: readonly Decided[]): Promise<void> {
+  async #publishEvents(job: JobDocument, knownItems: readonly DecidedItem[]): Promise<void> {
     const { settlement } = job;
     const announced = settlement?.items.filter(({ event }) => event !== undefined) ?? [];
     if (settlement === null || announced.length === 0) return;
     const indexes = announced.map(({ index }) => index);
-    const documents = known.length > 0 ? known : await this.#context.items.findByIndexes(job._id, indexes);
+    const documents =
+      knownItems.length > 0 ? knownItems : await this.#context.items.findByIndexes(job._id, indexes);
     await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 
   /** The settlement of a batch, with an event for each outcome to which a webhook endpoint subscribes. */
-  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<SettledBatch> {
+  async #readSettlement(job: JobDocument, batch: readonly DecidedItem[]): Promise<SettledBatch> {
     const [completed, failed] = await Promise.all([
       this.#context.events.isWanted(job.accountId, 'job.item.completed'),
       this.#context.events.isWanted(job.accountId, 'job.item.failed'),
@@ -154,7 +157,7 @@ export class OutcomeRecorder {
   }
 }
 
-/** What an event says of an item. */
+/** The fields of an item that its event contains. */
 type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
 
 /** The events of a settlement's items, each with the number of items that had settled by then. */
@@ -175,12 +178,12 @@ function itemEventsOf(
       type: event.type,
       createdAt: settlement.at,
       sequence: settledItems,
-      data: itemData(job, { ...item, index, outcome: item.outcome }, settledItems),
+      data: itemEventDataOf(job, { ...item, index, outcome: item.outcome }, settledItems),
     };
   });
 }
 
-function itemData(
+function itemEventDataOf(
   job: JobDocument,
   { index, assetId, outcome, progress }: Partial<AnnouncedItem> & { index: number; outcome: ItemOutcome },
   settledItems: number,

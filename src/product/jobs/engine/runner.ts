@@ -36,14 +36,14 @@ import type { OutcomeBatcher } from './outcome-batcher.ts';
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 /** How long a stopping process continues its work before it puts items back. */
-const FINISH_MS = 8_000;
+const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process waits for the store to take items back. Otherwise their leases expire. */
-const GIVE_BACK_MS = 2_000;
-const MAX_JOBS = 500;
-/** Items at a time whose pauses have ended. */
+const SHUTDOWN_GIVE_BACK_MS = 2_000;
+const MAX_POLLED_JOBS = 500;
+/** The most items whose pauses have ended that are made ready at a time. */
 const MAX_PROMOTED = 2_000;
-/** What an item tells that waits for a store. */
-const STORE_AWAY: ItemError = {
+/** The error that an item shows while it waits for a store. */
+const STORE_OUTAGE_ERROR: ItemError = {
   code: 'internal_error',
   message: 'A store of the service does not answer: the item waits for it.',
 };
@@ -74,9 +74,9 @@ export class JobRunner {
    */
   readonly #queue = new FairQueue<ActiveJob>();
   /** Items that this process has claimed, until their outcomes are recorded. */
-  readonly #owned = new Map<string, ClaimedItem>();
+  readonly #ownedItems = new Map<string, ClaimedItem>();
   readonly #abandoning = new AbortController();
-  readonly #renewing: NodeJS.Timeout;
+  readonly #renewTimer: NodeJS.Timeout;
   #onIdle = () => {};
 
   constructor(context: JobsContext, parts: RunnerOptions) {
@@ -84,18 +84,18 @@ export class JobRunner {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
     this.#owner = `${context.owner}/${randomText(8)}`;
-    const { widths, mostItems } = context;
+    const { widths, maxClaimedItems } = context;
     this.#prefetches = {
-      pixels: new ItemPrefetch(widths.pixels, mostItems),
-      batches: new ItemPrefetch(widths.batches, mostItems),
-      pages: new ItemPrefetch(widths.pages, mostItems),
-      models: new ItemPrefetch(widths.models, mostItems),
+      pixels: new ItemPrefetch(widths.pixels, maxClaimedItems),
+      batches: new ItemPrefetch(widths.batches, maxClaimedItems),
+      pages: new ItemPrefetch(widths.pages, maxClaimedItems),
+      models: new ItemPrefetch(widths.models, maxClaimedItems),
     };
-    this.#renewing = setInterval(() => this.#renew(), RENEW_MS);
-    this.#renewing.unref();
+    this.#renewTimer = setInterval(() => this.#renew(), RENEW_MS);
+    this.#renewTimer.unref();
   }
 
-  /** Looks for items to claim in a job that may have some. */
+  /** Looks for items to claim in a job. */
   wake = (jobId: string): void => {
     this.#checkJob(jobId).catch(this.#warn('A job was not checked; the sweep finds it'));
   };
@@ -106,10 +106,10 @@ export class JobRunner {
    */
   start(job: JobDocument): boolean {
     const { isIdle } = this.#prefetches[workKindOf(job)];
-    const isAllOurs = job.totalItems === 1 && isIdle && !this.#context.draining.aborted;
+    const isWhollyClaimed = job.totalItems === 1 && isIdle && !this.#context.draining.aborted;
     this.#add(job);
     this.#claimMore();
-    return isAllOurs;
+    return isWhollyClaimed;
   }
 
   /**
@@ -119,17 +119,17 @@ export class JobRunner {
   preclaim = (newItem: ItemDocument, type: JobType): Preclaim | null => {
     const prefetch = this.#prefetches[workKindOf({ type, totalItems: 1 })];
     if (!prefetch.isIdle || this.#context.draining.aborted) return null;
-    const item = this.#context.items.claimed(newItem, this.#owner, LEASE_MS);
-    this.#owned.set(item._id, item);
-    prefetch.claimed += 1;
+    const item = this.#context.items.withNewClaim(newItem, this.#owner, LEASE_MS);
+    this.#ownedItems.set(item._id, item);
+    prefetch.claimedCount += 1;
     return new Preclaim(item, {
       begin: (job) => {
-        prefetch.claimed -= 1;
+        prefetch.claimedCount -= 1;
         this.#beginClaimed(new ActiveJob(job, prefetch), item);
       },
       giveBack: () => this.#context.items.unclaim(item),
       drop: () => {
-        prefetch.claimed -= 1;
+        prefetch.claimedCount -= 1;
         this.#disown(item);
         this.#claimMore();
       },
@@ -145,49 +145,50 @@ export class JobRunner {
     void this.#work(activeJob, item);
   }
 
-  /**
-   * Begins no further work of a job that is being cancelled. Its waiting items are cancelled step by step meanwhile.
-   */
+  /** Begins no further work on a job that is being cancelled. Another part cancels its waiting items step by step. */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#active.get(jobId);
     if (activeJob === undefined) return;
     activeJob.stop();
-    this.#forgetIfIdle(activeJob);
+    this.#removeIfIdle(activeJob);
   };
 
   /** Looks at every running job, in case a wake-up message was lost. */
   async pollJobs(): Promise<void> {
     if (this.#context.draining.aborted) return;
-    for (const job of await this.#context.jobs.running(MAX_JOBS)) this.#add(job);
+    for (const job of await this.#context.jobs.findRunning(MAX_POLLED_JOBS)) this.#add(job);
     this.#claimMore();
   }
 
   /** The number of items that are worked on here, by the type of their jobs. */
   itemsAtWork(): Record<string, number> {
     const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
-    for (const { job, claimed } of this.#active.values())
-      counts[job.type] = (counts[job.type] ?? 0) + claimed;
+    for (const { job, claimedCount } of this.#active.values())
+      counts[job.type] = (counts[job.type] ?? 0) + claimedCount;
     return counts;
   }
 
-  /** Stops: lets running work finish for some seconds, and then puts the rest back, for at most 2 s. */
+  /**
+   * Stops the runner. Running work may finish for some seconds. The other items are then put back, which takes at most
+   * 2 s.
+   */
   async stop(): Promise<void> {
     const { promise: idle, resolve } = Promise.withResolvers<void>();
     this.#onIdle = resolve;
-    const cancelTimeout = this.#clock.after(FINISH_MS, () => {
+    const cancelTimeout = this.#clock.after(SHUTDOWN_WORK_MS, () => {
       this.#abandoning.abort();
       resolve();
     });
-    if (this.#owned.size > 0) await idle;
+    if (this.#ownedItems.size > 0) await idle;
     cancelTimeout();
-    clearInterval(this.#renewing);
-    const givenBack = Array.from(this.#owned.values(), (item) =>
+    clearInterval(this.#renewTimer);
+    const givenBack = Array.from(this.#ownedItems.values(), (item) =>
       this.#context.items.giveBack(item).catch(this.#warn('An item was not given back; its lease runs out')),
     );
-    await settledWithin(GIVE_BACK_MS, givenBack, this.#clock);
+    await settledWithin(SHUTDOWN_GIVE_BACK_MS, givenBack, this.#clock);
   }
 
-  /** Looks for items to claim in a job that is read first, unless it is known. */
+  /** Looks for items to claim in a job. A job that is not active here is read first. */
   async #checkJob(jobId: string): Promise<void> {
     if (this.#context.draining.aborted) return;
     const job = this.#active.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
@@ -225,13 +226,13 @@ export class JobRunner {
     if (pauseMs > 0) setTimeout(() => this.#claimMore(), pauseMs).unref();
   }
 
-  /** Claims some items of a job, and works on them. The slots for them are reserved first. */
+  /** Reserves slots for some items of a job, claims the items, and works on them. */
   async #claim(activeJob: ActiveJob): Promise<void> {
     const { job, prefetch } = activeJob;
     const startedMs = performance.now();
-    const count = Math.min(prefetch.batch, activeJob.room);
+    const count = Math.min(prefetch.batch, activeJob.freeSlots);
     const endClaim = activeJob.beginClaim();
-    this.#claimMoreAfter(prefetch.begin(startedMs));
+    this.#claimMoreAfter(prefetch.recordClaim(startedMs));
     activeJob.reserve(count);
     let claimed: ClaimedItem[] | null = [];
     try {
@@ -242,40 +243,40 @@ export class JobRunner {
     }
     // After a claim of all items, nothing more can be claimed.
     endClaim(claimed === null || claimed.length === job.totalItems);
-    const taken = claimed ?? [];
-    activeJob.reserve(taken.length - count);
-    if (taken.length > 0) this.#parts.metrics.claims.inc({ type: job.type }, taken.length);
-    for (const item of taken) void this.#work(activeJob, item);
-    this.#forgetIfIdle(activeJob);
+    const items = claimed ?? [];
+    activeJob.reserve(items.length - count);
+    if (items.length > 0) this.#parts.metrics.claims.inc({ type: job.type }, items.length);
+    for (const item of items) void this.#work(activeJob, item);
+    this.#removeIfIdle(activeJob);
   }
 
-  /** Claims no more of this kind for a while, because a store that the items need is away. */
+  /** Pauses the claims of this kind of work, because a store that the items need is away. */
   #pauseClaims(prefetch: ItemPrefetch, startedMs: number): void {
-    this.#claimMoreAfter(prefetch.pause(startedMs, performance.now()));
+    this.#claimMoreAfter(prefetch.recordOutage(startedMs, performance.now()));
   }
 
   /** Works on an item whose slot is reserved, until this process has nothing left to do for it. */
   async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
     const slot = activeJob.slot(() => {
-      this.#forgetIfIdle(activeJob);
+      this.#removeIfIdle(activeJob);
       this.#claimMore();
     });
-    this.#owned.set(item._id, item);
-    await this.#attempt(activeJob, { job: activeJob.job, item, slot });
+    this.#ownedItems.set(item._id, item);
+    await this.#workOnce(activeJob, { job: activeJob.job, item, slot });
     this.#disown(item);
     slot.release();
   }
 
   /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
-  async #attempt({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
+  async #workOnce({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
     const { job, item } = work;
     const { signal } = this.#abandoning;
     const startedMs = performance.now();
     try {
       const result = await this.#parts.perform(item, job, { signal, waitSignal });
-      prefetch.took(startedMs, performance.now());
+      prefetch.recordWork(startedMs, performance.now());
       if ('outage' in result) this.#pauseClaims(prefetch, startedMs);
-      else if (prefetch.reached()) void this.#endWaits();
+      else if (prefetch.recordStoreReached()) void this.#endStoreWaits();
       if ('outcome' in result) await this.#record(work, result.outcome);
       else if (signal.aborted) await this.#context.items.giveBack(item);
       else if ('failure' in result) await this.#fail(work, result.failure);
@@ -315,7 +316,7 @@ export class JobRunner {
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
-    await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_AWAY);
+    await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
   }
 
   /** Puts an item back to be retried after a pause, or to be cancelled if its job is. */
@@ -332,12 +333,12 @@ export class JobRunner {
       () => items.retryLater(item, notBefore(), counter, error),
       this.#abandoning.signal,
     );
-    setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
+    setTimeout(() => void this.#promoteRetries(), pauseMs).unref();
     await this.#parts.completion.completeIfCancelled(item.jobId);
   }
 
-  /** Makes the items ready whose pauses have ended, of whichever process, and claims some of them. */
-  async #wakeRetried(): Promise<void> {
+  /** Makes items of all processes ready whose pauses have ended, and claims some of them. */
+  async #promoteRetries(): Promise<void> {
     try {
       const { jobIds } = await this.#context.items.promote(MAX_PROMOTED);
       for (const jobId of jobIds) await this.#checkJob(jobId);
@@ -347,14 +348,14 @@ export class JobRunner {
   }
 
   /** The stores respond again, so the pauses of items that wait for them end early. */
-  async #endWaits(): Promise<void> {
+  async #endStoreWaits(): Promise<void> {
     const { items } = this.#context;
-    await items.endWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));
-    await this.#wakeRetried();
+    await items.endStoreWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));
+    await this.#promoteRetries();
   }
 
-  /** Drops a job without items to claim. It is found again when it has some. */
-  #forgetIfIdle(activeJob: ActiveJob): void {
+  /** Removes a job that has no items to claim. The job is found again when it has some. */
+  #removeIfIdle(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
     if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
     this.#active.delete(_id);
@@ -362,13 +363,13 @@ export class JobRunner {
   }
 
   #disown(item: ClaimedItem): void {
-    this.#owned.delete(item._id);
-    if (this.#owned.size === 0) this.#onIdle();
+    this.#ownedItems.delete(item._id);
+    if (this.#ownedItems.size === 0) this.#onIdle();
   }
 
   #renew(): void {
     const { items } = this.#context;
-    const ids = [...this.#owned.keys()];
+    const ids = [...this.#ownedItems.keys()];
     if (ids.length === 0) return;
     items.renew(this.#owner, ids, LEASE_MS).catch(this.#warn('Leases of items were not renewed'));
   }

@@ -6,14 +6,14 @@ const CHANNELS = {
   work: 'jobs/work',
   /** A job has ended. */
   end: 'jobs/end',
-  /** A job is being cancelled: no item may be claimed, and no waiting item may begin. */
+  /** A job is being cancelled: no more of its items may be claimed or begun. */
   stop: 'jobs/stop',
 } as const;
 
 type JobSignal = keyof typeof CHANNELS;
 
 /**
- * Messages among all processes of all hosts about one job each. A message may be lost, so every receiver also polls,
+ * Messages between the processes of all hosts, each about one job. A message may be lost, so every receiver also polls,
  * less often.
  */
 export class JobSignals {
@@ -31,7 +31,9 @@ export class JobSignals {
       .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
   }
 
-  /** Resolves with a function that unsubscribes. Messages may arrive before, so the handlers must be ready. */
+  /**
+   * Resolves with a function that unsubscribes. Messages may arrive before it resolves, so the handlers must be ready.
+   */
   async subscribe(handlers: Record<JobSignal, (jobId: string) => void>): Promise<() => void> {
     const ends = await Promise.all([
       this.#coordination.subscribe(CHANNELS.work, handlers.work),

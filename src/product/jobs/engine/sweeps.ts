@@ -8,7 +8,7 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
-import type { Decided, OutcomeRecorder } from './outcomes.ts';
+import type { DecidedItem, OutcomeRecorder } from './outcomes.ts';
 import type { JobSignals } from './signals.ts';
 
 interface SweepsOptions {
@@ -20,16 +20,18 @@ interface SweepsOptions {
 }
 
 const INTERVAL_MS = 15_000;
-/** Younger outcomes and jobs probably still belong to a live process. */
-const RECORDING_MS = 10_000;
-/** A live process has removed a job by then. */
-const REMOVING_MS = 5 * 60_000;
-/** Longer than the work on any item. */
-const WORKING_MS = HOUR_MS;
-/** The time within which owners renew their claims after an outage. */
-const RENEWING_MS = 12_000;
+/**
+ * The age from which an outcome or an ended job is taken over. A younger one probably still belongs to a live process.
+ */
+const MIN_STALE_AGE_MS = 10_000;
+/** The age from which the removal of a job is taken over. A live process would have finished it. */
+const MIN_STUCK_REMOVAL_AGE_MS = 5 * 60_000;
+/** The age at which the work on an item has certainly ended. */
+const MAX_ITEM_WORK_MS = HOUR_MS;
+/** The time that owners get to renew their claims after an outage. */
+const RENEWAL_GRACE_MS = 12_000;
 const SWEEP_BATCH_SIZE = 200;
-const ITEMS_AT_A_TIME = 500;
+const ITEM_BATCH_SIZE = 500;
 
 /**
  * Sweeps for jobs and items that dead processes, lost messages and expiry have left. Each sweep may run in any process,
@@ -39,9 +41,9 @@ const ITEMS_AT_A_TIME = 500;
 export class JobSweeps {
   readonly #context: JobsContext;
   readonly #parts: SweepsOptions;
-  #lookedMs = performance.now();
-  #wasSilent = false;
-  #sparesUntilMs = 0;
+  #lastLeaseSweepMs = performance.now();
+  #didLastReadFail = false;
+  #sparesLapsedUntilMs = 0;
 
   constructor(context: JobsContext, parts: SweepsOptions) {
     this.#context = context;
@@ -50,22 +52,25 @@ export class JobSweeps {
 
   get tasks(): SweepTask[] {
     return [
-      { name: 'leases of items', sweep: (now) => this.#leases(now), intervalMs: INTERVAL_MS },
-      { name: 'retries of items', sweep: () => this.#retries(), intervalMs: INTERVAL_MS },
-      { name: 'settlements of items', sweep: (now) => this.#settlements(now), intervalMs: INTERVAL_MS },
-      { name: 'waiting jobs', sweep: () => this.#admissions(), intervalMs: INTERVAL_MS },
-      { name: 'ended jobs', sweep: (now) => this.#endings(now), intervalMs: INTERVAL_MS },
-      { name: 'outputs without an item', sweep: (now) => this.#outputs(now), intervalMs: INTERVAL_MS },
-      { name: 'expired jobs', sweep: (now) => this.#expired(now), intervalMs: INTERVAL_MS },
+      { name: 'leases of items', sweep: (now) => this.#sweepExpiredLeases(now), intervalMs: INTERVAL_MS },
+      { name: 'retries of items', sweep: () => this.#sweepRetries(), intervalMs: INTERVAL_MS },
+      { name: 'settlements of items', sweep: (now) => this.#sweepDecidedItems(now), intervalMs: INTERVAL_MS },
+      { name: 'waiting jobs', sweep: () => this.#startWaitingJobs(), intervalMs: INTERVAL_MS },
+      { name: 'ended jobs', sweep: (now) => this.#sweepEndedJobs(now), intervalMs: INTERVAL_MS },
+      { name: 'outputs without an item', sweep: (now) => this.#sweepOutputs(now), intervalMs: INTERVAL_MS },
+      { name: 'expired jobs', sweep: (now) => this.#sweepExpiredJobs(now), intervalMs: INTERVAL_MS },
     ];
   }
 
-  /** @returns how many of the items were recorded, without those of jobs that do not exist any more. */
+  /**
+   * Records items whose outcomes were left unrecorded.
+   * @returns the number of recorded items, without those of jobs that no longer exist.
+   */
   async #recordStale(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
     let recorded = 0;
     for (const [jobId, decided] of byJob) {
-      const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
+      const batch = decided.filter((item): item is ItemDocument & DecidedItem => item.outcome !== undefined);
       const job = await this.#parts.outcomes.record(jobId, batch);
       if (job === null) continue;
       recorded += batch.length;
@@ -75,41 +80,45 @@ export class JobSweeps {
   }
 
   /**
-   * Claims whose lease has expired. After an outage of the document store, or a pause of this process, owners get time
-   * to renew their claims. Until then, only claims of processes that were seen to end are taken.
+   * Finds claims whose lease has expired. After an outage of the document store, or a pause of this process, owners get
+   * time to renew their claims. During that time, only claims of processes that were seen to end are returned.
    */
-  async #overdue(): Promise<ClaimedItem[]> {
-    const wasPaused = performance.now() - this.#lookedMs > 2 * INTERVAL_MS;
-    if (this.#wasSilent || wasPaused) this.#sparesUntilMs = performance.now() + RENEWING_MS;
-    this.#lookedMs = performance.now();
-    this.#wasSilent = true;
-    const expired = await this.#context.items.expiredLeases(SWEEP_BATCH_SIZE);
-    this.#wasSilent = false;
-    if (performance.now() >= this.#sparesUntilMs) return expired;
+  async #findExpiredLeases(): Promise<ClaimedItem[]> {
+    const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * INTERVAL_MS;
+    if (this.#didLastReadFail || wasPaused) this.#sparesLapsedUntilMs = performance.now() + RENEWAL_GRACE_MS;
+    this.#lastLeaseSweepMs = performance.now();
+    this.#didLastReadFail = true;
+    const expired = await this.#context.items.findExpiredLeases(SWEEP_BATCH_SIZE);
+    this.#didLastReadFail = false;
+    if (performance.now() >= this.#sparesLapsedUntilMs) return expired;
     return expired.filter((item) => claimLossCounterOf(item) === 'deaths');
   }
 
-  /** Handles claims of processes that died or are paused: other processes get their items, or the items fail. */
-  async #leases(now: Date): Promise<number> {
-    const expired = await this.#overdue();
-    const woken = new Set<string>();
+  /**
+   * Ends the expired claims of processes that died or are paused. The items are made ready for other processes, or
+   * fail.
+   */
+  async #sweepExpiredLeases(now: Date): Promise<number> {
+    const expired = await this.#findExpiredLeases();
+    const jobIdsToWake = new Set<string>();
     let ended = 0;
     for (const item of expired) {
       if (isPoisonItem(item)) {
-        this.#parts.metrics.noteExpiredLease('poison');
+        this.#parts.metrics.countExpiredLease('poison');
         const outcome = poisonItemOutcome(item, now);
-        // An owner that was paused may just finish a segment, which must be paid. The next sweep bills it.
+        // A paused owner may just have finished a segment, which must be billed. The outcome is then left to the next
+        // sweep.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;
         await this.#recordStale([{ ...item, outcome }]);
         continue;
       }
-      this.#parts.metrics.noteExpiredLease('again');
+      this.#parts.metrics.countExpiredLease('again');
       if (await this.#context.items.giveBack(item, claimLossCounterOf(item))) ended += 1;
-      woken.add(item.jobId);
+      jobIdsToWake.add(item.jobId);
     }
-    for (const jobId of woken) {
+    for (const jobId of jobIdsToWake) {
       const job = await this.#context.jobs.get(jobId);
       if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
       else this.#parts.signals.send('work', jobId);
@@ -117,41 +126,48 @@ export class JobSweeps {
     return ended;
   }
 
-  async #retries(): Promise<number> {
-    const { promoted, jobIds } = await this.#context.items.promote(ITEMS_AT_A_TIME);
+  async #sweepRetries(): Promise<number> {
+    const { promoted, jobIds } = await this.#context.items.promote(ITEM_BATCH_SIZE);
     for (const jobId of jobIds) this.#parts.signals.send('work', jobId);
     return promoted;
   }
 
-  async #settlements(now: Date): Promise<number> {
+  async #sweepDecidedItems(now: Date): Promise<number> {
     return this.#recordStale(
-      await this.#context.items.decidedBefore(ago(now, RECORDING_MS), SWEEP_BATCH_SIZE),
+      await this.#context.items.findDecidedBefore(before(now, MIN_STALE_AGE_MS), SWEEP_BATCH_SIZE),
     );
   }
 
   /** Starts jobs that wait although a slot is free, and wakes runners for running jobs whose items nobody claims. */
-  async #admissions(): Promise<number> {
-    for (const { accountId, type } of await this.#context.jobs.waitingGroups())
+  async #startWaitingJobs(): Promise<number> {
+    for (const { accountId, type } of await this.#context.jobs.findWaitingGroups())
       await this.#parts.admission.startWaiting(accountId, type);
     return 0;
   }
 
-  async #endings(now: Date): Promise<number> {
+  async #sweepEndedJobs(now: Date): Promise<number> {
     let moved = 0;
-    for (const job of await this.#context.jobs.perhapsComplete(SWEEP_BATCH_SIZE)) {
+    for (const job of await this.#context.jobs.findPerhapsComplete(SWEEP_BATCH_SIZE)) {
       const { phase } = await this.#parts.completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
-    const ended = await this.#context.jobs.inPhaseSince('ended', ago(now, RECORDING_MS), SWEEP_BATCH_SIZE);
+    const ended = await this.#context.jobs.findInPhaseSince(
+      'ended',
+      before(now, MIN_STALE_AGE_MS),
+      SWEEP_BATCH_SIZE,
+    );
     for (const job of ended) if (await this.#parts.completion.cleanUp(job)) moved += 1;
     return moved;
   }
 
   /** Removes outputs of claims that were lost together with their process. */
-  async #outputs(now: Date): Promise<number> {
-    const made = await this.#context.assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
+  async #sweepOutputs(now: Date): Promise<number> {
+    const outputs = await this.#context.assets.outputs.findLeftOver(
+      before(now, MAX_ITEM_WORK_MS),
+      SWEEP_BATCH_SIZE,
+    );
     let discarded = 0;
-    for (const { _id, accountId, jobId, itemIndex } of made) {
+    for (const { _id, accountId, jobId, itemIndex } of outputs) {
       const [item] = await this.#context.items.findByIndexes(jobId ?? '', [itemIndex ?? 0]);
       const isItsOutcome =
         item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
@@ -166,16 +182,20 @@ export class JobSweeps {
   async #remove(job: JobDocument): Promise<void> {
     while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(this.#context, job);
-    while ((await this.#context.items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
+    while ((await this.#context.items.erase(job._id, ITEM_BATCH_SIZE)) > 0);
     await this.#context.definitions.erase(job._id);
     await this.#context.jobs.erase(job._id);
   }
 
-  async #expired(now: Date): Promise<number> {
-    const leaving = await this.#context.jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), SWEEP_BATCH_SIZE);
+  async #sweepExpiredJobs(now: Date): Promise<number> {
+    const leaving = await this.#context.jobs.findInPhaseSince(
+      'leaving',
+      before(now, MIN_STUCK_REMOVAL_AGE_MS),
+      SWEEP_BATCH_SIZE,
+    );
     for (const job of leaving) await this.#remove(job);
     let removed = leaving.length;
-    for (const { _id } of await this.#context.jobs.expired(now, 10)) {
+    for (const { _id } of await this.#context.jobs.findExpired(now, 10)) {
       const leaving = await this.#context.jobs.move(_id, JOB_TRANSITIONS.expire);
       if (leaving === null) continue;
       await this.#remove(leaving);
@@ -185,6 +205,6 @@ export class JobSweeps {
   }
 }
 
-function ago(now: Date, ms: number): Date {
+function before(now: Date, ms: number): Date {
   return new Date(now.getTime() - ms);
 }

@@ -82,7 +82,7 @@ export class JobResuming {
     const remaining = await this.#findRemaining(parent);
     if (remaining.length === 0) throw nothingToResumeError(status);
     const kept = await this.#withSources(accountId, remaining);
-    const definition = await this.#context.definitions.of(jobId);
+    const definition = await this.#context.definitions.find(jobId);
     const order = orderOf(parent, definition, kept);
     return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
   }
@@ -106,7 +106,7 @@ export class JobResuming {
   /** The remaining items, in their order. */
   async #findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
     const remaining: ItemDocument[] = [];
-    for await (const part of this.#context.items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
+    for await (const part of this.#context.items.batches(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
       remaining.push(...part);
       await giveWay();
     }

@@ -151,7 +151,7 @@ export class JobSubmission {
   async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
     const all = await this.#context.jobs.keptBytes(accountId);
-    const limit = this.#context.keptBytesMax;
+    const limit = this.#context.maxKeptBytes;
     if (all > limit) throw jobBytesExceededError(keptBytes, all - keptBytes, limit);
   }
 
@@ -241,9 +241,9 @@ export class JobSubmission {
     const { jobs, assets } = this.#context;
     const before = new Date(now.getTime() - SUBMITTING_MS);
     let undone = 0;
-    for (const job of await jobs.inPhaseSince('hidden', before, SWEEP_BATCH_SIZE))
+    for (const job of await jobs.findInPhaseSince('hidden', before, SWEEP_BATCH_SIZE))
       if (await this.#undo(job)) undone += 1;
-    const left = await jobs.inPhaseSince('undone', before, SWEEP_BATCH_SIZE);
+    const left = await jobs.findInPhaseSince('undone', before, SWEEP_BATCH_SIZE);
     for (const job of left) await this.#removeUndone(job);
     const reserved = await assets.quota.leftOver(new Date(now.getTime() - WORKING_MS));
     for (const { accountId, jobId } of reserved) {

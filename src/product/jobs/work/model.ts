@@ -18,7 +18,7 @@ import {
   type SegmentResult,
 } from './perform.ts';
 
-/** Runs a model over an item, one try per claim. The provider says when to retry. */
+/** Makes the function that runs a model over an item, with one try per claim. The provider says when to retry. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
   { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalItemSeconds },
@@ -48,10 +48,10 @@ export function createModelWork(
         itemIndex: item.index,
         attempt: item.tries + 1,
         accountId: job.accountId,
-        ...submittedRequest(item, segment),
+        ...providerRequestOf(item, segment),
         async keep(requestId) {
           // The request is paid for, so its id is stored even through store outages.
-          if (await retryThroughOutages(() => items.noteRequest(item, requestId), signal)) return;
+          if (await retryThroughOutages(() => items.recordProviderRequest(item, requestId), signal)) return;
           throw new ItemAbandonedError('The claim was lost before the model was asked.');
         },
       },
@@ -60,17 +60,17 @@ export function createModelWork(
     if (outcome.kind === 'busy') throw new ItemPutBackError(outcome.retryAfterMs);
     if (outcome.kind === 'failure') {
       const { code, message, retryAfterMs } = outcome;
-      const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
-      throw new ItemFailureError({ code, message, mayPass: !again.isLast, ...again });
+      const retry = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
+      throw new ItemFailureError({ code, message, mayPass: !retry.isLast, ...retry });
     }
-    // This is only a statistic. If writing fails, the paid answer must not be lost.
-    await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);
+    // The duration is only a statistic. If it cannot be stored, the paid answer must not be lost.
+    await typicalSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }
 
 /** The id of a stored provider request. It belongs to the segment with which the claim began, not to later segments. */
-function submittedRequest(
+function providerRequestOf(
   { requestId, progress }: ItemCall['item'],
   { index }: ModelSegment,
 ): { requestId?: string } {
@@ -92,14 +92,14 @@ export const OP_DURATIONS_COLLECTION: DeclaredCollection = {
 };
 
 const MAX_DURATIONS = 100;
-const MIN_SAMPLES = 5;
-const FRESH_MS = 60_000;
+const MIN_DURATIONS = 5;
+const REFRESH_INTERVAL_MS = 60_000;
 
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
 export class TypicalItemSeconds {
   readonly #durations: DocumentCollection<DurationsDocument>;
   readonly #medians = new Map<string, number>();
-  #readMs = 0;
+  #refreshedMs = 0;
 
   private constructor(durations: DocumentCollection<DurationsDocument>) {
     this.#durations = durations;
@@ -111,26 +111,27 @@ export class TypicalItemSeconds {
     return typicalSeconds;
   }
 
-  /** Records a completed item. */
-  async took(op: string, model: string, durationMs: number): Promise<void> {
+  /** Records the duration of a completed item. */
+  async record(op: string, model: string, durationMs: number): Promise<void> {
     const lastMs = { $each: [Math.round(durationMs)], $slice: -MAX_DURATIONS };
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
   }
 
   /**
-   * The median in whole seconds, rounded up; undefined while too few are measured. It is at most a minute, or a call,
-   * old.
+   * The median duration in whole seconds, rounded up; undefined while too few items were measured. A value that is
+   * older than a minute is refreshed after it is returned.
    */
   of = (op: string, model: string): number | undefined => {
-    if (performance.now() - this.#readMs > FRESH_MS) void this.#refresh().catch(() => undefined);
+    if (performance.now() - this.#refreshedMs > REFRESH_INTERVAL_MS)
+      void this.#refresh().catch(() => undefined);
     return this.#medians.get(`${op}/${model}`);
   };
 
   /** Reads the records of all processes: one document for each op and model. */
   async #refresh(): Promise<void> {
-    this.#readMs = performance.now();
+    this.#refreshedMs = performance.now();
     for (const { _id, lastMs } of await this.#durations.find({})) {
-      if (lastMs.length >= MIN_SAMPLES) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+      if (lastMs.length >= MIN_DURATIONS) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }
   }
 }

@@ -27,31 +27,23 @@ export interface PassWorkOptions {
 
 /** Makes the function that runs a pass over the picture of an item, with the second assets that its steps read. */
 export function createPassWork({ imageWorkers, readers, assets, meters, fonts }: PassWorkOptions) {
-  async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+  async function readSecondAsset(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return (await assets.read(accountId, assetId)).bytes;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
-      throw new ApiError(
-        'not_found',
-        `The second asset ${assetId} is gone: send the job again with another.`,
-      );
+      const message = `The second asset ${assetId} is gone: send the job again with another.`;
+      throw new ApiError('not_found', message);
     }
   }
 
-  function terms({ job, signal, waitSignal }: ItemCall) {
-    const inBatch = isBatchJob(job);
-    return {
-      accountId: job.accountId,
-      deadlineMs: Date.now() + DEADLINE_MS,
-      signal,
-      waitSignal,
-      work: 'job' as const,
-      inBatch,
-    };
+  function workTerms({ job, signal, waitSignal }: ItemCall) {
+    const deadlineMs = Date.now() + DEADLINE_MS;
+    const { accountId } = job;
+    return { accountId, deadlineMs, signal, waitSignal, work: 'job' as const, inBatch: isBatchJob(job) };
   }
 
-  async function transformed(
+  async function runTransform(
     call: ItemCall,
     pass: PassSegment['pass'],
     { layers }: PassSegment,
@@ -60,10 +52,10 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
   ): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
     const { accountId } = call.job;
     const files: Record<string, LayerFile> = {};
-    for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecond(accountId, assetId) };
+    for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecondAsset(accountId, assetId) };
     const bytesIn = bytes.length;
     const second = layers.length > 0 ? { layers: files } : {};
-    const result = await imageWorkers.transform({ ...terms(call), bytes, pass, ...second, ...options })
+    const result = await imageWorkers.transform({ ...workTerms(call), bytes, pass, ...second, ...options })
       .result;
     const { queueMs, timings, data } = result;
     const op = call.job.op ?? 'preset';
@@ -72,38 +64,39 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
   }
 
   /** The lossless result of the steps, for a segment that returns something about it. */
-  async function lossless(
+  async function renderLossless(
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
   ): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
     const pass = { ...segment.pass, encode: { format: 'png' as const } };
-    return pass.steps.length === 0 ? { data: input, warnings: [] } : transformed(call, pass, segment, input);
+    return pass.steps.length === 0 ? { data: input, warnings: [] } : runTransform(call, pass, segment, input);
   }
 
   /** Compares the result of the steps with another asset. */
-  async function compared(
+  async function compareResult(
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
     otherId: string,
   ): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await lossless(call, segment, input);
-    const other = await readSecond(call.job.accountId, otherId);
+    const { data: bytes, warnings } = await renderLossless(call, segment, input);
+    const other = await readSecondAsset(call.job.accountId, otherId);
     const { isScored } = segment;
-    const done = await imageWorkers.compare({ ...terms(call), bytes, other, isScored }).result;
-    return { kind: 'json', output: done.difference, warnings: [...warnings, ...comparisonWarnings(done)] };
+    const comparison = await imageWorkers.compare({ ...workTerms(call), bytes, other, isScored }).result;
+    const { difference: output } = comparison;
+    return { kind: 'json', output, warnings: [...warnings, ...comparisonWarnings(comparison)] };
   }
 
   /** Reads text or codes from the result of the steps. */
-  async function read(
+  async function readResult(
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
     reading: ReadingTask,
   ): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await lossless(call, segment, input);
-    const { output } = await readers.read({ ...terms(call), bytes, reading }).result;
+    const { data: bytes, warnings } = await renderLossless(call, segment, input);
+    const { output } = await readers.read({ ...workTerms(call), bytes, reading }).result;
     return { kind: 'json', output, warnings };
   }
 
@@ -112,11 +105,11 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
     segment: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
   ): Promise<SegmentResult> => {
-    if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
-    if (segment.reads !== undefined) return read(call, segment, bytes, segment.reads);
-    const options = { describes: isLast(call, segment) };
-    const made = await transformed(call, segment.pass, segment, bytes, options);
-    const { data, contentType, achieved, facts, warnings } = made;
+    if (segment.compareWith !== undefined) return compareResult(call, segment, bytes, segment.compareWith);
+    if (segment.reads !== undefined) return readResult(call, segment, bytes, segment.reads);
+    const options = { describes: isLastSegment(call, segment) };
+    const result = await runTransform(call, segment.pass, segment, bytes, options);
+    const { data, contentType, achieved, facts, warnings } = result;
     return {
       kind: 'image',
       bytes: data,
@@ -128,6 +121,6 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
 }
 
 /** Whether the result of a segment is the output of the item, and not the input of another segment. */
-function isLast({ item, definition }: ItemCall, { index }: PassSegment): boolean {
+function isLastSegment({ item, definition }: ItemCall, { index }: PassSegment): boolean {
   return definition.variants[item.variant]?.segments.length === index + 1;
 }

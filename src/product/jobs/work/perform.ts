@@ -22,7 +22,7 @@ import {
   type WorkSignals,
 } from '../rules.ts';
 
-/** A picture that a segment, or a page, made. */
+/** A picture that a segment or a page has made. */
 interface ImageResult {
   kind: 'image';
   bytes: Uint8Array<ArrayBuffer>;
@@ -47,7 +47,7 @@ export interface ItemCall extends WorkSignals {
   definition: JobDefinition;
 }
 
-/** The kinds of work, each for one item. */
+/** The functions that do each kind of work for one item. */
 export interface SegmentWorkers {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
   runModel: (call: ItemCall, segment: ModelSegment, input: ReadInput) => Promise<SegmentResult>;
@@ -79,7 +79,7 @@ export class ItemPutBackError extends Error {
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE_BYTES;
 /** The most warnings of an item. The last one counts those that are left out. */
 const MAX_WARNINGS = 50;
-const NOTHING_DONE: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
+const NO_PROGRESS: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
  * The work on an item: its page, or its segments in order. The result of a segment is the input of the next one. It is
@@ -87,23 +87,23 @@ const NOTHING_DONE: ChainProgress = { segment: 0, objectKey: null, runs: 0, cred
  */
 export class ItemWork {
   readonly #context: WorkContext;
-  readonly #kinds: SegmentWorkers;
+  readonly #workers: SegmentWorkers;
 
-  constructor(context: WorkContext, kinds: SegmentWorkers) {
+  constructor(context: WorkContext, workers: SegmentWorkers) {
     this.#context = context;
-    this.#kinds = kinds;
+    this.#workers = workers;
   }
 
   perform: PerformItemWork = async (item, job, signals) => {
     try {
-      const definition = await this.#context.definitions.of(job._id);
+      const definition = await this.#context.definitions.find(job._id);
       const call = { item, job, definition, ...signals };
-      return { outcome: await (definition.takes === 'rows' ? this.#page(call) : this.#runSegments(call)) };
+      return { outcome: await (definition.takes === 'rows' ? this.#runPage(call) : this.#runSegments(call)) };
     } catch (error) {
       if (error instanceof ItemStoppedError) return { outcome: stoppedOutcome(item, this.#context.now()) };
       if (error instanceof ItemPutBackError) return { putBackMs: error.pauseMs };
       if (isStoreOutage(error)) return { outage: error };
-      return { failure: this.#failureIn(error, job) };
+      return { failure: this.#failureOf(error, job) };
     }
   };
 
@@ -117,11 +117,11 @@ export class ItemWork {
     return (await this.#context.assets.read(item.accountId, item.assetId)).bytes;
   }
 
-  async #run(call: ItemCall, segment: PlanSegment, input: ReadInput): Promise<SegmentResult> {
-    if (segment.runs === 'model') return this.#kinds.runModel(call, segment, input);
+  async #runSegment(call: ItemCall, segment: PlanSegment, input: ReadInput): Promise<SegmentResult> {
+    if (segment.runs === 'model') return this.#workers.runModel(call, segment, input);
     const bytes = await input();
     if (bytes === null) throw new Error('A pass has an image to work on.');
-    return this.#kinds.runPass(call, segment, bytes);
+    return this.#workers.runPass(call, segment, bytes);
   }
 
   /** Stores the result of a segment for the next one, and deletes the result before it. */
@@ -135,10 +135,10 @@ export class ItemWork {
     if (result.kind === 'json') throw new Error('Only the last segment answers JSON.');
     const { bytes, contentType } = result;
     const objectKey = newIntermediateKey(item.jobId);
-    const store = storing(segment, signal);
+    const store = storageStep(segment, signal);
     await store(() => this.#context.objects.put(objectKey, bytes, contentType));
     const progress = { ...after, objectKey };
-    if (!(await store(() => this.#context.items.noteProgress(item, progress)))) {
+    if (!(await store(() => this.#context.items.recordProgress(item, progress)))) {
       await this.#context.objects.delete(objectKey);
       throw new ItemAbandonedError('The claim was lost between two segments.');
     }
@@ -165,7 +165,7 @@ export class ItemWork {
     return {
       status: 'COMPLETED',
       ...made,
-      ...toldOf([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]),
+      ...storedWarnings([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]),
       ...itemTimesOf(item, this.#context.now()),
       runs,
       credits,
@@ -184,7 +184,7 @@ export class ItemWork {
       ...{ accountId, jobId, itemIndex: item.index, collection, expiresAt },
       ...(warnings.length > 0 && { warnings }),
     };
-    const store = storing(segment, signal);
+    const store = storageStep(segment, signal);
     const { outputs } = this.#context.assets;
     const { _id: resultAssetId } = await outputs.make(labels, bytes, signal, facts, store);
     return { resultAssetId, ...withoutAbsentFields({ achieved }) };
@@ -194,47 +194,51 @@ export class ItemWork {
     const { item, job, definition, waitSignal } = call;
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
-    let progress = item.progress ?? NOTHING_DONE;
+    let progress = item.progress ?? NO_PROGRESS;
     let input: ReadInput = () => this.#readInput(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       waitSignal.throwIfAborted();
-      if (!isFirst && (await this.#isStopping(job._id))) throw new ItemStoppedError();
+      if (!isFirst && (await this.#isJobCancelling(job._id))) throw new ItemStoppedError();
       try {
-        const result = await this.#run(call, segment, input);
+        const result = await this.#runSegment(call, segment, input);
         const after = {
           segment: segment.index + 1,
           objectKey: null,
           runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
-          ...toldOf([...(progress.warnings ?? []), ...(result.warnings ?? [])]),
+          ...storedWarnings([...(progress.warnings ?? []), ...(result.warnings ?? [])]),
         };
         if (segment.index === variant.segments.length - 1)
           return await this.#storeOutcome(call, result, after, segment);
         progress = await this.#keepIntermediate(call, result, progress, after, segment);
         input = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
-        throw isNoFailure(error) ? error : this.#atSegment(error, segment, progress, job);
+        throw wasNotTried(error) ? error : this.#failureAtSegment(error, segment, progress, job);
       }
     }
     throw new Error(`Item ${item._id} has no segment left to run.`);
   }
 
-  async #page(call: ItemCall): Promise<ItemOutcome> {
-    const result = await this.#kinds.runPage(call).catch((error: unknown) => {
-      throw isNoFailure(error) ? error : this.#atSegment(error, undefined, NOTHING_DONE, call.job);
+  async #runPage(call: ItemCall): Promise<ItemOutcome> {
+    const result = await this.#workers.runPage(call).catch((error: unknown) => {
+      throw wasNotTried(error) ? error : this.#failureAtSegment(error, undefined, NO_PROGRESS, call.job);
     });
-    return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1, ...toldOf(result.warnings ?? []) });
+    return this.#storeOutcome(call, result, {
+      ...NO_PROGRESS,
+      runs: 1,
+      ...storedWarnings(result.warnings ?? []),
+    });
   }
 
-  /** Adds to a failure what its item has used so far, and in a chain the failed step. */
-  #atSegment(
+  /** Makes the failure of a segment. It contains the usage of the item so far and, in a chain, the failed step. */
+  #failureAtSegment(
     error: unknown,
     segment: PlanSegment | undefined,
     { runs, credits }: ChainProgress,
     job: JobDocument,
   ): ItemFailureError {
-    const failure = this.#failureIn(error, job);
+    const failure = this.#failureOf(error, job);
     // A run that was begun is billed, unless the service caused the failure.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new ItemFailureError({
@@ -244,7 +248,7 @@ export class ItemWork {
     });
   }
 
-  #failureIn(error: unknown, { type }: JobDocument): ItemWorkFailure {
+  #failureOf(error: unknown, { type }: JobDocument): ItemWorkFailure {
     if (error instanceof ItemFailureError) return error.failure;
     if (error instanceof ApiError) return itemWorkFailureOf(error);
     if (error instanceof StorageFullError) return itemWorkFailureOf(asApiError(error));
@@ -258,21 +262,21 @@ export class ItemWork {
   }
 
   /** Whether the job is being cancelled: an item then starts no further segment. */
-  async #isStopping(jobId: string): Promise<boolean> {
+  async #isJobCancelling(jobId: string): Promise<boolean> {
     return (await this.#context.jobs.get(jobId))?.status === 'CANCELLING';
   }
 }
 
-/** The warnings to store: each once, and a last one that counts those above the limit. */
-function toldOf(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
+/** The warnings to store, each once. If there are too many, a last warning counts those that are left out. */
+function storedWarnings(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
   const all = distinctValues(warnings);
   if (all.length === 0) return {};
   const more = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
   return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
 }
 
-/** Whether an error says that the work was not tried, rather than that it failed. */
-function isNoFailure(error: unknown): boolean {
+/** Whether an error means that the work was not tried, rather than that it failed. */
+function wasNotTried(error: unknown): boolean {
   return error instanceof ItemPutBackError || error instanceof ItemStoppedError || isStoreOutage(error);
 }
 
@@ -282,10 +286,10 @@ function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
 }
 
 /**
- * Returns a function that runs a step which stores the result of a segment. A model's answer is paid for, so its
- * process keeps it through store outages. A pass can be repeated by the next owner of the item.
+ * Returns a function that runs the step which stores the result of a segment. The answer of a model is paid for, so the
+ * step is repeated through store outages. The result of a pass can be made again by the next owner of the item.
  */
-function storing(segment: PlanSegment | undefined, signal: AbortSignal) {
+function storageStep(segment: PlanSegment | undefined, signal: AbortSignal) {
   return <T>(step: () => Promise<T>) =>
     segment?.runs === 'model' ? retryThroughOutages(step, signal) : step();
 }

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { ImageInputSchema, imageFileOf, openImageInput, type ToolImage } from '../inputs.ts';
+import { ImageInputSchema, imageBlob, openImageInput, type ToolImage } from '../inputs.ts';
 import type { PublicInterface, RequestPayload } from '../public-interface.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
@@ -27,7 +27,7 @@ export const compareTool = Tool.of({
   async run({ input, other, ssimulacra2 = false }, source) {
     const one = await openImageInput(input, source);
     const two = await openImageInput(other, source, 'other');
-    const sent = await encodePair(one, two, source.service);
+    const sent = await encodeImagePair(one, two, source.service);
     const path = `/images/compare?ssimulacra2=${ssimulacra2}`;
     const { data } = await source.service.call<object>('POST', path, sent);
     return { structured: { ...data } };
@@ -35,14 +35,18 @@ export const compareTool = Tool.of({
 });
 
 /** The body with both images, as references or as bytes, because the call needs the same form for both. */
-async function encodePair(one: ToolImage, two: ToolImage, service: PublicInterface): Promise<RequestPayload> {
-  if (!('bytes' in one) && !('bytes' in two)) {
-    const other = 'assetId' in two ? { otherAssetId: two.assetId } : { otherUrl: two.url };
-    return { json: { ...one, ...other } };
+async function encodeImagePair(
+  first: ToolImage,
+  second: ToolImage,
+  service: PublicInterface,
+): Promise<RequestPayload> {
+  if (!('bytes' in first) && !('bytes' in second)) {
+    const other = 'assetId' in second ? { otherAssetId: second.assetId } : { otherUrl: second.url };
+    return { json: { ...first, ...other } };
   }
   const form = new FormData();
-  form.append('file', imageFileOf(await readBytes(one, 'input', service)), 'image');
-  form.append('other', imageFileOf(await readBytes(two, 'other', service)), 'other');
+  form.append('file', imageBlob(await readBytes(first, 'input', service)), 'image');
+  form.append('other', imageBlob(await readBytes(second, 'other', service)), 'other');
   return { form };
 }
 

@@ -7,8 +7,8 @@ import type { PublicInterface } from '../public-interface.ts';
 import { createAssetLink } from '../results.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
-const KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
-type FactsKind = (typeof KINDS)[number];
+const FACTS_KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
+type FactsKind = (typeof FACTS_KINDS)[number];
 
 const PALETTE_COLORS = 6;
 /** The most characters of JSON for the tags of a file in one answer. */
@@ -25,7 +25,7 @@ export const factsTool = Tool.of({
     {
       input: ImageInputSchema,
       include: Type.Optional(
-        Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...KINDS] }), {
+        Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...FACTS_KINDS] }), {
           minItems: 1,
           description: 'Default: image.',
         }),
@@ -50,29 +50,33 @@ export const factsTool = Tool.of({
     const kinds = new Set<FactsKind>(include ?? ['image']);
     return {
       structured: {
-        ...(await measured(image, kinds, service)),
-        ...(kinds.has('text') && { text: await textIn(image, service) }),
-        ...(kinds.has('codes') && { codes: await codesIn(image, service) }),
-        ...(kinds.has('link') && { link: await findLink(image, service) }),
+        ...(await measureImage(image, kinds, service)),
+        ...(kinds.has('text') && { text: await readText(image, service) }),
+        ...(kinds.has('codes') && { codes: await readCodes(image, service) }),
+        ...(kinds.has('link') && { link: await readAssetLink(image, service) }),
       },
     };
   },
 });
 
-interface Measured {
+interface MeasuredImage {
   image: ImageObject & { palette?: object[] };
   metadata: ImageTags;
 }
 
-/** Measures an image, as far as one call was asked for. */
-async function measured(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
+/** Measures an image by one call. Kinds of facts that need calls of their own are left out. */
+async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
-  const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, imagePayloadOf(image));
+  const { data } = await service.call<MeasuredImage>(
+    'POST',
+    `/images/metadata${query}`,
+    imagePayloadOf(image),
+  );
   const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
   return {
     ...(kinds.has('image') && { image: facts }),
-    ...(kinds.has('tags') && { tags: shortTags(data.metadata) }),
+    ...(kinds.has('tags') && { tags: truncatedTags(data.metadata) }),
     ...(kinds.has('palette') && { palette }),
     ...(kinds.has('hashes') && {
       hashes: withoutAbsentFields({ sha1, perceptualHash, thumbhash, blurhash }),
@@ -80,8 +84,8 @@ async function measured(image: ToolImage, kinds: ReadonlySet<FactsKind>, service
   };
 }
 
-/** The tags up to a total size. Long values are cut. */
-function shortTags(groups: ImageTags): Record<string, Record<string, unknown>> {
+/** The tags up to a total size. Long values are truncated. */
+function truncatedTags(groups: ImageTags): Record<string, Record<string, unknown>> {
   const short: Record<string, Record<string, unknown>> = {};
   let length = 0;
   for (const [group, tags] of Object.entries(groups)) {
@@ -96,7 +100,7 @@ function shortTags(groups: ImageTags): Record<string, Record<string, unknown>> {
   return short;
 }
 
-async function textIn(image: ToolImage, service: PublicInterface) {
+async function readText(image: ToolImage, service: PublicInterface) {
   const answer = await service.call<{ text: string; confidence: number }>(
     'POST',
     '/images/read-text',
@@ -106,12 +110,12 @@ async function textIn(image: ToolImage, service: PublicInterface) {
   return { text, confidence };
 }
 
-async function codesIn(image: ToolImage, service: PublicInterface) {
+async function readCodes(image: ToolImage, service: PublicInterface) {
   return (await service.call<{ codes: object[] }>('POST', '/images/read-codes', imagePayloadOf(image))).data
     .codes;
 }
 
-async function findLink(image: ToolImage, service: PublicInterface): Promise<string> {
+async function readAssetLink(image: ToolImage, service: PublicInterface): Promise<string> {
   if ('assetId' in image) return createAssetLink(image.assetId, service);
   throw invalidParamError('include', 'A link is for an asset: save the image first, or leave link out.');
 }

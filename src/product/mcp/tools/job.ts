@@ -5,9 +5,9 @@ import type { Job, JobItem } from '../../jobs/schema.ts';
 import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
-/** Shorter than the time for which most clients wait for a tool, which is a minute. */
+/** The longest wait for a job. It is shorter than the minute for which most clients wait for a tool. */
 const MAX_WAIT_SECONDS = 50;
-/** The most items of a job in an answer. */
+/** The most items of a job in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
 
@@ -66,69 +66,72 @@ export const jobTool = Tool.of({
   async run(args, source) {
     switch (args.action) {
       case 'submit':
-        return submit(args, source);
+        return submitJob(args, source);
       case 'get':
-        return read(args, source);
+        return readJob(args, source);
       case 'cancel':
-        return change('cancel', args, source);
+        return changeJob('cancel', args, source);
       case 'resume':
-        return change('resume', args, source);
+        return changeJob('resume', args, source);
     }
   },
 });
 
-async function submit(args: JobArguments, source: InputSource): Promise<ToolResult> {
+async function submitJob(args: JobArguments, source: InputSource): Promise<ToolResult> {
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
   if (id !== undefined)
     throw invalidParamError('id', 'A new job has no id yet: leave it out, or use action get.');
-  const images = dryRun === true ? countImages(inputs) : await ensureAssets(inputs, source);
+  const images = dryRun === true ? countNewImages(inputs) : await ensureAssets(inputs, source);
   const json = withoutAbsentFields({ ...request, ...images, presetId: preset, templateId: template });
-  const path = `/jobs?${queryOf({ dryRun, wait })}`;
-  const { data } = await source.service.call<Job | object>('POST', path, { json, ...withKey(key) });
-  return { structured: viewOrPrice(data) };
+  const path = `/jobs?${jobQuery({ dryRun, wait })}`;
+  const { data } = await source.service.call<Job | object>('POST', path, {
+    json,
+    ...idempotencyHeaders(key),
+  });
+  return { structured: jobViewOrPrice(data) };
 }
 
-async function read({ id, wait }: JobArguments, source: InputSource): Promise<ToolResult> {
-  const { data } = await source.service.call<Job>('GET', `${requirePath(id)}?${queryOf({ wait })}`);
-  return { structured: viewOf(data) };
+async function readJob({ id, wait }: JobArguments, source: InputSource): Promise<ToolResult> {
+  const { data } = await source.service.call<Job>('GET', `${requireJobPath(id)}?${jobQuery({ wait })}`);
+  return { structured: jobView(data) };
 }
 
-async function change(
+async function changeJob(
   action: 'cancel' | 'resume',
   { id, key, dryRun, maxCredits }: JobArguments,
   source: InputSource,
 ): Promise<ToolResult> {
-  const path = `${requirePath(id)}/${action}?${queryOf({ dryRun: action === 'resume' ? dryRun : undefined })}`;
+  const path = `${requireJobPath(id)}/${action}?${jobQuery({ dryRun: action === 'resume' ? dryRun : undefined })}`;
   const json = action === 'resume' ? withoutAbsentFields({ maxCredits }) : undefined;
   const { data } = await source.service.call<Job | object>('POST', path, {
     ...(json && { json }),
-    ...withKey(key),
+    ...idempotencyHeaders(key),
   });
-  return { structured: viewOrPrice(data) };
+  return { structured: jobViewOrPrice(data) };
 }
 
-/** A job, or what a dry run answers in its place. */
-function viewOrPrice(data: Job | object) {
-  return 'id' in data ? viewOf(data as Job) : { ...data };
+/** The view of a job, or the price that a dry run returned in its place. */
+function jobViewOrPrice(data: Job | object) {
+  return 'id' in data ? jobView(data as Job) : { ...data };
 }
 
-function requirePath(id: string | undefined): string {
+function requireJobPath(id: string | undefined): string {
   if (id === undefined)
     throw invalidParamError('id', 'id is missing: send that of the job, as submit answered it.');
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
-function queryOf(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
+function jobQuery(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
   const query = new URLSearchParams({ items: String(MAX_SHOWN_ITEMS) });
   for (const [name, value] of Object.entries(withoutAbsentFields(fields))) query.set(name, String(value));
   return query;
 }
 
-function withKey(key: string | undefined) {
+function idempotencyHeaders(key: string | undefined) {
   return key === undefined ? {} : { headers: { 'idempotency-key': key } };
 }
 
-/** The assets of a job's inputs. A job takes only assets, so other images are uploaded one by one. */
+/** The assets of a job's inputs. Inputs that are no assets are uploaded one by one, because a job takes only assets. */
 async function ensureAssets(inputs: readonly string[] | undefined, source: InputSource) {
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
@@ -140,7 +143,7 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
 /**
  * Counts the inputs for a dry run, which uploads nothing: images that are not assets yet are priced by their number.
  */
-function countImages(inputs: readonly string[] | undefined) {
+function countNewImages(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
   const assetIds = inputs.flatMap((input) => assetIdIn(input) ?? []);
   const imageCount = inputs.length - assetIds.length;
@@ -148,7 +151,7 @@ function countImages(inputs: readonly string[] | undefined) {
 }
 
 /** The fields of a job that are useful for the next call. */
-function viewOf(job: Job) {
+function jobView(job: Job) {
   const { id, status, totalItems, completedItems, failedItems, cancelledItems, items = [] } = job;
   const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable } = job;
   return {
@@ -164,12 +167,12 @@ function viewOf(job: Job) {
       errorMessage,
       retryable,
     }),
-    items: items.map(itemView),
+    items: items.map(jobItemView),
     ...(totalItems > items.length && { moreItems: totalItems - items.length }),
   };
 }
 
-function itemView({
+function jobItemView({
   index,
   status,
   variant,

@@ -7,10 +7,10 @@ import { Tool, type ToolPicture } from '../tool.ts';
 const MAX_MODEL_PICTURE_EDGE_PX = 512;
 const MIN_EDGE_PX = 32;
 /** The largest picture for a model. Hosts refuse larger answers, or show them as text. */
-const MAX_BYTES = 100_000;
-const QUALITY = 75;
+const MAX_MODEL_PICTURE_BYTES = 100_000;
+const MODEL_PICTURE_QUALITY = 75;
 
-const Region = Type.Object(
+const RegionSchema = Type.Object(
   {
     x: Type.Integer({ minimum: 0 }),
     y: Type.Integer({ minimum: 0 }),
@@ -28,7 +28,7 @@ export const lookTool = Tool.of({
   input: Type.Object(
     {
       input: ImageInputSchema,
-      region: Type.Optional(Region),
+      region: Type.Optional(RegionSchema),
       size: Type.Optional(
         Type.Integer({
           minimum: MIN_EDGE_PX,
@@ -42,18 +42,18 @@ export const lookTool = Tool.of({
   output: Type.Partial(Type.Object({ width: Type.Integer(), height: Type.Integer() })),
   async run({ input, region, size = MAX_MODEL_PICTURE_EDGE_PX }, source) {
     const image = await openImageInput(input, source);
-    const { picture, width, height } = await takeModelPicture(image, source.service, { region, size });
+    const { picture, width, height } = await renderModelPicture(image, source.service, { region, size });
     return { structured: { width, height }, pictures: [picture] };
   },
 });
 
 /** The picture that a model is shown of an image: its first frame, or a region, as WebP. */
-export async function takeModelPicture(
+export async function renderModelPicture(
   image: ToolImage,
   service: PublicInterface,
   { region, size }: { region?: object | undefined; size: number },
 ): Promise<{ picture: ToolPicture; width: number; height: number }> {
-  // A small region is enlarged, because its details were asked for.
+  // A small region is enlarged, so that the model sees its details.
   const scaled = { width: size, height: size, fit: 'inside', enlarge: region !== undefined, frame: 'first' };
   const steps = [
     ...(region === undefined ? [] : [{ op: 'crop', parameters: region }]),
@@ -61,16 +61,22 @@ export async function takeModelPicture(
   ];
   const drawn = (last: object) =>
     service.picture('/images/transform', imagePayloadOf(image, { steps: [...steps, last] }));
-  let response = await drawn({ op: 'convert', parameters: { format: 'webp', quality: QUALITY } });
-  if (response.bytes.length > MAX_BYTES)
-    response = await drawn({ op: 'compress', parameters: { format: 'webp', maxBytes: MAX_BYTES } });
+  let response = await drawn({
+    op: 'convert',
+    parameters: { format: 'webp', quality: MODEL_PICTURE_QUALITY },
+  });
+  if (response.bytes.length > MAX_MODEL_PICTURE_BYTES)
+    response = await drawn({
+      op: 'compress',
+      parameters: { format: 'webp', maxBytes: MAX_MODEL_PICTURE_BYTES },
+    });
   return {
     picture: { data: response.bytes, mimeType: response.headers.get('content-type') ?? 'image/webp' },
-    width: numberIn(response, 'x-service-width'),
-    height: numberIn(response, 'x-service-height'),
+    width: numberHeader(response, 'x-service-width'),
+    height: numberHeader(response, 'x-service-height'),
   };
 }
 
-function numberIn({ headers }: ServiceResponse, name: string): number {
+function numberHeader({ headers }: ServiceResponse, name: string): number {
   return Number(headers.get(name));
 }

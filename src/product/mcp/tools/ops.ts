@@ -5,9 +5,9 @@ import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
 import type { PublicInterface } from '../public-interface.ts';
 import { Tool } from '../tool.ts';
 
-/** The characters of an op in the list. */
+/** The most characters of an op's line in the list. */
 const MAX_LINE_CHARACTERS = 60;
-/** About 250 tokens. */
+/** The most characters of a table of parameters: about 250 tokens. */
 const MAX_TABLE_CHARACTERS = 760;
 /** Lengths to which descriptions of parameters may be cut. The longest that fits is used. */
 const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
@@ -22,45 +22,45 @@ export const opsTool = Tool.of({
     Type.Object({ ops: Type.Array(Type.String()), op: Type.String(), parameters: Type.Array(Type.String()) }),
   ),
   async run({ name }, { service }) {
-    if (name === undefined) return listOf(await all(service));
+    if (name === undefined) return opsListText(await readAllOps(service));
     const { data } = await service.call<OpDefinition>('GET', `/ops/${encodeURIComponent(name)}`);
-    return tableOf(data);
+    return parameterTable(data);
   },
 });
 
-async function all(service: PublicInterface): Promise<OpDefinition[]> {
+async function readAllOps(service: PublicInterface): Promise<OpDefinition[]> {
   return (await service.call<OpDefinition[]>('GET', '/ops')).data;
 }
 
-/** The groups of the list: the tool that runs the ops, and whether an op belongs to it. */
-const GROUPS: ReadonlyArray<readonly [title: string, has: (op: OpDefinition) => boolean]> = [
+/** The groups of the list of ops: the tools that run the ops of a group, and whether an op belongs to it. */
+const OP_GROUPS: ReadonlyArray<readonly [title: string, has: (op: OpDefinition) => boolean]> = [
   ['run or job', ({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT],
   ['job, for credits', ({ kind }) => kind === 'ai'],
   ['job (facts, compare and render do them at once)', ({ kind }) => kind === 'deterministic'],
 ];
 
-function listOf(definitions: readonly OpDefinition[]) {
-  const groups = Map.groupBy(definitions, (op) => GROUPS.find(([, has]) => has(op))?.[0]);
-  const lines = GROUPS.flatMap(([title]) => [
+function opsListText(definitions: readonly OpDefinition[]) {
+  const groups = Map.groupBy(definitions, (op) => OP_GROUPS.find(([, has]) => has(op))?.[0]);
+  const lines = OP_GROUPS.flatMap(([title]) => [
     `# ${title}`,
     ...(groups.get(title) ?? []).map(
-      ({ op, description }) => `${op}: ${shortened(description, MAX_LINE_CHARACTERS)}`,
+      ({ op, description }) => `${op}: ${shortenedSentence(description, MAX_LINE_CHARACTERS)}`,
     ),
   ]);
   return { structured: { ops: lines }, text: lines.join('\n') };
 }
 
-/** The parameters of an op as a table. Parameters that all ops share are in one line. */
-function tableOf({ op, kind, description, params, defaultModel, requiresPrompt }: OpDefinition) {
+/** The parameters of an op as a table. Parameters that all ops share stand on one line. */
+function parameterTable({ op, kind, description, params, defaultModel, requiresPrompt }: OpDefinition) {
   const isShared = (name: string) => kind === 'deterministic' && Object.hasOwn(PASS_PARAMETERS, name);
   const own = Object.entries(params).filter(([name]) => !isShared(name));
   const shared = Object.entries(params).filter(([name]) => isShared(name));
   const head = [
-    `${op}: ${shortened(description, 120)}`,
+    `${op}: ${shortenedSentence(description, 120)}`,
     ...(defaultModel === undefined ? [] : [`model ${defaultModel}${requiresPrompt ? '; needs prompt' : ''}`]),
   ];
   const tail = shared.length === 0 ? [] : [`also ${shared.map(sharedName).join(' ')}`];
-  const tables = DESCRIPTION_CHARACTERS.map((length) => own.map((entry) => lineOf(entry, length)));
+  const tables = DESCRIPTION_CHARACTERS.map((length) => own.map((entry) => parameterLine(entry, length)));
   const fits = (lines: string[]) => [...head, ...lines, ...tail].join('\n').length <= MAX_TABLE_CHARACTERS;
   const parameters = [...(tables.find(fits) ?? tables.at(-1) ?? []), ...tail];
   return { structured: { op: head.join('. '), parameters }, text: [...head, ...parameters].join('\n') };
@@ -68,32 +68,32 @@ function tableOf({ op, kind, description, params, defaultModel, requiresPrompt }
 
 /** The name of a shared parameter. The format is listed with its values, because most calls send it. */
 function sharedName([name, parameter]: [string, OpParameter]): string {
-  return name === 'format' ? `format=${valuesOf(parameter)}` : name;
+  return name === 'format' ? `format=${acceptedValues(parameter)}` : name;
 }
 
-function lineOf([name, parameter]: [string, OpParameter], length: number): string {
+function parameterLine([name, parameter]: [string, OpParameter], length: number): string {
   const { default: fallback, description } = parameter;
   const otherwise = fallback === undefined ? '' : `=${fallback}`;
-  const meaning = length === 0 ? '' : ` ${shortened(description, length)}`;
-  return `${name} ${valuesOf(parameter)}${otherwise}${meaning}`;
+  const meaning = length === 0 ? '' : ` ${shortenedSentence(description, length)}`;
+  return `${name} ${acceptedValues(parameter)}${otherwise}${meaning}`;
 }
 
-/** `cover|contain`, `integer 1..100`. */
-function valuesOf({ type, enum: words, min, max }: OpParameter): string {
+/** The accepted values of a parameter, such as `cover|contain` or `integer 1..100`. */
+function acceptedValues({ type, enum: words, min, max }: OpParameter): string {
   if (words !== undefined) return words.join('|');
   const bounds = min === undefined && max === undefined ? '' : ` ${min ?? ''}..${max ?? ''}`;
   return `${type}${bounds}`;
 }
 
-/** Words that no text ends with. */
-const LEADING_ON =
+/** Matches words with which a shortened text must not end, because they announce another word. */
+const TRAILING_FUNCTION_WORDS =
   /(?: (?:an?|the|of|and|or|by|with|like|its|as|how|in|on|for|to|what|when|that|over|beyond|they))+$/;
 
-/** The first sentence of text, cut at a comma or a word. */
-function shortened(text: string, length: number): string {
+/** The first sentence of a text, shortened at a comma or after a word. */
+function shortenedSentence(text: string, length: number): string {
   const [sentence = ''] = text.split(/[.;:](?: |$)/);
   if (sentence.length <= length) return sentence;
   const cut = sentence.slice(0, length + 1).replace(/[\s,(]+\S*$/, '');
   const comma = cut.lastIndexOf(',');
-  return (comma > length / 2 ? cut.slice(0, comma) : cut).replace(LEADING_ON, '');
+  return (comma > length / 2 ? cut.slice(0, comma) : cut).replace(TRAILING_FUNCTION_WORDS, '');
 }

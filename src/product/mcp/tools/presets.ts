@@ -4,8 +4,8 @@ import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { PresetData } from '../../presets/schema.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
-/** The most presets in one answer. Built-in ones come first. */
-const MAX_LISTED = 100;
+/** The most presets that the tool lists. Built-in presets come first. */
+const MAX_LISTED_PRESETS = 100;
 
 export const presetsTool = Tool.of({
   name: 'presets',
@@ -34,13 +34,13 @@ export const presetsTool = Tool.of({
   async run({ action, preset, name, steps, description }, { service }) {
     if (action === 'list') {
       const { data } = await service.call<PresetData[]>('GET', '/presets');
-      return { structured: { presets: data.slice(0, MAX_LISTED).map(lineOf) } };
+      return { structured: { presets: data.slice(0, MAX_LISTED_PRESETS).map(presetLine) } };
     }
     const path = preset === undefined ? '/presets' : `/presets/${encodeURIComponent(preset)}`;
     if (action === 'get') {
       if (preset === undefined)
         throw invalidParamError('preset', 'preset is missing: send the slug, as list answers it.');
-      return { structured: viewOf((await service.call<PresetData>('GET', path)).data) };
+      return { structured: presetView((await service.call<PresetData>('GET', path)).data) };
     }
     const json = withoutAbsentFields({ name, steps, description });
     const { data } = await service.call<PresetData>(preset === undefined ? 'POST' : 'PUT', path, { json });
@@ -49,11 +49,11 @@ export const presetsTool = Tool.of({
   },
 });
 
-/** `avatar: thumbnail, round_corners`. */
-function lineOf({ slug, steps }: PresetData): string {
+/** A preset in one line, such as `avatar: thumbnail, round_corners`. */
+function presetLine({ slug, steps }: PresetData): string {
   return `${slug}: ${steps.map(({ op, operation }) => op ?? operation).join(', ')}`;
 }
 
-function viewOf({ slug, name, version, description, steps }: PresetData) {
+function presetView({ slug, name, version, description, steps }: PresetData) {
   return { preset: slug, name, version, ...(description !== '' && { description }), steps };
 }

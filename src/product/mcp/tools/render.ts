@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { answerMadePicture, RESULT_OUTPUT_FIELDS, SAVE_ARGUMENTS } from '../results.ts';
+import { pictureResult, RESULT_OUTPUT_FIELDS, SAVE_ARGUMENTS } from '../results.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
 export const renderTool = Tool.of({
@@ -34,6 +34,6 @@ export const renderTool = Tool.of({
     }
     const path = '/images/render?response=url';
     const { data, headers } = await source.service.call<ResultLink>('POST', path, { json });
-    return answerMadePicture(data, headers, args, source);
+    return pictureResult(data, headers, args, source);
   },
 });

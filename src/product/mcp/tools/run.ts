@@ -11,26 +11,26 @@ import {
   type ToolImage,
 } from '../inputs.ts';
 import {
-  answerMadePicture,
   describeResultPicture,
+  pictureResult,
   RESULT_OUTPUT_FIELDS,
+  readPreviews,
+  requestedTiming,
   SAVE_ARGUMENTS,
-  takePreviews,
-  timingIn,
 } from '../results.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
 
-/** The steps as the API takes them. The API itself refuses what is wrong in them. */
-const Steps = Type.Array(
+/** The steps as the API takes them. The API itself refuses invalid steps. */
+const StepsSchema = Type.Array(
   Type.Object(
     { op: Type.String(), parameters: Type.Optional(AnyObjectSchema) },
     { additionalProperties: true },
   ),
   { minItems: 1, maxItems: MAX_STEPS },
 );
-const Outputs = Type.Array(
+const OutputsSchema = Type.Array(
   Type.Object(
     {
       name: Type.String(),
@@ -42,12 +42,12 @@ const Outputs = Type.Array(
   ),
   { minItems: 2, maxItems: MAX_STEPS, description: 'Several results; steps beside them run first.' },
 );
-const Arguments = Type.Object(
+const RunArguments = Type.Object(
   {
     input: ImageInputSchema,
-    steps: Type.Optional(Steps),
+    steps: Type.Optional(StepsSchema),
     preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
-    outputs: Type.Optional(Outputs),
+    outputs: Type.Optional(OutputsSchema),
     dryRun: Type.Optional(Type.Boolean()),
     address: Type.Optional(
       Type.Boolean({ description: 'Only sign an <img> for web pages, made on request.' }),
@@ -62,7 +62,7 @@ export const runTool = Tool.of({
   title: 'Run steps on an image',
   description: 'Runs 1 to 12 steps, a preset, or several outputs on one image now. Answers facts and a link.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  input: Arguments,
+  input: RunArguments,
   output: Type.Partial(
     Type.Object({
       ...RESULT_OUTPUT_FIELDS,
@@ -73,25 +73,32 @@ export const runTool = Tool.of({
   async run(args, source) {
     const { input, steps, preset, outputs } = args;
     const image = await openImageInput(input, source);
-    if (args.address === true) return signAddress(image, withoutAbsentFields({ steps, preset }), source);
+    if (args.address === true)
+      return signDeliveryAddress(image, withoutAbsentFields({ steps, preset }), source);
     const sent = imagePayloadOf(image, withoutAbsentFields({ steps, preset, outputs }));
     if (args.dryRun === true) {
       const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
       return { structured: { ...data } };
     }
-    const { data, headers } = await source.service.call<ResultLink | { outputs: AnsweredOutput[] }>(
+    const { data, headers } = await source.service.call<ResultLink | { outputs: RunOutput[] }>(
       'POST',
       '/images/transform?response=url',
       sent,
     );
-    if (!('outputs' in data)) return answerMadePicture(data, headers, args, source);
+    if (!('outputs' in data)) return pictureResult(data, headers, args, source);
     const { structured, ...others } = await describeOutputs(data.outputs, args, source);
-    return { structured: { ...structured, ...timingIn(headers, args) }, ...others };
+    return { structured: { ...structured, ...requestedTiming(headers, args) }, ...others };
   },
 });
 
-/** A signed address at which web pages find what the steps make. Nothing is made until it is asked for. */
-async function signAddress(image: ToolImage, work: object, { service }: InputSource): Promise<ToolResult> {
+/**
+ * Returns a signed address at which web pages find the result of the steps. The result is made at the first request.
+ */
+async function signDeliveryAddress(
+  image: ToolImage,
+  work: object,
+  { service }: InputSource,
+): Promise<ToolResult> {
   const picture = 'bytes' in image ? { assetId: await ensureAsset(image, service) } : image;
   const { data } = await service.call<DeliveryLink>('POST', '/delivery-links', {
     json: { ...picture, ...work },
@@ -99,12 +106,12 @@ async function signAddress(image: ToolImage, work: object, { service }: InputSou
   return { structured: { link: data.url, html: data.html } };
 }
 
-/** An output as the interface answers it. */
-type AnsweredOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
+/** An output in the response of the API. */
+type RunOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
 
 async function describeOutputs(
-  sent: readonly AnsweredOutput[],
-  args: Static<typeof Arguments>,
+  sent: readonly RunOutput[],
+  args: Static<typeof RunArguments>,
   source: InputSource,
 ): Promise<ToolResult> {
   const outputs: Array<{ name: string; link?: string }> = [];
@@ -117,5 +124,5 @@ async function describeOutputs(
       });
   }
   const [link] = outputs.flatMap((output) => output.link ?? []);
-  return { structured: { outputs }, pictures: await takePreviews(link, args, source) };
+  return { structured: { outputs }, pictures: await readPreviews(link, args, source) };
 }

@@ -1,70 +1,71 @@
-import { startSearch } from './search.ts';
-import { startTrials } from './trial.ts';
+import { enableSearch } from './search.ts';
+import { enableTrialForms } from './trial.ts';
 
 /** The key in local storage for the language that a reader chose last. */
-const CHOICE = 'darkroom-language';
-const SHOWN_MS = 1_500;
+const LANGUAGE_STORAGE_KEY = 'darkroom-language';
+const COPIED_LABEL_MS = 1_500;
 
 // Pages work without scripts. These scripts add the choice of a language, copy buttons, the search and the form.
-startSamples();
-startSearch();
-startTrials();
-showCurrent();
+enableSampleBars();
+enableSearch();
+enableTrialForms();
+scrollMenuToCurrentPage();
 
 /** Scrolls the menu to the page that is shown. */
-function showCurrent(): void {
+function scrollMenuToCurrentPage(): void {
   const menu = document.querySelector('#menu');
   const current = menu?.querySelector<HTMLElement>('[aria-current]');
   if (menu != null && current != null) menu.scrollTop = current.offsetTop - menu.clientHeight / 2;
 }
 
 /**
- * Shows all samples in the language that the reader chooses in one of them, also on later pages, and adds copy buttons.
+ * Adds copy buttons to the samples. When the reader chooses a language in one sample, all samples show it, on later
+ * pages too.
  */
-function startSamples(): void {
+function enableSampleBars(): void {
   const bars = document.querySelectorAll<HTMLElement>('.samples > .bar');
   for (const bar of bars) {
     bar.addEventListener('change', ({ target }) => {
       const label = (target as HTMLInputElement).value;
-      choose(label);
-      keep(label);
+      selectLanguage(label);
+      storeLanguage(label);
     });
-    bar.append(copyButton(bar));
+    bar.append(createCopyButton(bar));
   }
-  choose(kept());
+  selectLanguage(storedLanguage());
 }
 
-function choose(label: string): void {
+function selectLanguage(label: string): void {
   for (const input of document.querySelectorAll<HTMLInputElement>('.samples > .bar > input'))
     if (input.value === label) input.checked = true;
 }
 
-function copyButton(bar: HTMLElement): HTMLElement {
+function createCopyButton(bar: HTMLElement): HTMLElement {
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'copy';
   button.textContent = 'Copy';
   button.addEventListener('click', async () => {
     const chosen = [...bar.querySelectorAll('input')].findIndex(({ checked }) => checked);
-    // A sample of one language has no choice.
+    // A sample in one language has no radio buttons, so its only text is copied.
     const text = bar.parentElement?.querySelectorAll('pre')[Math.max(chosen, 0)]?.textContent ?? '';
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
-    setTimeout(() => (button.textContent = 'Copy'), SHOWN_MS);
+    setTimeout(() => (button.textContent = 'Copy'), COPIED_LABEL_MS);
   });
   return button;
 }
 
-/** Stores the choice. Browsers may refuse storage: the choice then lasts as long as the page. */
-function keep(label: string): void {
+/** Stores the language. A browser may refuse storage: the choice then lasts only until the page is left. */
+function storeLanguage(label: string): void {
   try {
-    localStorage.setItem(CHOICE, label);
+    localStorage.setItem(LANGUAGE_STORAGE_KEY, label);
   } catch {}
 }
 
-function kept(): string {
+function storedLanguage(): string {
   try {
-    return localStorage.getItem(CHOICE) ?? '';
+    return localStorage.getItem(LANGUAGE_STORAGE_KEY) ?? '';
   } catch {
     return '';
   }

@@ -1,9 +1,9 @@
 import type { IndexedPage } from '../indexed-page.ts';
 
-const MAX_FOUND = 12;
+const MAX_RESULTS = 12;
 
 /** The search in the head of the page. The index is fetched when the reader first enters the field. */
-export function startSearch(): void {
+export function enableSearch(): void {
   const input = document.querySelector<HTMLInputElement>('search input');
   const list = document.querySelector<HTMLElement>('#found');
   if (input === null || list === null) return;
@@ -17,13 +17,13 @@ export function startSearch(): void {
     const query = input?.value ?? '';
     const pages = await load();
     // The reader may have typed on while the index was loading.
-    if (input?.value === query) fill(pages, query);
+    if (input?.value === query) showResults(pages, query);
   }
 
-  function fill(pages: readonly IndexedPage[], query: string): void {
-    const found = find(pages, query);
-    list?.replaceChildren(...found.map(entry));
-    if (query.trim() !== '' && found.length === 0) list?.append(nothing());
+  function showResults(pages: readonly IndexedPage[], query: string): void {
+    const found = findPages(pages, query);
+    list?.replaceChildren(...found.map(resultItem));
+    if (query.trim() !== '' && found.length === 0) list?.append(noResultItem());
     if (list !== null) list.hidden = query.trim() === '';
   }
 
@@ -37,38 +37,38 @@ export function startSearch(): void {
       input.focus();
     }
   });
-  input.parentElement?.addEventListener('keydown', (event) => step(event, input, list));
+  input.parentElement?.addEventListener('keydown', (event) => moveThroughResults(event, input, list));
   document.addEventListener('click', ({ target }) => {
     if (!input.parentElement?.contains(target as globalThis.Node)) list.hidden = true;
   });
 }
 
 /** Moves through the results with the arrow keys. Enter in the field opens the first result. */
-function step(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
+function moveThroughResults(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
   const links = [...list.querySelectorAll('a')];
-  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-  if (event.key === 'Enter' && at === -1) links[0]?.click();
+  const focused = links.indexOf(document.activeElement as HTMLAnchorElement);
+  if (event.key === 'Enter' && focused === -1) links[0]?.click();
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   event.preventDefault();
-  const next = at + (event.key === 'ArrowDown' ? 1 : -1);
+  const next = focused + (event.key === 'ArrowDown' ? 1 : -1);
   (next < 0 ? input : links[Math.min(next, links.length - 1)])?.focus();
 }
 
 /** The pages that contain every word of the query, the best first. */
-function find(pages: readonly IndexedPage[], query: string): IndexedPage[] {
+function findPages(pages: readonly IndexedPage[], query: string): IndexedPage[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   if (words.length === 0) return [];
   return pages
     .map((page) => ({ page, score: scoreOf(page, words) }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
-    .slice(0, MAX_FOUND)
+    .slice(0, MAX_RESULTS)
     .map(({ page }) => page);
 }
 
 /**
- * The score of a page: 0 if it lacks one of the words. A title counts more than the first sentence, and that more than
- * the rest.
+ * The score of a page: 0 if it lacks one of the words. A word in the title counts more than one in the first sentence,
+ * and a word elsewhere counts least.
  */
 function scoreOf([, title, lead, text]: IndexedPage, words: readonly string[]): number {
   const name = title.toLowerCase();
@@ -86,7 +86,7 @@ function scoreOf([, title, lead, text]: IndexedPage, words: readonly string[]): 
   return sum;
 }
 
-function entry([address, title, lead]: IndexedPage): HTMLElement {
+function resultItem([address, title, lead]: IndexedPage): HTMLElement {
   const item = document.createElement('li');
   const link = document.createElement('a');
   const name = document.createElement('strong');
@@ -99,7 +99,7 @@ function entry([address, title, lead]: IndexedPage): HTMLElement {
   return item;
 }
 
-function nothing(): HTMLElement {
+function noResultItem(): HTMLElement {
   const item = document.createElement('li');
   item.className = 'none';
   item.textContent = 'No page has these words.';

@@ -1,53 +1,53 @@
-/** What a run answered, as it is shown. */
-interface Shown {
+/** The response to the call of a form, as the page shows it. */
+interface TrialResult {
   status: string;
   body: HTMLElement;
   timing: string;
 }
 
-/** The bytes of a picture, with its caption. */
-interface Labelled {
+/** The bytes of a picture, and its caption. */
+interface CaptionedPicture {
   label: string;
   bytes: Blob;
 }
 
-/** Shows the forms that make a call with the reader's own key and picture. */
-export function startTrials(): void {
+/** Shows the forms with which a reader makes calls with an own key and picture. */
+export function enableTrialForms(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form.trial')) {
     form.hidden = false;
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      void run(form);
+      void sendForm(form);
     });
   }
 }
 
-async function run(form: HTMLFormElement): Promise<void> {
+async function sendForm(form: HTMLFormElement): Promise<void> {
   const button = form.querySelector<HTMLButtonElement>('[type="submit"]');
   const result = form.querySelector<HTMLElement>('.result');
   if (button === null || result === null) return;
   button.disabled = true;
   try {
-    show(result, await call(form));
+    showResult(result, await sendCall(form));
   } catch (error) {
-    result.replaceChildren(line('status', `The call did not arrive: ${(error as Error).message}`));
+    result.replaceChildren(paragraph('status', `The call did not arrive: ${(error as Error).message}`));
   } finally {
     button.disabled = false;
   }
 }
 
-async function call(form: HTMLFormElement): Promise<Shown> {
+async function sendCall(form: HTMLFormElement): Promise<TrialResult> {
   const { path = '', sends } = form.dataset;
   const headers = new Headers();
-  const key = keyOf(form);
+  const key = readKey(form);
   if (key !== '') headers.set('authorization', `ApiKey ${key}`);
   if (sends === 'call') return callEndpoint(form, headers);
   const url = new URL(path, location.origin);
   if (sends === 'job') return callJob(form, url, headers);
   if (sends === 'json') {
     headers.set('content-type', 'application/json');
-    return readAnswer(
-      await fetch(url, { method: 'POST', headers, body: JSON.stringify(valuesOf(filled(form))) }),
+    return readResponse(
+      await fetch(url, { method: 'POST', headers, body: JSON.stringify(valuesOf(filledInputs(form))) }),
       [],
     );
   }
@@ -55,11 +55,11 @@ async function call(form: HTMLFormElement): Promise<Shown> {
   const file = readFile(form);
   headers.set('content-type', file.type);
   const response = await fetch(url, { method: 'POST', headers, body: file });
-  return readAnswer(response, [{ label: 'Before', bytes: file }]);
+  return readResponse(response, [{ label: 'Before', bytes: file }]);
 }
 
 /** Makes a call whose path and query contain the parameters. */
-async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Shown> {
+async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<TrialResult> {
   const { path = '', method = 'GET' } = form.dataset;
   const query = queryOf(form);
   const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -72,7 +72,7 @@ async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Sh
   const body = bodyOf(form);
   if (typeof body === 'string') headers.set('content-type', 'application/json');
   if (body instanceof File) headers.set('content-type', body.type);
-  return readAnswer(await fetch(url, { method, headers, ...(body !== null && { body }) }), []);
+  return readResponse(await fetch(url, { method, headers, ...(body !== null && { body }) }), []);
 }
 
 /** The body of the call of an endpoint: JSON as text, a file, or a form with files. */
@@ -88,58 +88,67 @@ function bodyOf(form: HTMLFormElement): string | File | FormData | null {
 }
 
 /** Uploads the file, runs a job over it, and shows its result. If there is no picture, the job itself is shown. */
-async function callJob(form: HTMLFormElement, url: URL, headers: Headers): Promise<Shown> {
+async function callJob(form: HTMLFormElement, url: URL, headers: Headers): Promise<TrialResult> {
   const needsFile = form.querySelector('[name="file"]') !== null;
-  const before = needsFile ? [{ label: 'Before', bytes: readFile(form) }] : [];
+  const sentPictures = needsFile ? [{ label: 'Before', bytes: readFile(form) }] : [];
   const assetIds: string[] = [];
-  for (const { bytes } of before) {
-    const upload = { method: 'POST', headers: withType(headers, bytes.type), body: bytes };
+  for (const { bytes } of sentPictures) {
+    const upload = { method: 'POST', headers: withContentType(headers, bytes.type), body: bytes };
     const uploaded = await fetch('/api/v1/assets/upload', upload);
-    if (!uploaded.ok) return readAnswer(uploaded, []);
+    if (!uploaded.ok) return readResponse(uploaded, []);
     assetIds.push((await uploaded.json()).data.id);
   }
   const job = { op: form.dataset.op, ...(needsFile && { assetIds }), ...jobFieldsOf(form) };
-  const sent = { method: 'POST', headers: withType(headers, 'application/json'), body: JSON.stringify(job) };
+  const sent = {
+    method: 'POST',
+    headers: withContentType(headers, 'application/json'),
+    body: JSON.stringify(job),
+  };
   const response = await fetch(url, sent);
   const resultId = (await response.clone().json()).data?.items?.[0]?.resultAssetId;
-  if (resultId === undefined) return readAnswer(response, []);
-  return readAnswer(await fetch(`/api/v1/assets/${resultId}/content`, { headers }), before);
+  if (resultId === undefined) return readResponse(response, []);
+  return readResponse(await fetch(`/api/v1/assets/${resultId}/content`, { headers }), sentPictures);
 }
 
-function withType(headers: Headers, type: string): Headers {
+function withContentType(headers: Headers, type: string): Headers {
   const copy = new Headers(headers);
   copy.set('content-type', type);
   return copy;
 }
 
-/** @throws Error if the reader chose none. */
+/**
+ * Returns the file that the reader chose.
+ * @throws Error if the reader chose no file.
+ */
 function readFile(form: HTMLFormElement): File {
   const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];
   if (file === undefined) throw new Error('choose a file');
   return file;
 }
 
-/** The key. It may have been pasted with a scheme before it. */
-function keyOf(form: HTMLFormElement): string {
+/** The key in the form, without an authorization scheme that was pasted with it. */
+function readKey(form: HTMLFormElement): string {
   const typed = form.querySelector<HTMLInputElement>('[name="key"]')?.value ?? '';
   return typed.trim().replace(/^\w+ +/, '');
 }
 
-/** The parameters that have a value. */
-function filled(form: HTMLFormElement): HTMLInputElement[] {
+/** The inputs of parameters that have a value. */
+function filledInputs(form: HTMLFormElement): HTMLInputElement[] {
   const inputs = form.querySelectorAll<HTMLInputElement>('[data-parameter]');
   return [...inputs].filter(({ value }) => value !== '');
 }
 
 function queryOf(form: HTMLFormElement): URLSearchParams {
-  return new URLSearchParams(filled(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]));
+  return new URLSearchParams(
+    filledInputs(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]),
+  );
 }
 
 /** The values of inputs by name. Invalid JSON is sent as text, because the response says what is wrong with it. */
 function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
   const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,
-    dataset.json === undefined ? value : parsed(value),
+    dataset.json === undefined ? value : parseJsonOrText(value),
   ]);
   return Object.fromEntries(values);
 }
@@ -147,12 +156,12 @@ function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> 
 /** The fields of a job besides its op and its assets. */
 function jobFieldsOf(form: HTMLFormElement): Record<string, unknown> {
   const isField = ({ dataset }: HTMLInputElement) => dataset.field !== undefined;
-  const inputs = filled(form);
+  const inputs = filledInputs(form);
   const parameters = valuesOf(inputs.filter((input) => !isField(input)));
   return { ...valuesOf(inputs.filter(isField)), parameters };
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -162,9 +171,12 @@ function parsed(text: string): unknown {
 
 /**
  * Reads a response.
- * @param before the picture that was sent, which is shown beside a result picture.
+ * @param sentPictures the picture that was sent, which is shown beside the result.
  */
-async function readAnswer(response: Response, before: readonly Labelled[]): Promise<Shown> {
+async function readResponse(
+  response: Response,
+  sentPictures: readonly CaptionedPicture[],
+): Promise<TrialResult> {
   const { headers } = response;
   const timing = headers.get('server-timing') ?? '';
   const type = headers.get('content-type') ?? '';
@@ -183,11 +195,11 @@ async function readAnswer(response: Response, before: readonly Labelled[]): Prom
   const status = warnings === null ? size : `${size}; warnings: ${warnings}`;
   const body = document.createElement('div');
   body.className = 'pictures';
-  body.append(...[...before, { label: 'After', bytes }].map(figure));
+  body.append(...[...sentPictures, { label: 'After', bytes }].map(pictureFigure));
   return { status: `${response.status}: ${status}`, body, timing };
 }
 
-function figure({ label, bytes }: Labelled): HTMLElement {
+function pictureFigure({ label, bytes }: CaptionedPicture): HTMLElement {
   const element = document.createElement('figure');
   const picture = document.createElement('img');
   const caption = document.createElement('figcaption');
@@ -199,11 +211,11 @@ function figure({ label, bytes }: Labelled): HTMLElement {
   return element;
 }
 
-function show(result: HTMLElement, { status, body, timing }: Shown): void {
-  result.replaceChildren(line('status', status), body, timingList(timing));
+function showResult(result: HTMLElement, { status, body, timing }: TrialResult): void {
+  result.replaceChildren(paragraph('status', status), body, timingList(timing));
 }
 
-/** The parts of Server-Timing as bars relative to the longest. */
+/** The durations in Server-Timing as a list of bars, each relative to the longest. */
 function timingList(header: string): HTMLElement {
   const list = document.createElement('ul');
   list.className = 'timing';
@@ -224,7 +236,7 @@ function timingList(header: string): HTMLElement {
   return list;
 }
 
-function line(className: string, text: string): HTMLElement {
+function paragraph(className: string, text: string): HTMLElement {
   const element = document.createElement('p');
   element.className = className;
   element.textContent = text;

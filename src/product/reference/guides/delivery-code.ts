@@ -1,7 +1,10 @@
 import type { PageSample } from '../../../platform/pages/page.ts';
 
-/** The key, the paths and the signatures that the samples print, so that readers can check their own code. */
-const NODE = `import { createHmac } from 'node:crypto';
+/**
+ * The samples use the same example key and paths and print the same signatures, so that readers can check their own
+ * code.
+ */
+const NODE_SIGNING = `import { createHmac } from 'node:crypto';
 
 const keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
 const secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
@@ -21,7 +24,7 @@ const family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
 const signature = sign(\`\${family}/*.auto\`);
 console.log([640, 1080].map((width) => \`/d/\${keyId}/\${signature}/\${family}/\${width}.auto \${width}w\`).join(', '));`;
 
-const PYTHON = `import base64, hashlib, hmac
+const PYTHON_SIGNING = `import base64, hashlib, hmac
 
 key_id = "sgk_0Vc2C4nu07iemyzIa4tP8Brt"
 secret = "sgs_0123456789abcdefghijABCDEFGHIJ0123456789"
@@ -40,7 +43,7 @@ family = "card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk"
 signature = sign(f"{family}/*.auto")
 print(", ".join(f"/d/{key_id}/{signature}/{family}/{width}.auto {width}w" for width in (640, 1080)))`;
 
-const PHP = `<?php
+const PHP_SIGNING = `<?php
 $keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
 $secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
 
@@ -60,7 +63,7 @@ $signature = sign("$family/*.auto", $secret);
 $rungs = array_map(fn ($width) => "/d/$keyId/$signature/$family/$width.auto {$width}w", [640, 1080]);
 echo implode(', ', $rungs), "\\n";`;
 
-const GO = `package main
+const GO_SIGNING = `package main
 
 import (
 	"crypto/hmac"
@@ -90,7 +93,7 @@ func main() {
 	fmt.Printf("%s/640.auto 640w, %s/1080.auto 1080w\\n", base, base)
 }`;
 
-const RUBY = `require 'base64'
+const RUBY_SIGNING = `require 'base64'
 require 'openssl'
 
 KEY_ID = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt'
@@ -112,19 +115,19 @@ puts [640, 1080].map { |width| "/d/#{KEY_ID}/#{signature}/#{family}/#{width}.aut
 
 /** Signing in five languages: each script prints the same three lines. */
 export const SIGNING_SAMPLES: readonly PageSample[] = [
-  { label: 'Node', language: 'js', code: NODE },
-  { label: 'Python', language: 'python', code: PYTHON },
-  { label: 'PHP', language: 'php', code: PHP },
-  { label: 'Go', language: 'go', code: GO },
-  { label: 'Ruby', language: 'ruby', code: RUBY },
+  { label: 'Node', language: 'js', code: NODE_SIGNING },
+  { label: 'Python', language: 'python', code: PYTHON_SIGNING },
+  { label: 'PHP', language: 'php', code: PHP_SIGNING },
+  { label: 'Go', language: 'go', code: GO_SIGNING },
+  { label: 'Ruby', language: 'ruby', code: RUBY_SIGNING },
 ];
 
-const NEXT = `// loader.js; in next.config.js: images: { loader: 'custom', loaderFile: './loader.js' }
+const NEXT_LOADER = `// loader.js; in next.config.js: images: { loader: 'custom', loaderFile: './loader.js' }
 export default function loader({ src, width }) {
   return \`\${src}/\${Math.min(width, 3840)}@1.auto\`;
 }`;
 
-const NUXT = `// providers/darkroom.js; in nuxt.config: image: { providers: { darkroom: { provider: '~/providers/darkroom.js' } } }
+const NUXT_LOADER = `// providers/darkroom.js; in nuxt.config: image: { providers: { darkroom: { provider: '~/providers/darkroom.js' } } }
 export const getImage = (src, { modifiers = {} } = {}) => {
   const width = Math.min(Number(modifiers.width ?? 1080), 3840);
   return { url: \`\${src}/\${width}@1.auto\` };
@@ -133,7 +136,7 @@ export const getImage = (src, { modifiers = {} } = {}) => {
 // Nuxt Image 2 takes the provider from here, and version 1 from above.
 export default () => ({ getImage });`;
 
-const ASTRO = `// darkroom-service.js; in astro.config.mjs: image: { service: { entrypoint: './darkroom-service.js' } }
+const ASTRO_LOADER = `// darkroom-service.js; in astro.config.mjs: image: { service: { entrypoint: './darkroom-service.js' } }
 const urlOf = (src, width = 1080) => \`\${src}/\${Math.min(width, 3840)}@1.auto\`;
 
 export default {
@@ -143,15 +146,15 @@ export default {
   getHTMLAttributes: ({ src, widths, format, quality, ...attributes }) => ({ loading: 'lazy', ...attributes }),
 };`;
 
-const UNPIC = `// <Image transformer={transformer} src={family} width={640} height={480} /> of @unpic/react/base, /vue/base, …
+const UNPIC_LOADER = `// <Image transformer={transformer} src={family} width={640} height={480} /> of @unpic/react/base, /vue/base, …
 export const transformer = (src, { width = 1080 }) => {
   return \`\${src}/\${Math.min(Number(width), 3840)}@1.auto\`;
 };`;
 
 /** The image loaders of web frameworks. Each adds a width to an address. */
 export const LOADER_SAMPLES: readonly PageSample[] = [
-  { label: 'next/image', language: 'js', code: NEXT },
-  { label: 'Nuxt Image', language: 'js', code: NUXT },
-  { label: 'Astro', language: 'js', code: ASTRO },
-  { label: 'unpic', language: 'js', code: UNPIC },
+  { label: 'next/image', language: 'js', code: NEXT_LOADER },
+  { label: 'Nuxt Image', language: 'js', code: NUXT_LOADER },
+  { label: 'Astro', language: 'js', code: ASTRO_LOADER },
+  { label: 'unpic', language: 'js', code: UNPIC_LOADER },
 ];

@@ -10,7 +10,7 @@ import {
 } from '../../../platform/pages/page.ts';
 import { LOADER_SAMPLES, SIGNING_SAMPLES } from './delivery-code.ts';
 
-const NGINX = `proxy_cache_path /var/cache/nginx/pictures keys_zone=pictures:32m max_size=20g inactive=30d use_temp_path=off;
+const NGINX_CONFIG = `proxy_cache_path /var/cache/nginx/pictures keys_zone=pictures:32m max_size=20g inactive=30d use_temp_path=off;
 
 location /d/ {
     proxy_pass http://darkroom;
@@ -128,7 +128,7 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
     paragraphBlock(
       'nginx needs no more than this: it keeps an answer as long as `Cache-Control` says, and tells the readers of `auto` apart by `Vary`.',
     ),
-    samplesBlock({ label: 'nginx', language: 'nginx', code: NGINX }),
+    samplesBlock({ label: 'nginx', language: 'nginx', code: NGINX_CONFIG }),
     paragraphBlock('Of a CDN:'),
     listBlock(
       'Its origin is this service, and the path `/d/` is cached by path and query. The only field of the query that matters is `exp`.',

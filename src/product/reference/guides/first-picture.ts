@@ -8,8 +8,8 @@ import {
 } from '../../../platform/pages/page.ts';
 import { callSamplesBlock } from '../call.ts';
 
-const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
-const TRANSFORM = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO };
+const PHOTO_BODY = { file: 'photo.jpg', type: 'image/jpeg' };
+const TRANSFORM_CALL = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO_BODY };
 
 export const firstPictureGuide: DocumentationPage = {
   title: 'First picture',
@@ -25,7 +25,7 @@ export const firstPictureGuide: DocumentationPage = {
       'The picture is the body, with its own Content-Type. What is to be done is in the query: an op, and its parameters. The answer is the new picture.',
     ),
     callSamplesBlock({
-      ...TRANSFORM,
+      ...TRANSFORM_CALL,
       query: { op: 'resize', width: 800, format: 'webp' },
       saves: 'photo.webp',
     }),
@@ -68,7 +68,7 @@ export const firstPictureGuide: DocumentationPage = {
     paragraphBlock(
       'What a picture is costs nothing to ask: its size, its colours, its metadata. `read-text` and `read-codes` in place of `metadata` read what is in it.',
     ),
-    callSamplesBlock({ ...TRANSFORM, path: '/api/v1/images/metadata' }),
+    callSamplesBlock({ ...TRANSFORM_CALL, path: '/api/v1/images/metadata' }),
     headingBlock('Next'),
     listBlock(
       [pageLink('Every op', '/docs/ops'), ', with its parameters and a form to try it'],

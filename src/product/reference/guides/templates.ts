@@ -8,10 +8,10 @@ import {
   shellSampleBlock,
 } from '../../../platform/pages/page.ts';
 import {
+  byteSizeText,
   MAX_SIDE_PX,
   MAX_TEMPLATE_CSS_BYTES,
   MAX_TEMPLATE_HTML_BYTES,
-  sizeInWords,
 } from '../../templates/schema.ts';
 
 export const templatesGuide: DocumentationPage = {
@@ -30,7 +30,7 @@ export const templatesGuide: DocumentationPage = {
   "$BASE/api/v1/images/render" -o card.png`),
     headingBlock('A page of your own'),
     paragraphBlock(
-      `In place of \`templateId\` send \`html\`, \`css\`, \`width\` and \`height\`: html of at most ${sizeInWords(MAX_TEMPLATE_HTML_BYTES)}, css of at most ${sizeInWords(MAX_TEMPLATE_CSS_BYTES)}, and sides of 1 to ${MAX_SIDE_PX} px. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` as it is. Scripts never run, and nothing is loaded but \`data:\` URIs and assets of the account, as \`asset://<assetId>\`.`,
+      `In place of \`templateId\` send \`html\`, \`css\`, \`width\` and \`height\`: html of at most ${byteSizeText(MAX_TEMPLATE_HTML_BYTES)}, css of at most ${byteSizeText(MAX_TEMPLATE_CSS_BYTES)}, and sides of 1 to ${MAX_SIDE_PX} px. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` as it is. Scripts never run, and nothing is loaded but \`data:\` URIs and assets of the account, as \`asset://<assetId>\`.`,
     ),
     samplesBlock({
       label: 'HTML',

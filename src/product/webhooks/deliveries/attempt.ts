@@ -7,31 +7,31 @@ import type { AttemptRecord, DeliveryDocument } from './store.ts';
 
 const MINUTE_MS = 60_000;
 
-const MAX_WAIT_MS = 6 * HOUR_MS;
+const MAX_RETRY_DELAY_MS = 6 * HOUR_MS;
 const RETRY_WINDOW_MS = 24 * HOUR_MS;
 export const MAX_DELIVERY_ATTEMPTS = 12;
 
 /**
- * When a delivery is tried again: min(2^(n-2) minutes, 6 h) after the end of the attempt before attempt n. Null when
- * that would be more than 24 h after queueing, or all 12 attempts were made. Without delays the attempts are at 0, 1,
- * 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no jitter, because endpoints fail
- * at different instants anyway.
- * @param attempts number of attempts made, at least 1.
+ * When a delivery is tried again: attempt n starts min(2^(n-2) minutes, 6 h) after the end of the attempt before it.
+ * Null when that would be more than 24 h after queueing, or when all 12 attempts were made. If attempts take no time,
+ * they are at 0, 1, 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no jitter,
+ * because endpoints fail at different instants anyway.
+ * @param attempts the number of attempts so far, at least 1.
  */
 export function nextAttemptAt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
   if (attempts >= MAX_DELIVERY_ATTEMPTS) return null;
-  const waitMs = Math.min(2 ** (attempts - 1) * MINUTE_MS, MAX_WAIT_MS);
+  const waitMs = Math.min(2 ** (attempts - 1) * MINUTE_MS, MAX_RETRY_DELAY_MS);
   const nextMs = finishedAt.getTime() + waitMs;
   return nextMs > queuedAt.getTime() + RETRY_WINDOW_MS ? null : new Date(nextMs);
 }
 
 /**
- * The timeout from the connection to the end of the response's headers. Connecting has its own 5 s, see
- * src/platform/outbound.
+ * The timeout from the connection to the end of the response's headers. Connecting has its own timeout of 5 s
+ * (src/platform/http/outbound).
  */
-const ANSWER_TIMEOUT_MS = 10_000;
-/** Longest duration of an attempt: time to connect, time to answer, and a reserve for a busy process. */
-export const MAX_ATTEMPT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
+/** The longest duration of an attempt: the two timeouts, and a reserve for a busy process. */
+export const MAX_ATTEMPT_MS = 5_000 + RESPONSE_TIMEOUT_MS + 3_000;
 
 /** The result of one attempt. `error` is null for a 2xx response. */
 interface AttemptResult {
@@ -51,14 +51,17 @@ interface AttemptOptions {
   now: () => Date;
 }
 
-/** Makes one attempt with the endpoint's current secret and URL. It never rejects: each failure is a result. */
-export function createDeliveryAttempter({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
+/**
+ * Returns the function that makes one attempt, with the current secret and URL of the endpoint. The function never
+ * rejects, because a failed attempt is a result.
+ */
+export function createAttemptDelivery({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
   return async (delivery, { _id, url, secret }) => {
     const headers = signedAttemptHeaders(delivery, secret, now());
     onAttempt(_id, headers, delivery.body);
     try {
       const body = Buffer.from(delivery.body);
-      const status = await outbound.postWebhook(url, { headers, body, answerTimeoutMs: ANSWER_TIMEOUT_MS });
+      const status = await outbound.postWebhook(url, { headers, body, answerTimeoutMs: RESPONSE_TIMEOUT_MS });
       const isDelivered = status >= 200 && status < 300;
       return { responseStatus: status, error: isDelivered ? null : `HTTP ${status}` };
     } catch (error) {

@@ -2,27 +2,30 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { MAX_ATTEMPT_MS } from './attempt.ts';
 import type { RunEndpointWorker } from './endpoint-worker.ts';
-import { accountAndEndpointOf, DISPATCHER_WAKE_CHANNEL, ENDPOINT_SCHEDULE_KEY } from './schedule.ts';
+import { DISPATCHER_WAKE_CHANNEL, ENDPOINT_SCHEDULE_KEY, parseScheduleMember } from './schedule.ts';
 import type { AttemptSlots, WorkerSlot } from './slots.ts';
 
 /** The lease of an endpoint. An attempt starts only if the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
-/** The longest pause between two readings of the schedule, in case a wake-up is lost. */
-const MAX_PAUSE_MS = 1_000;
-/** The pause where nothing is scheduled at all, so that an idle service is left alone. */
+/** The longest pause between two readings of the schedule, because a wake-up may be lost. */
+const MAX_READ_PAUSE_MS = 1_000;
+/** The pause between two readings of an empty schedule. */
 const IDLE_PAUSE_MS = 5_000;
-/** The most claims of one reading, so that the processes of a host share the due endpoints. */
-const MAX_CLAIMS = 64;
-/** The delay of a due endpoint that finds no slot. A slow endpoint waits longer, because there may be many. */
-const POSTPONED_MS = 500;
-const SLOW_POSTPONED_MS = 2_000;
-const AFTER_FAULT_MS = 5_000;
+/** The most endpoints that one reading claims, so that the processes of a host share the due endpoints. */
+const MAX_CLAIMS_PER_READ = 64;
+/**
+ * How long a due endpoint without a free slot is postponed. A slow endpoint waits longer, because there may be many of
+ * them.
+ */
+const POSTPONE_MS = 500;
+const SLOW_POSTPONE_MS = 2_000;
+const FAULT_PAUSE_MS = 5_000;
 
 interface DispatcherOptions {
   coordination: Coordination;
   worker: RunEndpointWorker;
-  /** The prefix of every holder name in this process. It identifies the endpoints that a dead process held. */
+  /** The prefix of the holder names of this process. By it, the endpoints of a dead process are found. */
   holderPrefix: string;
   slots: AttemptSlots;
   log: EventLog;
@@ -30,24 +33,27 @@ interface DispatcherOptions {
 
 /** An endpoint that this process has claimed. */
 interface EndpointClaim {
-  /** Its member of the schedule. */
+  /** The member of the schedule that stands for the endpoint. */
   member: string;
   holder: string;
   /** When the lease ends, on the monotonic clock of this process. */
   endsMs: number;
-  /** Whether the claim has not been used yet. The first attempt needs no renewal. */
+  /** Whether no attempt was made under the claim. The first attempt needs no renewal. */
   isFresh: boolean;
 }
 
-/** Claims due endpoints and runs their workers: many at once, but each endpoint only in one process at a time. */
+/**
+ * Claims due endpoints and runs their workers. Many workers run at once, but an endpoint has a worker in only one
+ * process at a time.
+ */
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimed = new Map<string, EndpointClaim>();
   readonly #running = new Set<Promise<void>>();
-  #claims = 0;
+  #claimCount = 0;
   #isStopped = false;
   #isReading = false;
-  #isWoken = false;
+  #mustReadAgain = false;
   #pause: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #unsubscribe: () => void = () => undefined;
@@ -60,7 +66,7 @@ export class WebhookDispatcher {
     this.#unsubscribe = await this.#options.coordination.subscribe(DISPATCHER_WAKE_CHANNEL, () =>
       this.#wake(),
     );
-    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => this.#renewClaims(), HEARTBEAT_MS);
     this.#heartbeat.unref();
     this.#wake();
   }
@@ -72,23 +78,23 @@ export class WebhookDispatcher {
     this.#unsubscribe();
     await Promise.all(this.#running);
     clearInterval(this.#heartbeat);
-    // Other processes take over the endpoints that were given back; if they miss the message, they look within
-    // seconds.
+    // The message makes other processes take over the endpoints that were given back. If they miss the message, they
+    // read the schedule within seconds.
     await this.#options.coordination.publish(DISPATCHER_WAKE_CHANNEL, '').catch(() => undefined);
   }
 
   /** Reads the schedule now, or again after the current reading. */
   #wake(): void {
-    this.#isWoken = true;
-    if (!this.#isReading && !this.#isStopped) void this.#claimWhileDue();
+    this.#mustReadAgain = true;
+    if (!this.#isReading && !this.#isStopped) void this.#claimAllDue();
   }
 
-  async #claimWhileDue(): Promise<void> {
+  async #claimAllDue(): Promise<void> {
     this.#isReading = true;
     clearTimeout(this.#pause);
-    let pauseMs = MAX_PAUSE_MS;
-    while (this.#isWoken && !this.#isStopped && this.#options.slots.free > 0) {
-      this.#isWoken = false;
+    let pauseMs = MAX_READ_PAUSE_MS;
+    while (this.#mustReadAgain && !this.#isStopped && this.#options.slots.free > 0) {
+      this.#mustReadAgain = false;
       pauseMs = await this.#claimDue();
     }
     this.#isReading = false;
@@ -97,65 +103,70 @@ export class WebhookDispatcher {
     this.#pause.unref();
   }
 
-  /** Claims due endpoints that have a slot. @returns milliseconds until the next reading. */
+  /** Claims due endpoints that have a slot. Returns the milliseconds until the next reading. */
   async #claimDue(): Promise<number> {
-    this.#claims += 1;
-    const holder = `${this.#options.holderPrefix}${this.#claims}`;
-    const limit = Math.min(this.#options.slots.free, MAX_CLAIMS);
+    this.#claimCount += 1;
+    const holder = `${this.#options.holderPrefix}${this.#claimCount}`;
+    const limit = Math.min(this.#options.slots.free, MAX_CLAIMS_PER_READ);
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { coordination } = this.#options;
       const due = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, limit, LEASE_MS, holder);
       const { members, nextInMs } = due;
-      for (const member of members) this.#serve({ member, holder, endsMs, isFresh: true });
-      this.#isWoken ||= nextInMs === 0;
-      return nextInMs === null ? IDLE_PAUSE_MS : Math.min(nextInMs, MAX_PAUSE_MS);
+      for (const member of members) this.#startWorker({ member, holder, endsMs, isFresh: true });
+      this.#mustReadAgain ||= nextInMs === 0;
+      return nextInMs === null ? IDLE_PAUSE_MS : Math.min(nextInMs, MAX_READ_PAUSE_MS);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
-      return MAX_PAUSE_MS;
+      return MAX_READ_PAUSE_MS;
     }
   }
 
   /** Runs the worker of a claimed endpoint, or gives the endpoint back if it finds no slot. */
-  #serve(claim: EndpointClaim): void {
+  #startWorker(claim: EndpointClaim): void {
     const { slots } = this.#options;
     const { member } = claim;
-    const [accountId] = accountAndEndpointOf(member);
-    const slot = this.#claimed.has(member) ? null : slots.begin(accountId, member);
+    const [accountId] = parseScheduleMember(member);
+    const slot = this.#claimed.has(member) ? null : slots.takeWorkerSlot(accountId, member);
     if (slot === null) {
       // No slot is free for the account or for slow endpoints, or this process still works on the endpoint under a lost
       // lease.
-      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
+      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONE_MS : POSTPONE_MS);
       return;
     }
     this.#claimed.set(member, claim);
-    const work = this.#turn(claim, slot).finally(() => this.#running.delete(work));
+    const work = this.#runWorker(claim, slot).finally(() => this.#running.delete(work));
     this.#running.add(work);
   }
 
-  async #turn(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
+  async #runWorker(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
     const afterMs = await this.#options
-      .worker(...accountAndEndpointOf(claim.member), {
-        mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(claim)),
-        attempted: slot.attempted,
+      .worker(...parseScheduleMember(claim.member), {
+        mayContinue: async () => slot.mayContinue() && (await this.#mayContinue(claim)),
+        recordAttempt: slot.recordAttempt,
       })
       .catch((error: unknown) => {
         this.#options.log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
-        return AFTER_FAULT_MS;
+        return FAULT_PAUSE_MS;
       });
-    // This comes first: once the endpoint is given back, another process may claim it, so it must not be renewed.
+    // The claim is removed before the endpoint is given back, because it must not be renewed once another process may
+    // claim the endpoint.
     this.#claimed.delete(claim.member);
     slot.release();
     await this.#giveBack(claim, afterMs);
   }
 
-  /** Gives an endpoint back to the schedule, where it is due again after some milliseconds; null: never. */
+  /**
+   * Gives an endpoint back to the schedule.
+   * @param afterMs milliseconds until the endpoint is due again; null when it has no more deliveries.
+   */
   async #giveBack({ member, holder }: EndpointClaim, afterMs: number | null): Promise<void> {
     const { coordination, slots } = this.#options;
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(ENDPOINT_SCHEDULE_KEY, member, holder, afterMs);
-      // A delivery was queued for the endpoint meanwhile, or other endpoints wait for a slot.
+      // Another reading follows if a delivery was queued for the endpoint in the meantime, or if other endpoints may
+      // wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
       const message = 'A webhook endpoint was not given back; its lease ends by itself';
@@ -164,11 +175,11 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Decides before each attempt whether the worker continues. From the second attempt on it renews the claim, so that
-   * after a loss of the schedule two processes never continue with one endpoint: at most the current attempt is
-   * repeated.
+   * Decides before each attempt whether the worker continues. From the second attempt on, the claim is renewed first.
+   * After a loss of the schedule, two processes therefore never continue with the same endpoint, and at most the
+   * current attempt is repeated.
    */
-  async #mayGoOn(claim: EndpointClaim): Promise<boolean> {
+  async #mayContinue(claim: EndpointClaim): Promise<boolean> {
     if (!claim.isFresh) await this.#renew(claim);
     claim.isFresh = false;
     return !this.#isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
@@ -183,7 +194,7 @@ export class WebhookDispatcher {
   }
 
   /** Extends the leases of running workers, and claims their endpoints again if the schedule was lost. */
-  #beat(): void {
+  #renewClaims(): void {
     for (const claim of this.#claimed.values()) {
       // A failed renewal leaves the lease unchanged, and the worker ends in time.
       this.#renew(claim).catch(() => undefined);

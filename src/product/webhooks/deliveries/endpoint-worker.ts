@@ -9,7 +9,7 @@ import type { DeliveriesStore, DeliveryDocument } from './store.ts';
  * The number of deliveries read at once from an endpoint's queue. An endpoint with more continues after other endpoints
  * have been served.
  */
-const DELIVERIES_A_TURN = 20;
+const DELIVERIES_PER_TURN = 20;
 
 interface EndpointWorkerOptions {
   endpoints: EndpointsStore;
@@ -23,15 +23,17 @@ interface EndpointWorkerOptions {
 
 /** The dispatcher's control over a worker while it holds an endpoint. */
 interface WorkerTurn {
-  /** Whether the worker may continue and its lease covers another attempt. It is called before each attempt. */
-  mayGoOn(): Promise<boolean>;
+  /**
+   * Returns whether the worker may continue and its lease covers another attempt. The worker asks before each attempt.
+   */
+  mayContinue(): Promise<boolean>;
   /** Called after each attempt, with its duration in milliseconds. */
-  attempted(hasFailed: boolean, tookMs: number): void;
+  recordAttempt(hasFailed: boolean, durationMs: number): void;
 }
 
 /**
- * Works through the queue of one endpoint for a while: one delivery at a time, the oldest due first; the endpoint is
- * read again before each.
+ * Works through the queue of one endpoint for a while: one delivery at a time, the oldest due first. The endpoint is
+ * read again before each delivery.
  * @returns milliseconds until the endpoint is due again; null when nothing is queued.
  */
 export type RunEndpointWorker = (
@@ -40,31 +42,31 @@ export type RunEndpointWorker = (
   turn: WorkerTurn,
 ) => Promise<number | null>;
 
-const READ_AGAIN = 0;
+const DUE_AT_ONCE = 0;
 
 export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpointWorker {
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
 
   return async (accountId, endpointId, turn) => {
-    const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
+    const queue = await deliveries.findQueued(accountId, endpointId, DELIVERIES_PER_TURN);
     let nextAt: string | null = null;
     for (const delivery of queue) {
       const endpoint = await endpoints.find(accountId, endpointId);
-      const isClosed = await closeIfOver(delivery, endpoint);
-      if (endpoint === null || isClosed) return READ_AGAIN;
-      if (!isDue(delivery)) return msUntil(earlier(nextAt, delivery.dueAt));
-      if (!(await turn.mayGoOn())) return READ_AGAIN;
-      nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
+      const isClosed = await closeIfUnsendable(delivery, endpoint);
+      if (endpoint === null || isClosed) return DUE_AT_ONCE;
+      if (!isDue(delivery)) return msUntil(earlierInstant(nextAt, delivery.dueAt));
+      if (!(await turn.mayContinue())) return DUE_AT_ONCE;
+      nextAt = earlierInstant(nextAt, await deliver(delivery, endpoint, turn));
     }
     // A delivery that was queued after this read was also scheduled after it, so the endpoint is claimed again.
-    return queue.length === DELIVERIES_A_TURN ? READ_AGAIN : msUntil(nextAt);
+    return queue.length === DELIVERIES_PER_TURN ? DUE_AT_ONCE : msUntil(nextAt);
   };
 
   /**
-   * Closes deliveries that must not be sent any more.
-   * @returns whether this delivery is one of them.
+   * Closes a delivery that must no longer be sent.
+   * @returns whether the delivery was closed.
    */
-  async function closeIfOver(
+  async function closeIfUnsendable(
     { accountId, endpointId, generation, error }: DeliveryDocument,
     endpoint: EndpointDocument | null,
   ): Promise<boolean> {
@@ -73,11 +75,11 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       return true;
     }
     if (endpoint.enabled && endpoint.consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
-      // The process that counted the last failure died before it disabled the endpoint.
+      // The endpoint is disabled here if the process that counted its last failure died before it did so.
       await disabling.disable(endpoint, error);
       return true;
     }
-    // The generation decides, not an instant, so that deliveries that were queued after enabling stay open.
+    // Generations are compared instead of instants, so that deliveries that were queued after the enabling stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.closeQueued(accountId, endpointId, last);
@@ -92,7 +94,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
     return instant === null ? null : Math.max(Date.parse(instant) - now().getTime(), 0);
   }
 
-  /** Makes an attempt and records it. @returns the instant of the retry; null without one. */
+  /** Makes an attempt and records it. Returns the instant of the retry, or null when there is none. */
   async function deliver(
     delivery: DeliveryDocument,
     endpoint: EndpointDocument,
@@ -100,10 +102,11 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
   ): Promise<string | null> {
     const startedAt = now();
     const beganMs = performance.now();
-    const result = await metrics.inFlight(() => attempt(delivery, endpoint));
-    turn.attempted(result.error !== null, performance.now() - beganMs);
+    const result = await metrics.countInFlight(() => attempt(delivery, endpoint));
+    turn.recordAttempt(result.error !== null, performance.now() - beganMs);
     const record = attemptRecordOf(delivery, result, now());
-    // The endpoint is changed first. A crash before the record repeats the attempt, but its failure counts once.
+    // The endpoint is changed before the attempt is recorded. If the process crashes in between, the attempt is
+    // repeated, but its failure is counted only once.
     if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
     } else if (record.status === 'FAILED' && delivery.isRetried) {
@@ -115,19 +118,19 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       const { error: reason, dueAt } = record;
       log.debug?.({ delivery: delivery._id, attempts, reason, dueAt }, 'A delivery is tried again');
     }
-    if (isRecorded) metrics.attempted(delivery, record.status, startedAt);
+    if (isRecorded) metrics.recordAttempt(delivery, record.status, startedAt);
     return record.dueAt;
   }
 }
 
-function earlier(one: string | null, other: string | null | undefined): string | null {
+function earlierInstant(one: string | null, other: string | null | undefined): string | null {
   if (one === null || other === null || other === undefined) return one ?? other ?? null;
   return one < other ? one : other;
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
-/** The label of the result of an attempt. */
-const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
+/** The labels of the results of attempts, by the status of the delivery. */
+const RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /** The metrics of deliveries. Counts from the stores are equal in every process, so only one of them is exported. */
 export class WebhookMetrics {
@@ -147,15 +150,15 @@ export class WebhookMetrics {
   });
 
   constructor(endpoints: EndpointsStore, deliveries: DeliveriesStore, now: () => Date) {
-    for (const result of Object.values(RESULTS)) this.#attempts.inc({ result }, 0);
+    for (const result of Object.values(RESULT_LABELS)) this.#attempts.inc({ result }, 0);
     const due = () => deliveries.countDue(now());
-    gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', due);
+    registerGauge('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', due);
     const disabled = () => endpoints.countDisabled();
-    gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
+    registerGauge('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
   }
 
-  /** Runs an attempt. It counts as in flight meanwhile. */
-  async inFlight<T>(run: () => Promise<T>): Promise<T> {
+  /** Runs an attempt, and counts it as in flight until it ends. */
+  async countInFlight<T>(run: () => Promise<T>): Promise<T> {
     this.#inFlight.inc();
     try {
       return await run();
@@ -164,15 +167,18 @@ export class WebhookMetrics {
     }
   }
 
-  /** Counts an attempt that was recorded. `startedAt` is when it began. */
-  attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void {
-    this.#attempts.inc({ result: RESULTS[status] });
+  /**
+   * Counts a recorded attempt.
+   * @param startedAt when the attempt began.
+   */
+  recordAttempt(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void {
+    this.#attempts.inc({ result: RESULT_LABELS[status] });
     if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
     this.#delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);
   }
 }
 
-function gaugeOf(name: string, help: string, count: () => Promise<number>): void {
+function registerGauge(name: string, help: string, count: () => Promise<number>): void {
   new Gauge({
     name,
     help,

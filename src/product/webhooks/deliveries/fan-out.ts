@@ -6,8 +6,8 @@ import { scheduleEndpointsNow } from './schedule.ts';
 import { type DeliveriesStore, newDelivery } from './store.ts';
 
 const MAX_BATCH_SIZE = 200;
-/** Younger events are left to the process that wrote them. */
-const LEFT_BEHIND_MS = 3_000;
+/** The age from which an event counts as left over. A younger event is left to the process that wrote it. */
+const MIN_LEFT_OVER_AGE_MS = 3_000;
 
 interface FanOutOptions {
   outbox: EventOutbox;
@@ -20,44 +20,44 @@ interface FanOutOptions {
 
 /**
  * Makes a delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
- * Every step may run twice, because the id of a delivery is derived from the event and the endpoint.
+ * Each step may be repeated, because the id of a delivery is derived from the event and the endpoint.
  */
 export class EventFanOut {
   readonly #options: FanOutOptions;
   #waiting: OutboxDocument[] = [];
-  #work: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
 
   constructor(options: FanOutOptions) {
     this.#options = options;
   }
 
   /** Accepts events that this process has just written. */
-  readonly take = (events: readonly OutboxDocument[]): void => {
+  readonly accept = (events: readonly OutboxDocument[]): void => {
     this.#waiting.push(...events);
-    if (events.length > 0) this.#work ??= this.#fanOutWaiting();
+    if (events.length > 0) this.#running ??= this.#fanOutWaiting();
   };
 
-  /** Fans out a batch of the outbox, whichever process wrote it. */
-  readonly takeOthers = (): void => {
+  /** Fans out a batch of the outbox, also events that other processes wrote. */
+  readonly drainOutbox = (): void => {
     this.#options.outbox
       .oldest(this.#options.now(), MAX_BATCH_SIZE)
-      .then(this.take)
+      .then(this.accept)
       .catch((error) =>
         this.#options.log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
       );
   };
 
-  /** Fans out a batch that a dead process left over. @returns the number of its events. */
+  /** Fans out a batch of events that dead processes left over. Returns their number. */
   readonly sweep = async (instant: Date): Promise<number> => {
-    const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
+    const before = new Date(instant.getTime() - MIN_LEFT_OVER_AGE_MS);
     const events = await this.#options.outbox.oldest(before, MAX_BATCH_SIZE);
     if (events.length > 0) await this.#fanOut(events);
     return events.length;
   };
 
   /** Resolves when all accepted events are fanned out. */
-  async idle(): Promise<void> {
-    return void (await this.#work);
+  async whenIdle(): Promise<void> {
+    return void (await this.#running);
   }
 
   async #fanOut(events: readonly OutboxDocument[]): Promise<void> {
@@ -66,8 +66,7 @@ export class EventFanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // Events from before the endpoint was enabled are not for it. Such an event may be written again after a
-          // crash.
+          // Events from before the endpoint was enabled are left out. Such an event may be written again after a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),
@@ -89,6 +88,6 @@ export class EventFanOut {
         ),
       );
     }
-    this.#work = null;
+    this.#running = null;
   }
 }

@@ -42,14 +42,14 @@ interface DeliveriesRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [sendTestEvent, list, read, redeliverAllFailed, redeliver];
+const ROUTES = [testRoute, listRoute, readRoute, redeliverFailedRoute, redeliverRoute];
 
-/** The routes of an endpoint's deliveries: its owner lists them, sends one again, or sends a test. */
+/** The routes by which an owner lists the deliveries of an endpoint, sends one again, or sends a test. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
+function testRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, slots, attemptsPerAccount, gate } = options;
   app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
@@ -66,10 +66,13 @@ function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): 
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      const release = slots.takeSlot(accountId);
+      const release = slots.takeAccountSlot(accountId);
       if (release === null) throw tooManyAttemptsError(attemptsPerAccount);
       try {
-        return successEnvelope('Test event sent.', deliveryDataOf(await sendTest(endpoint, options)));
+        return successEnvelope(
+          'Test event sent.',
+          deliveryDataOf(await attemptTestDelivery(endpoint, options)),
+        );
       } finally {
         release();
       }
@@ -77,7 +80,7 @@ function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): 
   );
 }
 
-function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
+function listRoute(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
   app.get<{ Params: WebhookEndpointParams; Querystring: WebhookDeliveriesQuery }>(
     '/webhook-endpoints/:endpointId/deliveries',
     {
@@ -98,7 +101,7 @@ function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesR
   );
 }
 
-function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
+function readRoute(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
   app.get<{ Params: WebhookDeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
     {
@@ -119,7 +122,7 @@ function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesR
   );
 }
 
-function redeliverAllFailed(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
+function redeliverFailedRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, gate } = options;
   app.post<{ Params: WebhookEndpointParams; Body: RedeliverFailedBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
@@ -145,7 +148,7 @@ function redeliverAllFailed(app: FastifyInstance, options: DeliveriesRoutesOptio
   );
 }
 
-function redeliver(
+function redeliverRoute(
   app: FastifyInstance,
   { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {
@@ -180,10 +183,10 @@ function redeliver(
 }
 
 /**
- * Makes the only attempt of a webhook.test at once, while the endpoint's worker continues.
- * @returns its record.
+ * Makes the only attempt of a webhook.test at once, independently of the endpoint's worker.
+ * @returns the record of the delivery.
  */
-async function sendTest(
+async function attemptTestDelivery(
   endpoint: EndpointDocument,
   { attempt, deliveries, now }: DeliveriesRoutesOptions,
 ): Promise<DeliveryDocument> {
@@ -195,7 +198,7 @@ async function sendTest(
 }
 
 /** The number of records that are copied at once, with their bodies. */
-const BATCH = 100;
+const COPY_BATCH_SIZE = 100;
 
 /**
  * Queues each event again whose last delivery to an endpoint failed, if it was queued since an instant, oldest first.
@@ -209,13 +212,14 @@ export async function redeliverFailedEvents(
   const { accountId, _id: endpointId } = endpoint;
   const failed = await deliveries.findUnreceived(accountId, endpointId, since);
   const ids = failed.slice(0, MAX_REDELIVERIES);
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + BATCH));
-    // The sequence keeps the order of events that are due at one instant.
+  for (let at = 0; at < ids.length; at += COPY_BATCH_SIZE) {
+    const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
+    // The sequence keeps the order of deliveries that are due at the same instant.
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
     );
-    // Stored deliveries are sent, even if the process dies before the next batch.
+    // The endpoint is scheduled after each batch, so that stored deliveries are sent even if the process dies before
+    // the next batch.
     await scheduleEndpointsNow(coordination, [{ accountId, endpointId }]);
   }
   return { queued: ids.length, left: failed.length - ids.length };

@@ -6,19 +6,21 @@ export const ENDPOINT_SCHEDULE_KEY = 'webhooks';
 /** Wakes the dispatchers of every process. */
 export const DISPATCHER_WAKE_CHANNEL = 'webhooks/wake';
 
-/** Deliveries due within this time are scheduled. It is longer than the time between two rebuilds. */
-const HORIZON_MS = 60_000;
+/**
+ * A rebuild schedules the deliveries that are due within this time, which is longer than the time between two rebuilds.
+ */
+const SCHEDULE_HORIZON_MS = 60_000;
 
 export interface ScheduledEndpoint {
   accountId: string;
   endpointId: string;
 }
 
-function memberOf({ accountId, endpointId }: ScheduledEndpoint): string {
+function scheduleMember({ accountId, endpointId }: ScheduledEndpoint): string {
   return `${accountId}/${endpointId}`;
 }
 
-export function accountAndEndpointOf(member: string): [accountId: string, endpointId: string] {
+export function parseScheduleMember(member: string): [accountId: string, endpointId: string] {
   const [accountId = '', endpointId = ''] = member.split('/');
   return [accountId, endpointId];
 }
@@ -28,7 +30,7 @@ export async function scheduleEndpointsNow(
   coordination: Coordination,
   endpoints: readonly ScheduledEndpoint[],
 ): Promise<void> {
-  const members = new Set(endpoints.map(memberOf));
+  const members = new Set(endpoints.map(scheduleMember));
   if (members.size === 0) return;
   const due = Array.from(members, (member) => ({ member, afterMs: 0 }));
   await coordination.schedule(ENDPOINT_SCHEDULE_KEY, due);
@@ -46,20 +48,21 @@ export async function releaseEndpointsByHolder(
 
 /**
  * Schedules every endpoint with a delivery that is due now or soon. Endpoints that are already scheduled do not change.
- * After a loss of the schedule, due endpoints are back within one round, and later retries before they are due.
+ * After a loss of the schedule, one rebuild schedules all due endpoints again, and later retries are scheduled before
+ * they are due.
  */
 export async function rebuildEndpointSchedule(
   coordination: Coordination,
   deliveries: DeliveriesStore,
   now: Date,
 ): Promise<void> {
-  const until = new Date(now.getTime() + HORIZON_MS);
-  const next = (afterId: string) => deliveries.nextEndpointDue(afterId, until);
+  const until = new Date(now.getTime() + SCHEDULE_HORIZON_MS);
+  const next = (afterId: string) => deliveries.findNextDueEndpoint(afterId, until);
   let isAny = false;
   for (let due = await next(''); due !== null; due = await next(due.endpointId)) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
     await coordination.schedule(ENDPOINT_SCHEDULE_KEY, [
-      { member: memberOf(due), afterMs: Math.max(afterMs, 0) },
+      { member: scheduleMember(due), afterMs: Math.max(afterMs, 0) },
     ]);
     isAny = true;
   }

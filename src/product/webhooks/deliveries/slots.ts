@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
 /** An attempt that takes longer marks its endpoint as slow. */
-const SLOW_MS = 2_000;
-/** How long a worker may continue while every slot is taken. */
-const TURN_MS = 1_000;
+const SLOW_ATTEMPT_MS = 2_000;
+/** How long a worker may continue while all slots are taken. */
+const MAX_TURN_MS = 1_000;
 /** The most slow endpoints that are remembered. The oldest one is forgotten first. */
 const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
@@ -18,12 +18,12 @@ interface AttemptSlotsOptions {
 
 /** A running worker. */
 export interface WorkerSlot {
-  /** Whether the worker may make another attempt, considering the other workers. */
-  mayGoOn(): boolean;
+  /** Whether the worker may make another attempt, or should leave its slot to others. */
+  mayContinue(): boolean;
   /**
    * Records the result of an attempt. After a failed or long attempt the endpoint counts as slow, otherwise as fast.
    */
-  attempted(hasFailed: boolean, tookMs: number): void;
+  recordAttempt(hasFailed: boolean, durationMs: number): void;
   release(): void;
 }
 
@@ -35,8 +35,8 @@ export class AttemptSlots {
   readonly #slots: () => number;
   readonly #slotsOfAccount: () => number;
   readonly #now: () => number;
-  readonly #taken = new Map<string, number>();
-  readonly #held = new Set<string>();
+  readonly #takenByAccount = new Map<string, number>();
+  readonly #running = new Set<string>();
   readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_ENDPOINTS });
 
   constructor(options: AttemptSlotsOptions) {
@@ -46,23 +46,23 @@ export class AttemptSlots {
   }
 
   get free(): number {
-    return this.#slots() - this.#held.size;
+    return this.#slots() - this.#running.size;
   }
 
   readonly isSlow = (member: string): boolean => this.#slow.has(member);
 
   /**
-   * Takes only a slot of the account, for a test delivery. Null when all are taken.
-   * @returns the function that frees it.
+   * Takes one of the slots of an account, for a worker or a test delivery. Null when all of them are taken.
+   * @returns the function that frees the slot.
    */
-  takeSlot(accountId: string): (() => void) | null {
-    const ofAccount = this.#taken.get(accountId) ?? 0;
+  takeAccountSlot(accountId: string): (() => void) | null {
+    const ofAccount = this.#takenByAccount.get(accountId) ?? 0;
     if (ofAccount >= this.#slotsOfAccount()) return null;
-    this.#taken.set(accountId, ofAccount + 1);
+    this.#takenByAccount.set(accountId, ofAccount + 1);
     return () => {
-      const remaining = (this.#taken.get(accountId) ?? 1) - 1;
-      if (remaining === 0) this.#taken.delete(accountId);
-      else this.#taken.set(accountId, remaining);
+      const remaining = (this.#takenByAccount.get(accountId) ?? 1) - 1;
+      if (remaining === 0) this.#takenByAccount.delete(accountId);
+      else this.#takenByAccount.set(accountId, remaining);
     };
   }
 
@@ -70,38 +70,40 @@ export class AttemptSlots {
    * Takes a slot for a worker. Null when its account has none left, or the endpoint is slow and slow endpoints hold
    * their half.
    */
-  begin(accountId: string, member: string): WorkerSlot | null {
-    if (!this.#fits(member)) return null;
-    const releaseSlot = this.takeSlot(accountId);
+  takeWorkerSlot(accountId: string, member: string): WorkerSlot | null {
+    if (!this.#mayRun(member)) return null;
+    const releaseSlot = this.takeAccountSlot(accountId);
     if (releaseSlot === null) return null;
-    this.#held.add(member);
+    this.#running.add(member);
     const beganMs = this.#now();
     let hasFailed = false;
     return {
-      mayGoOn: () => {
-        const isOver = this.#held.size >= this.#slots() && this.#now() - beganMs >= TURN_MS;
-        return !hasFailed && !isOver && this.#fits(member);
+      mayContinue: () => {
+        const isOver = this.#running.size >= this.#slots() && this.#now() - beganMs >= MAX_TURN_MS;
+        return !hasFailed && !isOver && this.#mayRun(member);
       },
-      attempted: (failed, tookMs) => {
+      recordAttempt: (failed, durationMs) => {
         hasFailed = failed;
-        if (failed || tookMs > SLOW_MS) this.#slow.set(member, true);
+        if (failed || durationMs > SLOW_ATTEMPT_MS) this.#slow.set(member, true);
         else this.#slow.delete(member);
       },
       release: () => {
-        this.#held.delete(member);
+        this.#running.delete(member);
         releaseSlot();
       },
     };
   }
 
   /** The number of other slow endpoints with a running worker. */
-  #otherSlow(member: string): number {
+  #countOtherSlow(member: string): number {
     let count = 0;
-    for (const other of this.#held) if (other !== member && this.#slow.has(other)) count += 1;
+    for (const other of this.#running) if (other !== member && this.#slow.has(other)) count += 1;
     return count;
   }
 
-  #fits(member: string): boolean {
-    return !this.#slow.has(member) || this.#otherSlow(member) < Math.max(1, Math.floor(this.#slots() / 2));
+  #mayRun(member: string): boolean {
+    return (
+      !this.#slow.has(member) || this.#countOtherSlow(member) < Math.max(1, Math.floor(this.#slots() / 2))
+    );
   }
 }

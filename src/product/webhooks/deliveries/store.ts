@@ -14,7 +14,7 @@ import type { OutboxDocument } from '../../events/open.ts';
 import type { EndpointDocument } from '../endpoints/store.ts';
 import type { WebhookDeliveriesQuery, WebhookDelivery } from '../schema.ts';
 
-/** The delivery of one event to one endpoint. The schedule sends it, and its owner can read it. */
+/** The delivery of one event to one endpoint, with the record of its attempts. */
 export interface DeliveryDocument {
   _id: string;
   accountId: string;
@@ -24,21 +24,26 @@ export interface DeliveryDocument {
    * sent after it.
    */
   generation: number;
-  /** Whether failed attempts are retried. Tests are not, nor are deliveries that their owner sends again. */
+  /**
+   * Whether a failed attempt is retried. Test deliveries, and deliveries that their owner sends again, are not retried.
+   */
   isRetried: boolean;
   eventId: string;
   eventType: string;
   /** The event as text. Every attempt sends the same bytes. */
   body: string;
   status: WebhookDelivery['status'];
-  /** Number of ended attempts. It guards every change: of two writers that read the same number, only one succeeds. */
+  /**
+   * The number of ended attempts. It is a condition of every change, so that of two writers that read the same number
+   * only one succeeds.
+   */
   attempts: number;
   createdAt: string;
   /**
    * Present while PENDING. The first attempt is due at the instant of the outcome, which keeps the order of outcomes.
    */
   dueAt?: string;
-  /** Orders deliveries that are due at one instant. */
+  /** The order among deliveries that are due at the same instant. */
   sequence: number;
   deliveredAt: string | null;
   responseStatus: number | null;
@@ -46,7 +51,7 @@ export interface DeliveryDocument {
   expiresAt: string;
 }
 
-const KEPT_MS = 14 * DAY_MS;
+const RECORD_LIFE_MS = 14 * DAY_MS;
 const TEST_EVENT_TYPE = 'webhook.test';
 
 /**
@@ -56,26 +61,26 @@ const TEST_EVENT_TYPE = 'webhook.test';
 export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const createdAt = now.toISOString();
   return {
-    ...queued(endpoint, now),
+    ...newDeliveryFields(endpoint, now),
     _id: derivedId('whd', Date.parse(event.createdAt), `${endpoint._id}/${event._id}`),
     isRetried: true,
     eventId: event._id,
     eventType: event.type,
     body: event.body,
-    // The writer's clock may be ahead of this one, but nothing may be due later than now.
+    // The clock of the event's writer may be ahead, but the delivery must not be due later than now.
     dueAt: event.createdAt < createdAt ? event.createdAt : createdAt,
     sequence: event.sequence,
   };
 }
 
-/** Makes another delivery of the same event, which its owner asked for. */
+/** Makes another delivery of an event, at its owner's request. */
 export function newRedelivery(
   { eventId, eventType, body }: DeliveryDocument,
   endpoint: EndpointDocument,
   now: Date,
 ): DeliveryDocument {
   const event = { eventId, eventType, body };
-  return { ...queued(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
+  return { ...newDeliveryFields(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
 }
 
 /** Makes the delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
@@ -84,10 +89,10 @@ export function newTestDelivery(endpoint: EndpointDocument, now: Date): Delivery
   const eventType = TEST_EVENT_TYPE;
   const data = { message: 'A test of this webhook endpoint, sent because its owner asked for it.' };
   const body = eventBodyText({ id: eventId, type: eventType, createdAt: now.toISOString(), data });
-  return { ...queued(endpoint, now), eventId, eventType, body, isRetried: false };
+  return { ...newDeliveryFields(endpoint, now), eventId, eventType, body, isRetried: false };
 }
 
-function queued({ _id: endpointId, accountId, generation }: EndpointDocument, now: Date) {
+function newDeliveryFields({ _id: endpointId, accountId, generation }: EndpointDocument, now: Date) {
   return {
     _id: newId('whd', now.getTime()),
     accountId,
@@ -100,7 +105,7 @@ function queued({ _id: endpointId, accountId, generation }: EndpointDocument, no
     deliveredAt: null,
     responseStatus: null,
     error: null,
-    expiresAt: new Date(now.getTime() + KEPT_MS).toISOString(),
+    expiresAt: new Date(now.getTime() + RECORD_LIFE_MS).toISOString(),
   };
 }
 
@@ -114,18 +119,18 @@ export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
 }
 
 /**
- * The order in which deliveries are sent: the oldest due first; deliveries due at the same instant in the order of
- * their outcomes.
+ * The order in which deliveries are sent: the oldest due first. Deliveries that are due at the same instant follow the
+ * order of their outcomes.
  */
-const DUE_ORDER = ['dueAt', 'sequence'];
+const DUE_ORDER_FIELDS = ['dueAt', 'sequence'];
 const NEWEST_FIRST = sortBy('-createdAt', '-_id');
 /** The most records that are read in the search for failed deliveries. */
-const MAX_SEARCHED = 20_000;
+const MAX_SEARCHED_RECORDS = 20_000;
 
 export const DELIVERIES_COLLECTION: DeclaredCollection = {
   name: 'webhookDeliveries',
   indexes: [
-    { name: 'worker', fields: sortBy('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
+    { name: 'worker', fields: sortBy('endpointId', ...DUE_ORDER_FIELDS), whenPresent: ['dueAt'] },
     { name: 'due', fields: sortBy('dueAt'), whenPresent: ['dueAt'] },
     { name: 'listing', fields: sortBy('endpointId', '-createdAt', '-_id') },
     { name: 'status', fields: sortBy('endpointId', 'status', '-createdAt', '-_id') },
@@ -178,7 +183,11 @@ export class DeliveriesStore {
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
     const fields = ['eventId', 'eventType', 'status'];
-    const found = await this.#deliveries.find(filter, { sort: NEWEST_FIRST, limit: MAX_SEARCHED, fields });
+    const found = await this.#deliveries.find(filter, {
+      sort: NEWEST_FIRST,
+      limit: MAX_SEARCHED_RECORDS,
+      fields,
+    });
     const last = new Map<string, DeliveryDocument>();
     for (const delivery of found) if (!last.has(delivery.eventId)) last.set(delivery.eventId, delivery);
     const failed = [...last.values()].filter(
@@ -195,9 +204,9 @@ export class DeliveriesStore {
   }
 
   /** The next deliveries of an endpoint, due or not, oldest due first. */
-  async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
+  async findQueued(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
-    return this.#deliveries.find(filter, { sort: sortBy(...DUE_ORDER), limit });
+    return this.#deliveries.find(filter, { sort: sortBy(...DUE_ORDER_FIELDS), limit });
   }
 
   /**
@@ -236,12 +245,12 @@ export class DeliveriesStore {
   }
 
   /** The next endpoint, by id, that has a delivery due before an instant; null after the last one. */
-  async nextEndpointDue(
+  async findNextDueEndpoint(
     afterId: string,
     until: Date,
   ): Promise<Pick<DeliveryDocument, 'accountId' | 'endpointId' | 'dueAt'> | null> {
     const filter = { endpointId: { $gt: afterId }, dueAt: { $gt: '', $lte: until.toISOString() } };
-    const sort = sortBy('endpointId', ...DUE_ORDER);
+    const sort = sortBy('endpointId', ...DUE_ORDER_FIELDS);
     return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
   }
 

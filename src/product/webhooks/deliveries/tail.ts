@@ -2,10 +2,10 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { DocumentStore } from '../../../platform/stores/documents/port.ts';
 import { EndpointsStore } from '../endpoints/store.ts';
 
-const LISTENERS = 'webhooks/listeners';
-/** A listener announces itself regularly. One that stops doing so is forgotten. */
-const FORGOTTEN_MS = 15_000;
-const ANNOUNCED_EVERY_MS = 4_000;
+const LISTENERS_CHANNEL = 'webhooks/listeners';
+/** How long a listener is known after its last announcement. Listeners announce themselves regularly. */
+const LISTENER_LIFE_MS = 15_000;
+const ANNOUNCE_INTERVAL_MS = 4_000;
 
 /** One attempt, as a listener receives it. */
 export interface TailedAttempt {
@@ -25,8 +25,8 @@ export class AttemptTail {
 
   static async open(coordination: Coordination): Promise<AttemptTail> {
     const tail = new AttemptTail(coordination);
-    tail.#unsubscribe = await coordination.subscribe(LISTENERS, (endpointId) => {
-      tail.#listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
+    tail.#unsubscribe = await coordination.subscribe(LISTENERS_CHANNEL, (endpointId) => {
+      tail.#listenedUntil.set(endpointId, performance.now() + LISTENER_LIFE_MS);
     });
     return tail;
   }
@@ -40,8 +40,8 @@ export class AttemptTail {
       return;
     }
     const attempt: TailedAttempt = { headers, body };
-    // A listener may miss a message. The delivery itself does not depend on it.
-    this.#coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
+    // A failure is ignored, because the delivery does not depend on its listeners.
+    this.#coordination.publish(attemptsChannel(endpointId), JSON.stringify(attempt)).catch(() => undefined);
   };
 
   close(): void {
@@ -62,18 +62,18 @@ export async function listenToAttempts(
   const endpoints = await EndpointsStore.open(documents);
   if (!(await endpoints.exists(endpointId)))
     throw new Error(`There is no webhook endpoint ${endpointId}: \`webhooks\` lists them.`);
-  const end = await coordination.subscribe(attemptsOf(endpointId), (message) =>
+  const end = await coordination.subscribe(attemptsChannel(endpointId), (message) =>
     onAttempt(JSON.parse(message) as TailedAttempt),
   );
-  const announce = () => void coordination.publish(LISTENERS, endpointId).catch(() => undefined);
-  await coordination.publish(LISTENERS, endpointId);
-  const timer = setInterval(announce, ANNOUNCED_EVERY_MS);
+  const announce = () => void coordination.publish(LISTENERS_CHANNEL, endpointId).catch(() => undefined);
+  await coordination.publish(LISTENERS_CHANNEL, endpointId);
+  const timer = setInterval(announce, ANNOUNCE_INTERVAL_MS);
   return () => {
     clearInterval(timer);
     end();
   };
 }
 
-function attemptsOf(endpointId: string): string {
+function attemptsChannel(endpointId: string): string {
   return `webhooks/attempts/${endpointId}`;
 }

@@ -8,17 +8,17 @@ interface DisablingOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   sendMail: SendMail;
-  /** Null when the account is gone. */
+  /** Finds the e-mail address of an account; null when the account does not exist any more. */
   findEmail: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   now: () => Date;
   log: EventLog;
 }
 
-/** Time between two tries of one mail. */
-const TRY_AGAIN_MS = 10 * 60 * 1000;
-/** The time after which a mail is given up. The owner sees the state of the endpoint anyway. */
-const GIVE_UP_MS = DAY_MS;
+/** The time between two attempts to send one mail. */
+const MAIL_RETRY_MS = 10 * 60 * 1000;
+/** The time after which a mail is given up. Its owner can read the state of the endpoint without it. */
+const MAIL_LIFE_MS = DAY_MS;
 
 /**
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
@@ -32,7 +32,7 @@ export class EndpointDisabling {
     this.#options = options;
   }
 
-  /** Counts a delivery that has no retries left, once. Too many of them in a row disable the endpoint. */
+  /** Counts a delivery that has no retries left, once. After too many of these in a row, the endpoint is disabled. */
   async countFailure(
     { accountId, _id }: EndpointDocument,
     deliveryId: string,
@@ -62,19 +62,19 @@ export class EndpointDisabling {
   }
 
   /**
-   * Sends one due mail. The sweeper also calls it, after a crash or an outage.
+   * Sends one due mail. The sweep also calls this method, for mails that a crash or an outage left.
    * @returns 0 when none is due.
    */
   readonly mailNext = async (): Promise<number> => {
-    const endpoint = await this.#options.endpoints.takeNotice(
+    const endpoint = await this.#options.endpoints.claimNotice(
       this.#options.now(),
-      new Date(this.#options.now().getTime() + TRY_AGAIN_MS),
+      new Date(this.#options.now().getTime() + MAIL_RETRY_MS),
     );
     if (endpoint === null) return 0;
-    const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < this.#options.now().getTime();
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_LIFE_MS < this.#options.now().getTime();
     const to = isLate ? null : await this.#options.findEmail(endpoint.accountId);
-    if (to !== null) await this.#options.sendMail({ to, ...noticeOf(endpoint) });
-    await this.#options.endpoints.noticed(endpoint.accountId, endpoint._id);
+    if (to !== null) await this.#options.sendMail({ to, ...disabledNotice(endpoint) });
+    await this.#options.endpoints.clearNotice(endpoint.accountId, endpoint._id);
     return 1;
   };
 
@@ -95,7 +95,7 @@ export class EndpointDisabling {
   }
 }
 
-function noticeOf({ _id, url, disabledAt, disabledReason }: EndpointDocument) {
+function disabledNotice({ _id, url, disabledAt, disabledReason }: EndpointDocument) {
   const { host } = new URL(url);
   return {
     id: `${_id}.${disabledAt}`,

@@ -29,14 +29,14 @@ interface EndpointRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [list, register, read, change, remove, rotateSecret];
+const ROUTES = [listRoute, registerRoute, readRoute, changeRoute, removeRoute, rotateRoute];
 
 /** The routes of webhook endpoints. */
 export async function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function list(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
+function listRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get(
     '/webhook-endpoints',
     {
@@ -53,7 +53,7 @@ function list(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions):
   );
 }
 
-function register(
+function registerRoute(
   app: FastifyInstance,
   { endpoints, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {
@@ -86,7 +86,7 @@ function register(
   );
 }
 
-function read(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
+function readRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -105,7 +105,7 @@ function read(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions):
   );
 }
 
-function change(
+function changeRoute(
   app: FastifyInstance,
   { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {
@@ -145,7 +145,7 @@ function change(
   );
 }
 
-function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRoutesOptions): void {
+function removeRoute(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRoutesOptions): void {
   app.delete<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -167,7 +167,7 @@ function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRo
   );
 }
 
-function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
+function rotateRoute(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
   app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/rotate-secret',
     {
@@ -183,7 +183,7 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const secret = newSigningSecret();
-      const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
+      const endpoint = await endpoints.replaceSecret(accountId, request.params.endpointId, secret, now());
       if (endpoint === null) throw endpointNotFoundError(request.params.endpointId);
       return successEnvelope('Secret replaced.', { ...endpointDataOf(endpoint), secret });
     },

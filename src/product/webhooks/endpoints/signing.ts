@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-const PREFIX = 'whsec_';
+const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
 export function newSigningSecret(): string {
-  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+  return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
 /**
@@ -13,7 +13,7 @@ export function newSigningSecret(): string {
  * revealing it.
  */
 export function secretHintOf(secret: string): string {
-  return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
+  return `${SECRET_PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
 /** The signed parts of an event: its id, type and body, and the number of earlier attempts. */
@@ -27,7 +27,7 @@ interface SignedEvent {
 /**
  * The headers of one attempt, signed twice: in this service's own scheme (the key is the whole secret as UTF-8), and by
  * Standard Webhooks 1.0 (the key is the secret's decoded base64), so that libraries of both can verify it.
- * @param signedAt the instant of this attempt; each attempt has its own signature.
+ * @param signedAt the instant of the attempt. Each attempt has its own signature.
  */
 export function signedAttemptHeaders(
   { eventId, eventType, body, attempts }: SignedEvent,
@@ -36,7 +36,7 @@ export function signedAttemptHeaders(
 ): Record<string, string> {
   const seconds = String(Math.floor(signedAt.getTime() / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-  const standardKey = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  const standardKey = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
   const standard = createHmac('sha256', standardKey).update(`${eventId}.${seconds}.${body}`).digest('base64');
   return {
     'content-type': 'application/json; charset=utf-8',

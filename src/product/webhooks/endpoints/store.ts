@@ -17,7 +17,7 @@ import { secretHintOf } from './signing.ts';
 export interface EndpointDocument {
   _id: string;
   accountId: string;
-  /** The number of its slot in the account; unique, which limits the number of endpoints. */
+  /** The number of the endpoint's slot in the account. It is unique, which limits the number of endpoints. */
   slot: number;
   url: string;
   description: string;
@@ -27,7 +27,7 @@ export interface EndpointDocument {
    * Increases whenever the endpoint is enabled. Deliveries that were queued under a lower number are no longer sent.
    */
   generation: number;
-  /** The instant since which it takes events. */
+  /** When the endpoint was last enabled. Only later events are sent to it. */
   enabledAt: string;
   secret: string;
   consecutiveFailures: number;
@@ -104,7 +104,7 @@ export class EndpointsStore {
     return this.#endpoints.findOne({ _id: id, accountId });
   }
 
-  /** The endpoint that a call names. @throws ApiError not_found */
+  /** Finds the endpoint that a call names. Throws ApiError not_found. */
   async read(accountId: string, id: string): Promise<EndpointDocument> {
     const endpoint = await this.find(accountId, id);
     if (endpoint === null) throw endpointNotFoundError(id);
@@ -133,7 +133,12 @@ export class EndpointsStore {
     return enabled ?? this.#update(accountId, id, { enabled: true }, { $set: cleared, $unset });
   }
 
-  async rotate(accountId: string, id: string, secret: string, now: Date): Promise<EndpointDocument | null> {
+  async replaceSecret(
+    accountId: string,
+    id: string,
+    secret: string,
+    now: Date,
+  ): Promise<EndpointDocument | null> {
     return this.#update(accountId, id, {}, { $set: { secret, updatedAt: now.toISOString() } });
   }
 
@@ -147,7 +152,10 @@ export class EndpointsStore {
     await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
   }
 
-  /** Counts a delivery that ran out of retries, once even if it is repeated. A disabled endpoint counts none. */
+  /**
+   * Counts a delivery that has no retries left. A repetition does not count it again, and a disabled endpoint counts no
+   * failures.
+   */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
     const isUncounted = { enabled: true, lastFailureId: { $ne: deliveryId } };
     const counted = { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } };
@@ -166,8 +174,11 @@ export class EndpointsStore {
     return this.#update(accountId, id, failsTooOften, { $set });
   }
 
-  /** Takes one endpoint whose owner must be mailed. It is due again at `againAt` unless `noticed` is called first. */
-  async takeNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
+  /**
+   * Claims one endpoint whose owner must be mailed. The mail is due again at `againAt`, unless `clearNotice` is called
+   * before.
+   */
+  async claimNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
     return this.#endpoints.findOneAndUpdate(
       { noticeDueAt: { $lte: now.toISOString() } },
       { $set: { noticeDueAt: againAt.toISOString() } },
@@ -175,7 +186,7 @@ export class EndpointsStore {
     );
   }
 
-  async noticed(accountId: string, id: string): Promise<void> {
+  async clearNotice(accountId: string, id: string): Promise<void> {
     await this.#endpoints.updateOne({ _id: id, accountId }, { $unset: { noticeDueAt: '' } });
   }
 
@@ -189,7 +200,7 @@ export class EndpointsStore {
     return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
   }
 
-  /** How many endpoints of all accounts are disabled, for any reason. */
+  /** The number of disabled endpoints of all accounts. */
   async countDisabled(): Promise<number> {
     return this.#endpoints.count({ enabled: false });
   }

@@ -1,7 +1,7 @@
 // needs: documents
 import t from 'tap';
 import type { JobsContext } from '../../../../src/product/jobs/context.ts';
-import type { Decided } from '../../../../src/product/jobs/engine/outcomes.ts';
+import type { DecidedItem } from '../../../../src/product/jobs/engine/outcomes.ts';
 import { JobSweeps } from '../../../../src/product/jobs/engine/sweeps.ts';
 import { ItemsStore } from '../../../../src/product/jobs/items-store.ts';
 import type { ChainProgress, ItemDocument } from '../../../../src/product/jobs/job.ts';
@@ -27,10 +27,10 @@ t.test('a segment that ends while its item is given up is billed', async (t) => 
   const bills: number[] = [];
   let wakes = true;
   const items = {
-    async expiredLeases(limit: number) {
-      const found = await stored.expiredLeases(limit);
+    async findExpiredLeases(limit: number) {
+      const found = await stored.findExpiredLeases(limit);
       // The owner goes on between what the sweep reads and what it writes.
-      if (wakes) t.ok(await stored.noteProgress(STALLED, AFTER_FIRST));
+      if (wakes) t.ok(await stored.recordProgress(STALLED, AFTER_FIRST));
       wakes = false;
       return found;
     },
@@ -40,7 +40,7 @@ t.test('a segment that ends while its item is given up is billed', async (t) => 
     { items } as unknown as JobsContext,
     {
       outcomes: {
-        async record(_jobId: string, batch: readonly Decided[]) {
+        async record(_jobId: string, batch: readonly DecidedItem[]) {
           for (const { outcome } of batch) bills.push(outcome.credits);
           return null;
         },

@@ -1,5 +1,5 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import { type SampleCall, samplesOfCall } from '../../../reference/call.ts';
+import { callSamples, type SampleCall } from '../../../reference/call.ts';
 import { commandLineSample, commandLineText } from '../../../reference/command-line.ts';
 import type { CodeSample } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
@@ -17,7 +17,7 @@ const ASSET = 'ast_000000000000000000000000';
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
   const command = commandFor(work, definition);
   return [
-    ...samplesOfCall(callOf(work, definition)).map(({ label, code }) => ({ label, code })),
+    ...callSamples(callOf(work, definition)).map(({ label, code }) => ({ label, code })),
     ...(command === undefined ? [] : [{ label: 'Command line', code: command }]),
     { label: 'MCP', code: JSON.stringify(toolCallOf(work, definition), null, 2) },
   ];
