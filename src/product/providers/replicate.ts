@@ -56,13 +56,10 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     },
   };
 
-  async function submitPrediction(
-    request: ModelRequest,
-    { signal, keep }: ProviderCall,
-  ): Promise<Prediction> {
-    const prediction = await requestPrediction(writeSubmission(request), signal);
+  async function submitPrediction(request: ModelRequest, call: ProviderCall): Promise<Prediction> {
+    const prediction = await requestPrediction(writeSubmission(request), call.signal);
     try {
-      await keep(prediction.id);
+      await call.keep(prediction.id);
     } catch (error) {
       // The prediction is cancelled, because nobody could poll it without its stored id.
       await cancelPrediction(prediction.id);
@@ -125,15 +122,12 @@ export function createReplicate(settings: ReplicateSettings): Provider {
    */
   async function cancelPrediction(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
-    await requestProviderJson(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(
-      () => undefined,
-    );
+    const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+    await requestProviderJson(endpoint, { path }, signal).catch(() => undefined);
   }
 
-  async function readAnswer(
-    { status, error, output }: Prediction,
-    signal: AbortSignal,
-  ): Promise<RawModelAnswer> {
+  async function readAnswer(prediction: Prediction, signal: AbortSignal): Promise<RawModelAnswer> {
+    const { status, error, output } = prediction;
     if (status !== 'succeeded') {
       const message = redactSecrets(
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
