@@ -4,7 +4,7 @@ import { startRedis } from '../bench/services/redis.ts';
 import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
-import { findMinio } from './support/services/minio.ts';
+import { findS3Server } from './support/services/s3-server.ts';
 import { countsIn, cpuIn, durationsIn, failuresIn, longestOf, skippedIn } from './support/tap-output.ts';
 import { processesFor, runEach, runProcess, type TestProcess } from './support/test-processes.ts';
 
@@ -40,7 +40,7 @@ const stores = Promise.all([
   needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : null,
 ]);
 const tools: { [need in Need]?: Promise<unknown> | false } = {
-  s3: needs('s3') && found('MinIO', findMinio()),
+  s3: needs('s3') && found('A server of S3', findS3Server()),
   checkers: needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
   clients: needs('clients') && found('Generators of clients', installGenerators()),
 };

@@ -22,7 +22,7 @@ export const NEEDS = {
   alone: 'measures its process, changes it or takes minutes, so that no other test file runs there',
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',
-  s3: 'talks to MinIO',
+  s3: 'talks to a server of S3',
   clients: 'makes clients by generators, which npm installs',
   checkers: 'runs programs that check files of deploy/, one of them installed by pip',
 } as const;

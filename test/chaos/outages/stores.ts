@@ -6,8 +6,8 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Test } from 'tap';
 import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
-import { startMinio } from '../../support/services/minio.ts';
 import { startProxy } from '../../support/services/proxy.ts';
+import { startS3Server } from '../../support/services/s3-server.ts';
 
 export type Scope = Pick<Test, 'teardown'>;
 
@@ -49,14 +49,14 @@ export async function startClusterStores({ teardown }: Scope): Promise<TestStore
   const mongo = await startMongo();
   if (mongo === null) return null;
   teardown(mongo.stop);
-  const minio = await startMinio();
-  if (minio === null) return null;
-  teardown(minio.stop);
+  const s3 = await startS3Server();
+  if (s3 === null) return null;
+  teardown(s3.stop);
   const credentials = {
-    accessKeyId: minio.credentials.AWS_ACCESS_KEY_ID,
-    secretAccessKey: minio.credentials.AWS_SECRET_ACCESS_KEY,
+    accessKeyId: s3.credentials.AWS_ACCESS_KEY_ID,
+    secretAccessKey: s3.credentials.AWS_SECRET_ACCESS_KEY,
   };
-  const client = new S3Client({ region: REGION, endpoint: minio.url, forcePathStyle: true, credentials });
+  const client = new S3Client({ region: REGION, endpoint: s3.url, forcePathStyle: true, credentials });
   await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
   client.destroy();
   const database = randomDatabase(mongo.url);
@@ -67,17 +67,17 @@ export async function startClusterStores({ teardown }: Scope): Promise<TestStore
   through.port = String(proxy.port);
   return {
     settings: {
-      ...minio.credentials,
+      ...s3.credentials,
       ...{ TEST_STORES: '', REDIS_URL: redis.url, MONGODB_URL: through.href },
-      ...{ S3_BUCKET: BUCKET, S3_ENDPOINT: minio.url, S3_REGION: REGION },
+      ...{ S3_BUCKET: BUCKET, S3_ENDPOINT: s3.url, S3_REGION: REGION },
     },
     outages: {
       'redis-kill': { begin: redis.kill, end: redis.restart },
       'redis-stop': { begin: redis.freeze, end: redis.thaw },
       'mongo-cut': { begin: proxy.cut, end: proxy.restore },
       'mongo-stop': { begin: proxy.stall, end: proxy.resume },
-      'bucket-kill': { begin: minio.kill, end: minio.restart },
-      'bucket-stop': { begin: minio.freeze, end: minio.thaw },
+      'bucket-kill': { begin: s3.kill, end: s3.restart },
+      'bucket-stop': { begin: s3.freeze, end: s3.thaw },
     },
   };
 }

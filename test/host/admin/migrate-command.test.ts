@@ -10,7 +10,7 @@ import { runMigrateCommand } from '../../../src/host/admin/migration.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
-import { startMinio, type TestMinio } from '../../support/services/minio.ts';
+import { startS3Server, type TestS3Server } from '../../support/services/s3-server.ts';
 
 const BUCKET = 'migrated';
 const REGION = 'us-east-1';
@@ -39,22 +39,22 @@ async function sides(t: Test, lines: readonly string[]) {
   return { from, to, shown, migrated };
 }
 
-async function migratesTo(minio: TestMinio): Promise<void> {
-  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = minio.credentials;
+async function migratesTo(s3: TestS3Server): Promise<void> {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = s3.credentials;
   const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
-  const client = new S3Client({ region: REGION, endpoint: minio.url, forcePathStyle: true, credentials });
+  const client = new S3Client({ region: REGION, endpoint: s3.url, forcePathStyle: true, credentials });
   await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  const bucket = new S3ObjectStore({ bucket: BUCKET, region: REGION, endpoint: minio.url, credentials });
-  const bucketLines = [`S3_BUCKET=${BUCKET}`, `S3_ENDPOINT=${minio.url}`];
+  const bucket = new S3ObjectStore({ bucket: BUCKET, region: REGION, endpoint: s3.url, credentials });
+  const bucketLines = [`S3_BUCKET=${BUCKET}`, `S3_ENDPOINT=${s3.url}`];
   t.teardown(async () => {
     client.destroy();
     await bucket.close();
-    await minio.stop();
+    await s3.stop();
   });
-  for (const name of Object.keys(minio.credentials)) delete process.env[name];
+  for (const name of Object.keys(s3.credentials)) delete process.env[name];
 
   t.test('the keys of a bucket are read from the file that names it', async (t) => {
-    const keys = Object.entries(minio.credentials).map(([name, value]) => `${name}=${value}`);
+    const keys = Object.entries(s3.credentials).map(([name, value]) => `${name}=${value}`);
     const { migrated } = await sides(t, [...bucketLines, ...keys]);
     t.match(await migrated(), { data: { collections: { things: 50 }, objects: 3, bytes: 300 } });
     t.same(Buffer.from((await bucket.read('assets/a2/file', 999)) ?? []), Buffer.alloc(100, 2));
@@ -96,6 +96,6 @@ t.test(
   },
 );
 
-const minio = await startMinio();
-if (minio === null) t.pass('a migration to a bucket', { skip: 'there is no MinIO' });
-else await migratesTo(minio);
+const s3 = await startS3Server();
+if (s3 === null) t.pass('a migration to a bucket', { skip: 'there is no server of S3' });
+else await migratesTo(s3);

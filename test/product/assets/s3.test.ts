@@ -3,21 +3,21 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
 import { startServer } from '../../support/harness.ts';
-import { startMinio, type TestMinio } from '../../support/services/minio.ts';
+import { startS3Server, type TestS3Server } from '../../support/services/s3-server.ts';
 import { openGallery, picture, refused } from './gallery-harness.ts';
 
 const where = { bucket: 'darkroom-assets', region: 'us-east-1' };
 
-async function assetsInBucket(minio: TestMinio): Promise<void> {
-  Object.assign(process.env, minio.credentials);
-  const client = new S3Client({ region: where.region, endpoint: minio.url, forcePathStyle: true });
+async function assetsInBucket(s3: TestS3Server): Promise<void> {
+  Object.assign(process.env, s3.credentials);
+  const client = new S3Client({ region: where.region, endpoint: s3.url, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: where.bucket }));
-  const bucket = new S3ObjectStore({ ...where, endpoint: minio.url });
+  const bucket = new S3ObjectStore({ ...where, endpoint: s3.url });
   const { stores } = await startServer(t);
   t.teardown(async () => {
     await bucket.close();
     client.destroy();
-    await minio.stop();
+    await s3.stop();
   });
 
   t.test('an asset is uploaded to a bucket, read from it and deleted in it', async (t) => {
@@ -43,7 +43,7 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
   });
 
   t.test('a bucket that does not answer is 503 for a reader, and takes no asset', async (t) => {
-    const nowhere = new S3ObjectStore({ ...where, bucket: 'no-such-bucket', endpoint: minio.url });
+    const nowhere = new S3ObjectStore({ ...where, bucket: 'no-such-bucket', endpoint: s3.url });
     t.teardown(() => nowhere.close());
     const good = await openGallery(t, { stores: { ...stores, objects: bucket } });
     const bad = await openGallery(t, { stores: { ...stores, objects: nowhere } });
@@ -59,6 +59,6 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
   });
 }
 
-const minio = await startMinio();
-if (minio === null) t.pass('assets lie in S3', { skip: 'there is no MinIO' });
-else await assetsInBucket(minio);
+const s3 = await startS3Server();
+if (s3 === null) t.pass('assets lie in S3', { skip: 'there is no server of S3' });
+else await assetsInBucket(s3);

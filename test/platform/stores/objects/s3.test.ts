@@ -6,8 +6,8 @@ import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws
 import t from 'tap';
 import { BucketStorage } from '../../../../src/platform/file-cache/storage.ts';
 import { S3ObjectStore } from '../../../../src/platform/stores/objects/s3.ts';
-import { startMinio, type TestMinio } from '../../../support/services/minio.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
+import { startS3Server, type TestS3Server } from '../../../support/services/s3-server.ts';
 import { fileCacheContract } from '../../file-cache/contract.ts';
 import { objectsContract } from './contract.ts';
 
@@ -15,17 +15,17 @@ const MEGABYTE = 1_048_576;
 const bucket = 'darkroom-test';
 const region = 'us-east-1';
 
-async function promisesOnS3(minio: TestMinio): Promise<void> {
-  Object.assign(process.env, minio.credentials);
-  const client = new S3Client({ region, endpoint: minio.url, forcePathStyle: true });
+async function promisesOnS3(s3: TestS3Server): Promise<void> {
+  Object.assign(process.env, s3.credentials);
+  const client = new S3Client({ region, endpoint: s3.url, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
-  const objects = new S3ObjectStore({ bucket, region, endpoint: minio.url });
-  const port = Number(new URL(minio.url).port);
+  const objects = new S3ObjectStore({ bucket, region, endpoint: s3.url });
+  const port = Number(new URL(s3.url).port);
   const unavailable = { name: 'StoreUnavailableError' };
   t.teardown(async () => {
     await objects.close();
     client.destroy();
-    await minio.stop();
+    await s3.stop();
   });
 
   t.test('on S3', async (t) => objectsContract(t, () => objects));
@@ -114,7 +114,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
   });
 
   t.test('a bucket that is not there is StoreUnavailableError, not a missing object', async (t) => {
-    const elsewhere = new S3ObjectStore({ bucket: 'no-such-bucket', region, endpoint: minio.url });
+    const elsewhere = new S3ObjectStore({ bucket: 'no-such-bucket', region, endpoint: s3.url });
     t.teardown(() => elsewhere.close());
     await t.rejects(elsewhere.ping(), unavailable);
     await t.rejects(elsewhere.get('a'), unavailable);
@@ -126,6 +126,6 @@ function* megabytes(count: number): Generator<Buffer> {
   for (let i = 0; i < count; i++) yield randomBytes(MEGABYTE);
 }
 
-const minio = await startMinio();
-if (minio === null) t.pass('S3 keeps the contract', { skip: 'there is no MinIO' });
-else await promisesOnS3(minio);
+const s3 = await startS3Server();
+if (s3 === null) t.pass('S3 keeps the contract', { skip: 'there is no server of S3' });
+else await promisesOnS3(s3);
