@@ -3,11 +3,10 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** The argument that marks a spare process: one that loads its modules and then waits. */
 export const SPARE_PROCESS_ARGUMENT = '--spare';
-/**
- * Milliseconds after a start, or after the use of a spare, until the next spare starts. Other processes need the CPU
- * first.
- */
-const SPARE_AFTER_MS = 5_000;
+/** Milliseconds after the start of the service until its spare starts: a service that runs only shortly needs none. */
+const AFTER_START_MS = 15_000;
+/** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
+const AFTER_USE_MS = 5_000;
 
 /** The spare process of the primary. It exists some seconds after the service has started, and after each use. */
 export class SpareProcess {
@@ -25,7 +24,7 @@ export class SpareProcess {
   /** Keeps a spare process from now on. */
   keep(): void {
     this.#isKept = true;
-    this.#createLater();
+    this.#createAfter(AFTER_START_MS);
   }
 
   is(worker: Worker): boolean {
@@ -37,7 +36,7 @@ export class SpareProcess {
     const worker = this.#worker;
     this.#worker = undefined;
     this.#cancel();
-    if (this.#isKept) this.#createLater();
+    if (this.#isKept) this.#createAfter(AFTER_USE_MS);
     return worker;
   }
 
@@ -47,9 +46,9 @@ export class SpareProcess {
     this.take()?.process.kill('SIGKILL');
   }
 
-  #createLater(): void {
+  #createAfter(delayMs: number): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(SPARE_AFTER_MS, () => {
+    this.#cancel = this.#clock.after(delayMs, () => {
       this.#worker ??= this.#create();
     });
   }

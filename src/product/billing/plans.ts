@@ -16,6 +16,8 @@ const Plan = exactObjectSchema({
   retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),
 });
 export type Plan = Static<typeof Plan>;
+/** Compiled once, because each start of the service in a process reads the plans. */
+const Plans = Type.Array(Plan, { minItems: 1 });
 
 /** The terms of a plan for runs and jobs. */
 export type PlanWithoutStorage = Omit<Plan, 'storedAssets'>;
@@ -28,7 +30,7 @@ export const UNLIMITED_RUNS = -1;
  * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
  */
 export function readPlans(plans: unknown = data): readonly Plan[] {
-  const checked = checkDataFile('config/plans.json', Type.Array(Plan, { minItems: 1 }), plans);
+  const checked = checkDataFile('config/plans.json', Plans, plans);
   for (const [index, plan] of checked.entries()) {
     if (checked.findIndex(({ id }) => id === plan.id) !== index) {
       throw new Error(`config/plans.json names the plan ${plan.id} twice.`);
