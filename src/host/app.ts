@@ -5,6 +5,7 @@ import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InstalledFonts } from '../imaging/fonts/fonts.ts';
 import { ImageWorkers } from '../imaging/images/image-workers.ts';
+import { LateWork } from '../imaging/images/pools/late-work.ts';
 import { Readers } from '../imaging/readers/readers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { SharedClock, systemClock } from '../platform/clock.ts';
@@ -170,13 +171,14 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   };
 }
 
-async function openImaging({ settings, capacity, log, meters }: Foundation): Promise<ImagingPools> {
+async function openImaging({ settings, stores, capacity, log, meters }: Foundation): Promise<ImagingPools> {
   // The fonts are installed before anything starts that draws text.
   const fonts = new InstalledFonts();
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity,
     log,
+    lateWork: await LateWork.open(systemClock, stores.coordination),
     meter: meters.pools,
   });
   const readers = new Readers(imageWorkers);

@@ -27,8 +27,9 @@ import {
   type TransformResult,
   type WithQueueTime,
 } from './image-call.ts';
+import { LateWork } from './pools/late-work.ts';
 import { type ImagePoolName, ImagePools, type ImagePoolsOptions } from './pools/pools.ts';
-import { AccountWorkerTime, LateWork } from './pools/work-history.ts';
+import { AccountWorkerTime } from './pools/work-history.ts';
 import { SelfTest } from './self-test.ts';
 import type { AdmissionStats, IncomingCall } from './slots.ts';
 import {
@@ -55,6 +56,8 @@ export interface ImageWorkersOptions
   /** The changeable capacity. When it changes, the pools are resized, and no call fails. */
   capacity: ImagePoolsOptions['capacity'];
   clock?: Clock;
+  /** The late work of the whole deployment. Absent: that of this process alone. */
+  lateWork?: LateWork;
   /** Measures the work, its wait and its duration. */
   meter?: Pick<PoolMeter, 'worked' | 'ended'>;
 }
@@ -93,17 +96,18 @@ export class ImageWorkers {
   readonly #meter: ImageWorkersOptions['meter'];
   /** The time that workers spent on the calls of each account. Other kinds of workers add their time too. */
   readonly workerTime: AccountWorkerTime;
+  readonly #lateWork: LateWork;
   readonly #pools: ImagePools;
   readonly #rasterizer: Rasterizer;
   readonly #selfTest: SelfTest;
 
   constructor(options: ImageWorkersOptions) {
-    const { settings, capacity, log, clock = systemClock } = options;
+    const { settings, capacity, log, clock = systemClock, lateWork = new LateWork(clock) } = options;
     const budgetMs = () => settings.IMAGE_ACCOUNT_SECONDS * 1_000 * capacity.imageThreads();
-    const lateWork = new LateWork(clock);
     const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
     this.#clock = clock;
     this.#meter = options.meter;
+    this.#lateWork = lateWork;
     this.workerTime = new AccountWorkerTime({ clock, budgetMs });
     const shared = { clock, lateWork, workerTime: this.workerTime, onLost };
     this.#pools = new ImagePools({ ...options, ...shared });
@@ -177,6 +181,7 @@ export class ImageWorkers {
 
   /** Waits for the calls in progress, then stops the threads and the rasterizer. */
   async close(): Promise<void> {
+    this.#lateWork.close();
     await Promise.all([this.#pools.close(), this.#rasterizer.close()]);
   }
 

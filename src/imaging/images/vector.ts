@@ -20,8 +20,9 @@ import {
   type TransformResult,
 } from './image-call.ts';
 import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
+import { LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/late-work.ts';
 import { WorkerPool } from './pools/pool.ts';
-import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
+import type { AccountWorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
 /** The time for which a drawing waited for the rasterizer, and the time that it then took, in milliseconds. */

@@ -19,14 +19,10 @@ import {
 import type { ImageHeader } from '../header/facts.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses, type TaskProcessOptions } from './child-processes.ts';
+import { LATE_WORK_MEMORY_SECONDS, type LateWork } from './late-work.ts';
 import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
 import { ImageThreads } from './threads.ts';
-import {
-  type AccountWorkerTime,
-  EstimateCorrection,
-  LATE_WORK_MEMORY_SECONDS,
-  type LateWork,
-} from './work-history.ts';
+import { type AccountWorkerTime, EstimateCorrection } from './work-history.ts';
 
 /**
  * `quick` runs passes that take a moment. `slow` runs longer passes, which yield the CPU to quick ones. `heavy` runs

@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import { SpacedCallTimes } from '../spaced-times.ts';
+
+/** The seconds for which late work is not started again. */
+export const LATE_WORK_MEMORY_SECONDS = 60;
+const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
+/** The share of the size of late work below which equal work may be in time. */
+const MIN_SIMILAR_SIZE_SHARE = 0.8;
+/**
+ * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
+ * busy host.
+ */
+const MIN_CPU_SHARE = 0.5;
+/** The shortest time between two refusals of an account, so that it sends few bodies in vain. */
+const REFUSAL_SPACE_MS = 1_000;
+/** The longest time that a refusal is held back. */
+const MAX_HOLD_MS = 5_000;
+/** The channel that announces late work, as JSON. */
+const LATE = 'images/late';
+
+type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
+
+/** Work that has exceeded its deadline. */
+interface Late {
+  /** Names the account and the kind of work. */
+  key: string;
+  size: number;
+}
+
+/**
+ * Work that has exceeded its deadline in the last minute, by account. The same work on an equally large file would
+ * exceed it again. Work that was late because other programs took the CPU is not recorded. Every process of a
+ * deployment is told of it. A message may be lost, and then another process begins the work once more.
+ */
+export class LateWork {
+  readonly #clock: Clock;
+  #coordination: Channels | null = null;
+  #unsubscribe: () => void = () => {};
+  /**
+   * When an account's work last exceeded its deadline, and the size of the smallest such work. The earliest comes
+   * first.
+   */
+  readonly #late = new Map<string, { sinceMs: number; size: number }>();
+  readonly #refusals: SpacedCallTimes;
+
+  /** Remembers the late work of this process alone. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#refusals = new SpacedCallTimes(clock, MAX_HOLD_MS);
+  }
+
+  /** Remembers the late work of every process that shares this coordination. */
+  static async open(clock: Clock, coordination: Channels): Promise<LateWork> {
+    const lateWork = new LateWork(clock);
+    lateWork.#coordination = coordination;
+    lateWork.#unsubscribe = await coordination.subscribe(LATE, (message) =>
+      lateWork.#remember(JSON.parse(message) as Late),
+    );
+    return lateWork;
+  }
+
+  /**
+   * @param name a text that is the same for work of the same kind.
+   * @param size of the work, in any unit that is used for this name.
+   * @param time the CPU time that the work used, and the time that it had, in milliseconds.
+   */
+  record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
+    if (time.cpuMs < MIN_CPU_SHARE * time.allowedMs) return;
+    const late: Late = { key: lateWorkKeyOf(accountId, name), size };
+    this.#remember(late);
+    this.#coordination?.publish(LATE, JSON.stringify(late)).catch(() => undefined);
+  }
+
+  /**
+   * Seconds until work of the account may begin, rounded up; 0 if it may begin now. Work that is smaller by a fifth
+   * than all late work may begin now.
+   * @param nameOf returns a text that is the same for work of the same kind. It is called only if there is late work.
+   */
+  waitSeconds(accountId: string, nameOf: () => string, size: number): number {
+    this.#forgetOld();
+    if (this.#late.size === 0) return 0;
+    const late = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
+    if (late === undefined || size < MIN_SIMILAR_SIZE_SHARE * late.size) return 0;
+    return Math.ceil((late.sinceMs + LATE_WORK_MEMORY_MS - this.#clock.elapsedMs()) / 1_000);
+  }
+
+  /**
+   * Milliseconds for which the refusal of late work is held back; 0 if the account had no refusal in the last second. A
+   * client that repeats such work at once would otherwise occupy the CPU with its bodies alone.
+   */
+  holdMs(accountId: string): number {
+    return this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #remember({ key, size }: Late): void {
+    this.#forgetOld();
+    const least = Math.min(size, this.#late.get(key)?.size ?? size);
+    this.#late.delete(key);
+    this.#late.set(key, { sinceMs: this.#clock.elapsedMs(), size: least });
+  }
+
+  #forgetOld(): void {
+    for (const [key, { sinceMs }] of this.#late) {
+      if (this.#clock.elapsedMs() - sinceMs < LATE_WORK_MEMORY_MS) return;
+      this.#late.delete(key);
+    }
+  }
+}
+
+/** The name is hashed, because it may hold all parameters of a call. */
+function lateWorkKeyOf(accountId: string, name: string): string {
+  return `${accountId} ${hash('sha256', name, 'base64')}`;
+}
