@@ -66,6 +66,22 @@ export class FairQueue<T> {
     return chosen;
   }
 
+  /**
+   * The last waiter of the owner with the most of them, if it has more than another owner would have with one waiter
+   * more; undefined otherwise.
+   */
+  inExcessOf(other: string): { owner: string; waiter: T } | undefined {
+    let most = this.sizeOf(other) + 1;
+    let excess: { owner: string; waiter: T } | undefined;
+    for (const [owner, line] of this.#waitersByOwner) {
+      const last = line.at(-1);
+      if (last === undefined || line.length <= most) continue;
+      most = line.length;
+      excess = { owner, waiter: last };
+    }
+    return excess;
+  }
+
   /** Removes the waiter that `next` returned, and moves its owner to the end. */
   serve(owner: string, waiter: T): void {
     this.remove(owner, waiter);

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { FairQueue } from '../../platform/queues.ts';
 import { poolFullError } from './failures.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   WorkClass,
 } from './slots.ts';
 import { SpacedCallTimes } from './spaced-times.ts';
+import { TakenSlots } from './taken-slots.ts';
 
 type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
@@ -90,7 +92,8 @@ export class AdmissionQueue {
 
   /**
    * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) for a full queue; the signal's reason when it aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) for a full queue, also later, when a call of an account
+   *   with fewer waiting calls needs the room; the signal's reason when it aborts.
    */
   async acquire(request: PoolSlotRequest): Promise<PoolSlot> {
     request.signal.throwIfAborted();
@@ -100,7 +103,7 @@ export class AdmissionQueue {
     request.incoming?.end();
     if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#take(request, 0);
     if (request.work !== 'job') {
-      this.#refuseIfFull(request);
+      this.#makeRoom(request);
       if (!wasExpected) this.#refuseIfOverloaded(request);
     }
     return this.#wait(request);
@@ -113,7 +116,9 @@ export class AdmissionQueue {
    */
   expect(request: CallRequest): IncomingCall {
     if (this.#queues.call.size > 0 || this.#takenFor() >= this.#slots) {
-      this.#refuseIfFull(request);
+      const hasRoom =
+        !this.#isFullFor(request) || this.#queues.call.inExcessOf(request.accountId) !== undefined;
+      if (!hasRoom) throw this.#fullError();
       this.#refuseIfOverloaded(request);
     }
     const incoming: CountedCall = {
@@ -332,12 +337,28 @@ export class AdmissionQueue {
     return sinceMs !== null && this.#clock.elapsedMs() - sinceMs > MAX_BURST_MS;
   }
 
-  /** @throws provider_unavailable (capacity) for a call when the queue is full. */
-  #refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
+  #isFullFor({ heldBytes: bytes = 0 }: CallRequest): boolean {
     const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.
     const holdsTooMuch = bytes > 0 && this.#heldBytes > 0 && this.#heldBytes + bytes > mostHeldBytes;
-    if (this.#queues.call.size >= calls || holdsTooMuch) throw poolFullError(this.retryAfterSeconds());
+    return this.#queues.call.size >= calls || holdsTooMuch;
+  }
+
+  /**
+   * Makes room in a full queue for a call. The accounts share the queue: a call of the account with the most waiting
+   * calls is refused for that of another one.
+   * @throws provider_unavailable (capacity) when no account has more waiting calls.
+   */
+  #makeRoom(request: CallRequest): void {
+    while (this.#isFullFor(request)) {
+      const excess = this.#queues.call.inExcessOf(request.accountId);
+      if (excess === undefined) throw this.#fullError();
+      excess.waiter.refuse(this.#fullError());
+    }
+  }
+
+  #fullError(): ApiError {
+    return poolFullError(this.retryAfterSeconds());
   }
 
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
@@ -355,44 +376,4 @@ export class AdmissionQueue {
 
 function retrySecondsOf(ms: number): number {
   return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
-}
-
-/** The slots and the memory that the running work of a pool holds, by account and by class of work. */
-class TakenSlots {
-  readonly #ofAccounts = new Map<string, number>();
-  readonly #ofClasses: Record<WorkClass, number> = { call: 0, job: 0 };
-  #reservedBytes = 0;
-
-  take(request: PoolSlotRequest): void {
-    this.#change(request, 1);
-  }
-
-  giveBack(request: PoolSlotRequest): void {
-    this.#change(request, -1);
-  }
-
-  busy(): number {
-    return this.#ofClasses.call + this.#ofClasses.job;
-  }
-
-  ofAccount(accountId: string): number {
-    return this.#ofAccounts.get(accountId) ?? 0;
-  }
-
-  ofClass(work: WorkClass): number {
-    return this.#ofClasses[work];
-  }
-
-  /** The estimated memory of the running work. */
-  reservedBytes(): number {
-    return this.#reservedBytes;
-  }
-
-  #change({ accountId, bytes, work = 'call' }: PoolSlotRequest, by: 1 | -1): void {
-    this.#ofClasses[work] += by;
-    this.#reservedBytes += by * bytes;
-    const ofAccount = this.ofAccount(accountId) + by;
-    if (ofAccount === 0) this.#ofAccounts.delete(accountId);
-    else this.#ofAccounts.set(accountId, ofAccount);
-  }
 }

@@ -208,7 +208,7 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const { accountId } = gate.requireCaller(request);
       const view = parseJobView(request.query);
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
-      const terms = { client: clientGoneSignal(reply), read };
+      const terms = { accountId, client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
       return successEnvelope('Job read.', await readJobView(options, job, view));
     },
@@ -333,9 +333,10 @@ async function waitForSingleItem(
 ) {
   const waitMs = submitWaitMs(request);
   if (waitMs <= 0 || job.totalItems !== 1) return { job, code: 201 };
-  const read = () => lifecycle.reading.find(job.accountId, job._id);
-  const client = clientGoneSignal(reply);
-  const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);
+  const { _id, accountId } = job;
+  const read = () => lifecycle.reading.find(accountId, _id);
+  const terms = { accountId, client: clientGoneSignal(reply), read, known: job };
+  const ended = await waits.untilEnded(_id, waitMs, terms).catch(() => job);
   return { job: ended, code: hasEnded(ended) ? 200 : 202 };
 }
 

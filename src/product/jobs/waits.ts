@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { FairQueue } from '../../platform/queues.ts';
 import { tooManyWaitsError } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
@@ -16,6 +17,7 @@ interface WaitsOptions {
 }
 
 interface WaitTerms {
+  accountId: string;
   /** Aborts when the client goes away. */
   client: AbortSignal;
   /** Reads the job. */
@@ -35,7 +37,8 @@ export class JobEndWaiters {
   readonly #endEvents = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended in this process. A job may end between its submit and the wait for it. */
   readonly #recentlyEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
-  #waitingCalls = 0;
+  /** The functions that end the open waits, by account. */
+  readonly #waiting = new FairQueue<() => void>();
 
   constructor({ limit, draining }: WaitsOptions) {
     this.#limit = limit;
@@ -52,18 +55,32 @@ export class JobEndWaiters {
   };
 
   /**
-   * Resolves with the job when it has ended, or with its current state when the time is over, the client has gone, or
-   * the process ends.
+   * Resolves with the job when it has ended, or with its current state when the time is over, the client has gone, the
+   * process ends, or a full process needs the room for another account.
    * @throws ApiError provider_unavailable (capacity) when too many calls wait in this process
    */
   async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();
-    if (this.#waitingCalls >= this.#limit()) throw tooManyWaitsError();
-    this.#waitingCalls += 1;
+    const { accountId } = terms;
+    const given = new AbortController();
+    const giveUp = () => given.abort();
+    this.#makeRoom(accountId);
+    this.#waiting.add(accountId, giveUp);
     try {
-      return await this.#wait(jobId, waitMs, terms);
+      const client = AbortSignal.any([terms.client, given.signal]);
+      return await this.#wait(jobId, waitMs, { ...terms, client });
     } finally {
-      this.#waitingCalls -= 1;
+      this.#waiting.remove(accountId, giveUp);
+    }
+  }
+
+  /** Makes room for a wait: in a full process, the account with the most waits gives one up for that of another. */
+  #makeRoom(accountId: string): void {
+    while (this.#waiting.size >= this.#limit()) {
+      const excess = this.#waiting.inExcessOf(accountId);
+      if (excess === undefined) throw tooManyWaitsError();
+      this.#waiting.remove(excess.owner, excess.waiter);
+      excess.waiter();
     }
   }
 

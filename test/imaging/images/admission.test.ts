@@ -242,6 +242,36 @@ t.test('the bodies of calls that wait are bounded by their bytes', async (t) => 
   t.equal(admission.stats().waiting, 2, 'a call without a body keeps nothing');
 });
 
+t.test('in a full queue, the account with the most waiting calls makes room for others', async (t) => {
+  const { acquire, admission, admitted, limits } = open({ limits: { calls: 3, heldBytes: 100 } });
+  const refused: string[] = [];
+  const wait = (name: string, accountId: string, heldBytes = 0) =>
+    admission
+      .acquire({ accountId, bytes: 0, heldBytes, signal: forever })
+      .catch(({ status }) => refused.push(`${name} ${status}`));
+  void acquire('at work', 'a');
+  for (const name of ['a1', 'a2', 'a3']) void wait(name, 'a');
+  await t.rejects(acquire('a4', 'a'), { code: 'provider_unavailable' });
+  const incoming = admission.expect({ accountId: 'b' });
+  await settle();
+  t.same(refused, [], 'room is made when the body has arrived');
+  incoming.end();
+  void wait('b1', 'b');
+  await settle();
+  t.same(refused, ['a3 503']);
+  void wait('c1', 'c');
+  await settle();
+  t.same(refused, ['a3 503', 'a2 503']);
+  await t.rejects(acquire('d1', 'd'), { code: 'provider_unavailable' }, 'each of the others has one call');
+  t.throws(() => admission.expect({ accountId: 'd' }), { code: 'provider_unavailable' });
+  limits.calls = 10;
+  for (const name of ['e1', 'e2', 'e3']) void wait(name, 'e', 33);
+  void wait('f1', 'f', 50);
+  await settle();
+  t.same(refused.slice(2), ['e2 503', 'e3 503'], 'the same for the bytes of bodies');
+  t.equal(admitted.length, 1);
+});
+
 t.test('the call that is next in line may read its input before its turn', async (t) => {
   const { admission, acquire, releaseFirst } = open();
   void acquire('at work', 'a');

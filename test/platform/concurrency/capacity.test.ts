@@ -70,12 +70,32 @@ t.test('a change of PROCESSES reaches the share that a process has of the waits 
   const waits = new JobEndWaiters({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
   const open = new AbortController();
   const read = async () => ({ status: 'PENDING' }) as never;
-  const wait = () => waits.untilEnded('job_1', 60_000, { client: open.signal, read });
+  const wait = () => waits.untilEnded('job_1', 60_000, { accountId: 'a', client: open.signal, read });
   const held = [wait(), wait()];
   capacity.set('PROCESSES', 2);
   await t.rejects(wait(), { code: 'provider_unavailable' }, 'a second process has the other half');
   capacity.set('PROCESSES', 1);
   held.push(wait());
+  open.abort();
+  await Promise.all(held);
+});
+
+t.test('of the waits of a full process, those of the account with the most end for others', async (t) => {
+  const waits = new JobEndWaiters({ limit: () => 4, draining: never });
+  const open = new AbortController();
+  const read = async () => ({ status: 'PENDING' }) as never;
+  const ended: string[] = [];
+  const wait = (accountId: string) =>
+    waits.untilEnded('job_1', 60_000, { accountId, client: open.signal, read }).then(() => {
+      if (!open.signal.aborted) ended.push(accountId);
+    });
+  const held = ['a', 'a', 'a', 'a', 'b', 'b'].map(wait);
+  await t.rejects(wait('b'), { code: 'provider_unavailable' }, 'nobody has more than b would have');
+  await t.rejects(wait('a'), { code: 'provider_unavailable' });
+  held.push(wait('c'));
+  await Promise.all(held.slice(1, 4));
+  await turn();
+  t.same(ended, ['a', 'a', 'a'], 'they are answered, and not refused');
   open.abort();
   await Promise.all(held);
 });
