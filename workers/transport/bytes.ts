@@ -45,21 +45,15 @@ export function splitMessage<T>(message: T): { sent: SplitMessage<T>; files: Uin
 
 /**
  * Reads the bytes of a message from a pipe. Each value owns its memory.
- * @throws the errors of `readBytesFromPipe`.
+ * @throws the signal's reason when it aborts first, or the error with which the pipe fails.
  */
 export async function joinMessage<T>(
   { plain, sizes }: SplitMessage<T>,
   pipe: Readable,
   signal?: AbortSignal,
 ): Promise<T> {
-  const all = await readBytesFromPipe(pipe, sumOfSizes(sizes), signal);
-  const left = sizes.values();
-  let end = 0;
-  return replaceBytes(plain, () => {
-    const start = end;
-    end += left.next().value ?? 0;
-    return sizes.length === 1 ? all : new Uint8Array(all.subarray(start, end));
-  });
+  const files = (await readFilesFromPipe(pipe, sizes, signal)).values();
+  return replaceBytes(plain, () => files.next().value ?? NO_BYTES);
 }
 
 export function sumOfSizes(sizes: readonly number[]): number {
@@ -87,27 +81,35 @@ export function freeBytes({ buffer, byteLength }: Uint8Array): void {
 }
 
 /**
- * Reads `sizeBytes` bytes from a pipe and copies each chunk into its place as it arrives.
- * @throws the signal's reason when it aborts first, or the error with which the pipe fails.
+ * Reads files of these sizes from a pipe, one after the other, and copies each chunk into its place as it arrives. A
+ * copy of all of them at the end would hold up the event loop.
  */
-async function readBytesFromPipe(
+async function readFilesFromPipe(
   pipe: Readable,
-  sizeBytes: number,
+  sizes: readonly number[],
   signal?: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
-  // The buffer is not zeroed first, because it is either filled completely or discarded.
-  const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-  let filled = 0;
+): Promise<Uint8Array[]> {
+  // The buffers are not zeroed first, because they are either filled completely or discarded.
+  const files = sizes.map((size) => Buffer.allocUnsafeSlow(size));
+  let missing = sumOfSizes(sizes);
+  let [current, filled] = [0, 0];
   const take = (chunk: Uint8Array) => {
-    bytes.set(chunk, filled);
-    filled += chunk.length;
+    missing -= chunk.length;
+    let rest = chunk;
+    for (let file = files[current]; file !== undefined && rest.length > 0; file = files[current]) {
+      const part = rest.subarray(0, file.length - filled);
+      file.set(part, filled);
+      filled += part.length;
+      rest = rest.subarray(part.length);
+      if (filled === file.length) [current, filled] = [current + 1, 0];
+    }
     freeBytes(chunk);
   };
   pipe.on('data', take);
   pipe.resume();
   try {
-    while (filled < bytes.length) await once(pipe, 'data', { signal });
-    return bytes;
+    while (missing > 0) await once(pipe, 'data', { signal });
+    return files;
   } finally {
     pipe.pause();
     pipe.off('data', take);

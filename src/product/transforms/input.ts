@@ -104,7 +104,7 @@ export function parseBodyFields(
 }
 
 export async function readFilePart({ bytes, declaredType }: MultipartFile) {
-  return { bytes: concatenateBytes(await Array.fromAsync(bytes)), declaredType };
+  return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
 /** The fields of the query of a call that does work; all others are parameters of its op, which a body has too. */

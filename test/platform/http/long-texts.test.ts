@@ -1,5 +1,8 @@
 // needs: server
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { concatenateBytes } from '../../../src/platform/http/bodies/multipart.ts';
+import { invalidParamError } from '../../../src/platform/http/errors/errors.ts';
+import { checkJsonSize } from '../../../src/product/catalogue/plan/step.ts';
 import { type CallOptions, sharedServer } from '../../support/harness.ts';
 
 /** A little less than the parameters of a job may have: work that takes the square of it would take minutes. */
@@ -161,4 +164,37 @@ t.test('a body with thousands of fields that its route does not read is answered
   const warnings = headers.get('x-service-warnings') ?? '';
   t.match(warnings, /ignored_parameter:wdith,did_you_mean:width/);
   t.match(warnings, /,more:\d+$/);
+});
+
+/** A value whose second entry must not be read. */
+function readNoFurther(t: Test): Record<string, unknown> {
+  return Object.defineProperty({ first: 'x'.repeat(300_000) }, 'second', {
+    enumerable: true,
+    get: () => t.fail('the rest is not read'),
+  });
+}
+
+t.test('a value that is too large is not serialized to its end', async (t) => {
+  const refusal = { param: 'parameters', message: /is over 65536 bytes of JSON/, details: { limit: 65_536 } };
+  t.throws(() => checkJsonSize(readNoFurther(t), 'parameters'), refusal);
+  t.throws(() => checkJsonSize({ text: 'é'.repeat(40_000) }, 'parameters'), refusal, 'bytes are counted');
+  t.doesNotThrow(() => checkJsonSize({ text: 'x'.repeat(65_536 - '{"text":""}'.length) }, 'parameters'));
+  t.throws(() => checkJsonSize({ text: 'x'.repeat(65_537 - '{"text":""}'.length) }, 'parameters'), refusal);
+  const { details } = invalidParamError('items', 'Too many.', { received: readNoFurther(t), limit: 5 });
+  t.match(details, { received: /^\{"first":"x{3900,} …$/, limit: 5 });
+});
+
+t.test('the chunks of a large file are joined in several turns of the event loop', async (t) => {
+  const chunks = Array.from({ length: 200 }, (_, at) => new Uint8Array(65_536).fill(at));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const bytes = await concatenateBytes(chunks);
+  clearImmediate(counting);
+  t.ok(turns >= 3, `${turns} turns`);
+  t.ok(Buffer.from(bytes).equals(Buffer.concat(chunks)));
+  t.equal(bytes.buffer.byteLength, bytes.byteLength);
 });

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
+import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
 import { keepFullFileNames, stopParsing } from './form-parser.ts';
 import { LARGE_JSON_BODY_BYTES } from './json.ts';
@@ -184,9 +186,9 @@ export class Multipart implements Disposable {
       return;
     }
     // The chunks of each file are joined when it ends, because joining all files at once would block the event loop.
-    const file = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name)).then(
-      (chunks): AdditionalFile => ({ name, bytes: concatenateBytes(chunks), declaredType }),
-    );
+    const file = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name))
+      .then(concatenateBytes)
+      .then((bytes): AdditionalFile => ({ name, bytes, declaredType }));
     file.catch((error) => this.#fail(error));
     this.#kept.push(file);
   }
@@ -222,11 +224,18 @@ export class Multipart implements Disposable {
   }
 }
 
-/** Joins chunks to one array with its own memory. */
-export function concatenateBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let offset = 0;
+/** Number of bytes that are copied before the event loop serves other calls. */
+const COPIED_SLICE_BYTES = 4 * MEGABYTE_BYTES;
+
+/** Joins chunks to one array with its own memory. It is not zeroed first, because it is filled completely. */
+export async function concatenateBytes(chunks: readonly Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = Buffer.allocUnsafeSlow(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let [offset, sliceEnd] = [0, COPIED_SLICE_BYTES];
   for (const chunk of chunks) {
+    if (offset >= sliceEnd) {
+      await nextTurn();
+      sliceEnd = offset + COPIED_SLICE_BYTES;
+    }
     bytes.set(chunk, offset);
     offset += chunk.length;
   }

@@ -1,3 +1,4 @@
+import { truncatedJson } from '../../values/json.ts';
 import type { CallMend } from './mends.ts';
 
 /**
@@ -139,11 +140,9 @@ function truncateDetails(details: Record<string, unknown>): Record<string, unkno
     Object.entries(details).map(([name, value]) => {
       if (typeof value === 'string') return [name, truncateMiddle(value, MAX_DETAIL_CHARACTERS)];
       if (name === 'missing' && Array.isArray(value)) return [name, value.map(truncateId)];
-      const text = JSON.stringify(value) ?? '';
-      return [
-        name,
-        text.length > MAX_DETAIL_CHARACTERS ? truncateMiddle(text, MAX_DETAIL_CHARACTERS) : value,
-      ];
+      const text = truncatedJson(value, MAX_DETAIL_CHARACTERS + 1);
+      if (text.length <= MAX_DETAIL_CHARACTERS) return [name, value];
+      return [name, `${text.slice(0, MAX_DETAIL_CHARACTERS - 2)} …`.toWellFormed()];
     }),
   );
 }

@@ -110,6 +110,8 @@ function takenElsewhere(
 
 /** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */
 const ajv = new Ajv({
+  // The schema of schemas is not compiled, which would hold up the first call of each process.
+  validateSchema: false,
   strict: true,
   strictTypes: false,
   verbose: true,

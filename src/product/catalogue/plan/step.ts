@@ -7,7 +7,7 @@ import {
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
 import { siblingPath } from '../../../platform/http/errors/mends.ts';
-import { isJsonObject } from '../../../platform/values/json.ts';
+import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
@@ -191,9 +191,7 @@ export function checkStepSizes(steps: readonly PresetStep[], where: string): voi
  *   large.
  */
 export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
-  if (value === undefined) return;
-  const received = Buffer.byteLength(JSON.stringify(value));
-  if (received <= limit) return;
-  const message = `${param} is ${received} bytes of JSON, and at most ${limit} are allowed: send less.`;
-  throw invalidParamError(param, message, { limit, received });
+  // A value that is too large is not serialized whole, because that would hold up the event loop.
+  if (value === undefined || Buffer.byteLength(truncatedJson(value, limit + 1)) <= limit) return;
+  throw invalidParamError(param, `${param} is over ${limit} bytes of JSON: send less.`, { limit });
 }
