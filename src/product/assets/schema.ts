@@ -112,7 +112,7 @@ export const ReservedAsset = componentSchema('Reserved', {
   upload: Type.Object({
     method: Type.Literal('PUT'),
     url: Type.String({
-      description: 'SignedQueryFields and for a single use: no credential is sent with it.',
+      description: 'Signed and for a single use: no credential is sent with it.',
     }),
     headers: Type.Record(Type.String(), Type.String()),
     expiresAt: Type.String({ format: 'date-time' }),
@@ -156,7 +156,7 @@ export type UploadTicketBody = Static<typeof UploadTicketBody>;
 export const UploadTicket = componentSchema('UploadTicket', {
   assetId: Type.String({ description: 'The asset that the upload makes: its id can be used afterwards.' }),
   method: Type.Literal('POST'),
-  url: Type.String({ description: 'SignedQueryFields and for a single use: no credential is sent with it.' }),
+  url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
   contentTypes: Type.Array(Type.String()),
   maxBytes: Type.Integer(),
   expiresAt: Type.String({ format: 'date-time' }),

@@ -12,13 +12,16 @@ import {
 } from './store.ts';
 import type { SyncRunCounter } from './sync-runs.ts';
 
-/** Lifetime of a reservation. It is longer than any synchronous call, and only ends reservations of dead processes. */
+/**
+ * The lifetime of a reservation. It is longer than any synchronous call, so that only reservations of dead processes
+ * expire.
+ */
 const RESERVATION_LIFE_MS = 120_000;
-const MAX_ATTEMPTS = 50;
+const MAX_RESERVE_ATTEMPTS = 50;
 /** The most accounts of one sweep. */
 const SWEEP_BATCH_SIZE = 100;
 
-/** An admitted run. Exactly one of the two methods must end it; a second call does nothing. */
+/** An admitted run. One of the two methods must be called when the run has ended. A second call does nothing. */
 export interface AdmittedRun {
   /** Counts the successful run, and charges for it if it was beyond the allowance. */
   succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
@@ -61,13 +64,13 @@ export class RunAllowance {
       };
     }
     const reservation = await this.#reserve(accountId, terms);
-    if (reservation === null) throw insufficient(terms, this.#options.topUpUrl());
+    if (reservation === null) throw insufficientAllowanceError(terms, this.#options.topUpUrl());
     return {
       succeed: async (use) => {
         await this.#charge(accountId, reservation);
         this.#options.syncRuns.record({ accountId, ...use, terms, counts: false });
       },
-      release: () => this.#giveBack(accountId, reservation),
+      release: () => this.#uncountReservation(accountId, reservation),
     };
   }
 
@@ -83,7 +86,7 @@ export class RunAllowance {
     return Array.from({ length: runs }, (_, index) => (index < left ? 0 : (terms.overageCredits ?? 0)));
   }
 
-  /** Releases the reservations of dead processes, for all accounts; returns how many. */
+  /** Releases the reservations of dead processes, for all accounts, and returns their number. */
   async sweep(): Promise<number> {
     await correctFuturePeriods(this.#options.store, this.#options.now());
     const overdue = await this.#options.store.findWithExpiredReservations(
@@ -101,19 +104,19 @@ export class RunAllowance {
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
     const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_RESERVE_ATTEMPTS; attempt += 1) {
       if (await this.#count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
         return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
       if (await this.#count(accountId, past, { ...usedUp, ...canSpendFilter(past.credits) })) return past;
-      if (!(await this.#freeAllowance(accountId, period))) return null;
+      if (!(await this.#beginPeriodOrReleaseExpired(accountId, period))) return null;
     }
     return null;
   }
 
   /**
-   * Counts a run in a period. The account's period may be one month ahead if the clock of another host is; it is then
-   * used unchanged.
+   * Counts a run in a period. If the clock of another host is ahead, the account's period may be that of the next
+   * month, and is then used unchanged.
    */
   async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(
@@ -126,8 +129,10 @@ export class RunAllowance {
     );
   }
 
-  /** Begins the next period, or releases the reservations of dead processes. False when there was nothing to do. */
-  async #freeAllowance(accountId: string, period: string): Promise<boolean> {
+  /**
+   * Begins the next period, or releases the reservations of dead processes. Returns false when there was nothing to do.
+   */
+  async #beginPeriodOrReleaseExpired(accountId: string, period: string): Promise<boolean> {
     if (await this.#options.store.beginPeriod(accountId, period)) return true;
     const account = await this.#options.store.find(accountId);
     if (account === null) return false;
@@ -138,12 +143,12 @@ export class RunAllowance {
   async #releaseExpired(account: BillingAccount): Promise<number> {
     const instant = this.#options.now().toISOString();
     const expired = account.processing.reservations.filter(({ until }) => until < instant);
-    for (const reservation of expired) await this.#giveBack(account._id, reservation);
+    for (const reservation of expired) await this.#uncountReservation(account._id, reservation);
     return expired.length;
   }
 
   /** Subtracts a reservation from the count of its own period. */
-  async #giveBack(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
+  async #uncountReservation(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
     const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
@@ -170,7 +175,7 @@ export class RunAllowance {
   }
 }
 
-/** Whether the account can pay for a run by now, so that a refusal is outdated. */
+/** Whether an account, as read again after a refusal, can pay for a run by now. */
 function hasAllowance(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (
@@ -178,7 +183,10 @@ function hasAllowance(account: BillingAccount, period: string, terms: PlanWithou
   );
 }
 
-function insufficient({ processLimit, overageCredits }: PlanWithoutStorage, topUpUrl: string): ApiError {
+function insufficientAllowanceError(
+  { processLimit, overageCredits }: PlanWithoutStorage,
+  topUpUrl: string,
+): ApiError {
   return insufficientCreditError(
     `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`,
     topUpUrl,
@@ -187,13 +195,13 @@ function insufficient({ processLimit, overageCredits }: PlanWithoutStorage, topU
 }
 
 /** The tolerated difference between the clocks of two hosts. */
-const MAX_SKEW_MS = DAY_MS;
+const MAX_CLOCK_SKEW_MS = DAY_MS;
 
 /**
- * Corrects counts whose period was begun by a clock that was far ahead. Otherwise all runs would be counted in that
- * period until its month has come. Runs that were counted meanwhile stay counted.
+ * Corrects counts whose period was begun by a clock that was far ahead. Without the correction, all runs would be
+ * counted in that period until its month has come. Runs that were counted in it stay counted.
  */
 function correctFuturePeriods(store: BillingStore, now: Date): Promise<number> {
-  const latest = billingPeriodOf(new Date(now.getTime() + MAX_SKEW_MS));
-  return store.turnBackPeriods(latest, billingPeriodOf(now));
+  const latest = billingPeriodOf(new Date(now.getTime() + MAX_CLOCK_SKEW_MS));
+  return store.resetFuturePeriods(latest, billingPeriodOf(now));
 }

@@ -42,8 +42,8 @@ interface HoldsOptions {
   now: () => Date;
 }
 
-/** What a job would cost if it were submitted now. */
-interface JobOutlook {
+/** The cost of a job if it were submitted now, and the account's means to pay for it. */
+interface JobPriceOutlook {
   /** The highest cost in credits, including runs beyond the allowance. */
   price: number;
   balance: number;
@@ -73,7 +73,7 @@ export class JobHolds {
 
   /**
    * Holds the highest cost of a job.
-   * @param snapshot the account as read before the job existed. It saves the look-up of an earlier hold.
+   * @param snapshot the account as it was read before the job existed. With it, no earlier hold needs to be looked up.
    * @throws ApiError 402 insufficient_credit
    */
   async take(
@@ -86,37 +86,37 @@ export class JobHolds {
     if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
     let hold: JobHold | null = null;
     const planned = (account: BillingAccount): CreditMovement => {
-      if (account.processing.period < period) throw new PeriodIsOver();
-      hold = this.#holdOf(account, need, period);
+      if (account.processing.period < period) throw new PeriodEndedError();
+      hold = this.#computeHold(account, need, period);
       const runs = { period: hold.period, change: hold.runs, past: hold.past };
       const isUnlimited = this.#options.plan(account.plan).processLimit === UNLIMITED_RUNS;
-      return { ...movementOf(jobId, 'hold'), heldChange: creditsHeldBy(hold), runs, isUnlimited };
+      return { ...emptyMovementOf(jobId, 'hold'), heldChange: creditsHeldBy(hold), runs, isUnlimited };
     };
     const outcome = await this.#options.movements
       .move(accountId, planned, snapshot)
       .catch(async (error: unknown) => {
-        if (!(error instanceof PeriodIsOver)) throw error;
+        if (!(error instanceof PeriodEndedError)) throw error;
         await this.#options.store.beginPeriod(accountId, period);
         return this.#options.movements.move(accountId, planned);
       });
     if (outcome === 'moved' && hold !== null) return hold;
     if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
-    throw notCovered(hold, this.#options.topUpUrl());
+    throw notCoveredError(hold, this.#options.topUpUrl());
   }
 
   /** The highest price of a job, in credits, for the account as read. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
     return account === null
       ? 0
-      : creditsHeldBy(this.#holdOf(account, need, billingPeriodOf(this.#options.now())));
+      : creditsHeldBy(this.#computeHold(account, need, billingPeriodOf(this.#options.now())));
   }
 
-  /** What `take` would do, for a dry run. */
-  async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
+  /** Computes what `take` would hold, for a dry run. */
+  async outlook(accountId: string, need: JobNeed): Promise<JobPriceOutlook> {
     const account = await this.#options.store.find(accountId);
     if (account === null) throw new Error(`The account ${accountId} is gone.`);
     const period = billingPeriodOf(this.#options.now());
-    const hold = this.#holdOf(account, need, period);
+    const hold = this.#computeHold(account, need, period);
     return {
       price: creditsHeldBy(hold),
       balance: account.balance,
@@ -130,34 +130,40 @@ export class JobHolds {
   /** Charges for what a job used, and releases the rest of its hold. */
   async charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
     const { credits, overage } = chargeForJob(hold, used);
-    if (credits > 0) await this.#options.movements.move(accountId, payment(jobId, 'charge', credits));
-    if (overage > 0) await this.#options.movements.move(accountId, payment(jobId, 'overage', overage));
+    if (credits > 0) await this.#options.movements.move(accountId, chargeMovement(jobId, 'charge', credits));
+    if (overage > 0) await this.#options.movements.move(accountId, chargeMovement(jobId, 'overage', overage));
     const rest = creditsHeldBy(hold) - credits - overage;
     const unused = hold.runs - used.runs;
     if (rest <= 0 && unused <= 0) return;
     const runs = { period: hold.period, change: -unused, past: 0 };
     await this.#options.movements.move(accountId, {
-      ...movementOf(jobId, 'release'),
+      ...emptyMovementOf(jobId, 'release'),
       heldChange: -rest,
       runs,
     });
   }
 
-  /** Releases the hold of an unfinished submit, and prevents that it takes a hold later. */
+  /** Releases the hold of an unfinished submit, and prevents that the submit takes a hold later. */
   async undo(accountId: string, jobId: string): Promise<void> {
-    const nothing = movementOf(jobId, 'hold');
+    const nothing = emptyMovementOf(jobId, 'hold');
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
     const row = await this.#options.movements.rowOfJob(accountId, nothing.reference);
-    if (row !== null) await this.charge(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
+    if (row !== null) await this.charge(accountId, jobId, holdOfRow(row), { runs: 0, credits: 0 });
   }
 
   /** For the sweep: removes old records of run movements, whose jobs ended long ago. */
   sweep(): Promise<number> {
-    return this.#options.store.forgetRunMovements(new Date(this.#options.now().getTime() - NOTE_LIFE_MS));
+    return this.#options.store.deleteRunMovements(
+      new Date(this.#options.now().getTime() - RUN_MOVEMENT_LIFE_MS),
+    );
   }
 
-  /** Computes the hold: runs use the allowance first, and credits are held for runs beyond it. */
-  #holdOf({ plan: planId, processing }: BillingAccount, { runs, credits }: JobNeed, period: string): JobHold {
+  /** Computes the hold of a job. Runs use the allowance first, and credits are held for runs beyond it. */
+  #computeHold(
+    { plan: planId, processing }: BillingAccount,
+    { runs, credits }: JobNeed,
+    period: string,
+  ): JobHold {
     const terms = this.#options.plan(planId);
     const left = runsLeftIn(period, processing, terms);
     return {
@@ -171,12 +177,15 @@ export class JobHolds {
 }
 
 /** Thrown when the account's count of runs belongs to an earlier month. */
-class PeriodIsOver extends Error {}
+class PeriodEndedError extends Error {}
 
-/** Lifetime of the record of a run movement, which prevents that it is repeated. It is longer than any job can run. */
-const NOTE_LIFE_MS = 400 * DAY_MS;
+/**
+ * The lifetime of the record of a run movement. The record prevents that the movement is repeated, so it must outlive
+ * every job.
+ */
+const RUN_MOVEMENT_LIFE_MS = 400 * DAY_MS;
 
-/** The charge for a job: the price of the used part of its hold. Runs fill the allowance first. */
+/** The charge for a job: the price of the used part of its hold. Runs use the allowance first. */
 export function chargeForJob(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
   const inside = hold.runs - hold.past;
   return { credits: used.credits, overage: Math.max(0, used.runs - inside) * hold.overageCredits };
@@ -187,25 +196,25 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
   return credits + past * overageCredits;
 }
 
-/** A movement of a job without any change. Each job makes one movement of each type. */
-function movementOf(jobId: string, type: MovementType): CreditMovement {
+/** A movement of a job that changes nothing yet. Each job makes at most one movement of each type. */
+function emptyMovementOf(jobId: string, type: MovementType): CreditMovement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }
 
-function payment(jobId: string, type: 'charge' | 'overage', credits: number): CreditMovement {
-  return { ...movementOf(jobId, type), credits: -credits, heldChange: -credits };
+function chargeMovement(jobId: string, type: 'charge' | 'overage', credits: number): CreditMovement {
+  return { ...emptyMovementOf(jobId, type), credits: -credits, heldChange: -credits };
 }
 
 /**
- * The hold that a ledger row records. How it is divided into credits and runs matters only for a charge, which does not
- * follow here.
+ * The hold that a ledger row records. The result does not divide it into credits and runs as the job did, because it is
+ * only released and never charged.
  */
-function heldUnder({ held, runs }: LedgerRow): JobHold {
+function holdOfRow({ held, runs }: LedgerRow): JobHold {
   const { change = 0, period = '' } = runs ?? {};
   return { runs: change, credits: held, period, past: 0, overageCredits: 0 };
 }
 
-function notCovered(hold: JobHold | null, topUpUrl: string) {
+function notCoveredError(hold: JobHold | null, topUpUrl: string) {
   const required = hold === null ? 0 : creditsHeldBy(hold);
   const { past = 0, overageCredits = 0 } = hold ?? {};
   return insufficientCreditError(

@@ -46,8 +46,8 @@ interface RunsChange {
 type MovementPlan = CreditMovement | ((account: BillingAccount) => CreditMovement);
 
 /**
- * An account as read before a reference existed. A movement under that reference need not look for an earlier one,
- * because it succeeds only if the account has not moved since.
+ * An account as it was read before a reference existed. A movement under that reference need not look for an earlier
+ * one, because the movement succeeds only if no other was made on the account since.
  */
 export interface AccountSnapshot {
   account: BillingAccount | null;
@@ -57,12 +57,12 @@ export interface AccountSnapshot {
 
 type MovementResult = 'moved' | 'already' | 'insufficient';
 
-const MAX_ATTEMPTS = 400;
-const MAX_PAUSE_MS = 20;
+const MAX_MOVE_ATTEMPTS = 400;
+const MAX_MOVE_PAUSE_MS = 20;
 
 /**
- * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
- * last movement, so that one conditional update is the movement. The row of the ledger is written from it:
+ * Makes every change of a balance. The account document contains the balance, the held credits and the whole last
+ * movement, so that a movement is one conditional update. The ledger row is written from the last movement:
  *
  *   1. look for this reference, unless it is a new one (`AccountSnapshot`), and whether the money is there
  *   2. write out the row of the last movement (its mover may have died)
@@ -92,7 +92,7 @@ export class CreditMovements {
 
   /** Reads an account for a movement under a reference that does not exist yet. */
   async snapshot(accountId: string): Promise<AccountSnapshot> {
-    const before = this.#movesOf(accountId);
+    const before = this.#moveCountOf(accountId);
     return { account: await this.#store.find(accountId), moves: before };
   }
 
@@ -106,30 +106,30 @@ export class CreditMovements {
     movement: MovementPlan,
     snapshot: AccountSnapshot | null = null,
   ): Promise<MovementResult> {
-    return this.#queued(accountId, async () => {
-      for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {
+    return this.#enqueue(accountId, async () => {
+      for (let attempts = 1; attempts <= MAX_MOVE_ATTEMPTS; attempts += 1) {
         const outcome = await this.#attempt(accountId, movement, attempts === 1 ? snapshot : null);
         if (outcome !== 'overtaken') return outcome;
-        await sleep(Math.random() * Math.min(attempts, MAX_PAUSE_MS));
+        await sleep(Math.random() * Math.min(attempts, MAX_MOVE_PAUSE_MS));
       }
-      throw new Error(`A movement of ${accountId} was overtaken ${MAX_ATTEMPTS} times.`);
+      throw new Error(`A movement of ${accountId} was overtaken ${MAX_MOVE_ATTEMPTS} times.`);
     });
   }
 
   /** The ledger row of a job's movement, even if it is not written yet. Null when there was no such movement. */
   async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
-    const last = await this.#store.lastMovement(accountId);
-    return last?.reference === reference ? last : this.#store.rowUnder(accountId, reference, true);
+    const last = await this.#store.findLastMovement(accountId);
+    return last?.reference === reference ? last : this.#store.findRowByReference(accountId, reference, true);
   }
 
-  /** Writes the ledger row of the account's last movement, if a crash prevented that. */
-  async writeOut(accountId: string): Promise<void> {
-    const last = await this.#store.lastMovement(accountId);
+  /** Writes the ledger row of the account's last movement, if it was not written because of a crash. */
+  async writeLastRow(accountId: string): Promise<void> {
+    const last = await this.#store.findLastMovement(accountId);
     if (last !== null) await this.#store.writeRow(last);
   }
 
-  /** Runs work after the earlier work of this process on the account, and its rows, have ended. */
-  #queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+  /** Runs work on an account after the earlier work of this process on that account, including the writing of rows. */
+  #enqueue<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
       .catch(() => undefined)
@@ -141,7 +141,7 @@ export class CreditMovements {
     return turn;
   }
 
-  #movesOf(accountId: string): number {
+  #moveCountOf(accountId: string): number {
     return this.#moves.get(accountId) ?? 0;
   }
 
@@ -150,7 +150,7 @@ export class CreditMovements {
     plan: MovementPlan,
     snapshot: AccountSnapshot | null,
   ): Promise<MovementResult | 'overtaken'> {
-    const isFresh = snapshot !== null && snapshot.moves === this.#movesOf(accountId);
+    const isFresh = snapshot !== null && snapshot.moves === this.#moveCountOf(accountId);
     const account = isFresh ? snapshot.account : await this.#store.find(accountId);
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
@@ -158,61 +158,65 @@ export class CreditMovements {
     const { reference, jobId, reservationId } = movement;
     const isMade =
       last?.reference === reference ||
-      (!isFresh && (await this.#store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
+      (!isFresh &&
+        (await this.#store.findRowByReference(accountId, reference, jobId !== undefined)) !== null);
     const isReserved = account.processing.reservations.some(({ id }) => id === reservationId);
     if (isMade || (reservationId !== undefined && !isReserved)) return 'already';
-    // The balance may have risen since it was read, so it is read again before a refusal.
-    const spent = spentBy(movement);
+    // The account is read again before a refusal, because the balance may have risen.
+    const spent = requiredCreditsOf(movement);
     if (spent > 0 && availableCreditsOf(account) < spent) return isFresh ? 'overtaken' : 'insufficient';
-    if (last !== null) await this.#writeOutOnce(accountId, last);
-    const row = rowOf(account, movement, this.#now());
-    const hasMoved = await this.#store.change(accountId, unchanged(account, movement), {
+    if (last !== null) await this.#writeRowOnce(accountId, last);
+    const row = ledgerRowOf(account, movement, this.#now());
+    const hasMoved = await this.#store.change(accountId, movementCondition(account, movement), {
       $inc: {
         balance: movement.credits,
         held: movement.heldChange,
-        'processing.used': usedChange(account, movement),
+        'processing.used': usedRunsChange(account, movement),
       },
       $set: { movement: row },
       ...(reservationId !== undefined && { $pull: { 'processing.reservations': { id: reservationId } } }),
     });
-    this.#moves.set(accountId, this.#movesOf(accountId) + 1);
+    this.#moves.set(accountId, this.#moveCountOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
-    this.#writeOutBehind(accountId, row);
+    this.#writeRowLater(accountId, row);
     return 'moved';
   }
 
   /**
-   * Writes a row for which no caller waits. If this fails, the movement still counts: the next movement writes the row,
-   * or throws if it cannot.
+   * Writes a row for which no caller waits. If the write fails, the movement still counts, and the next movement writes
+   * the row or throws.
    */
-  #writeOutBehind(accountId: string, row: LedgerRow): void {
-    const underWay = this.#writeOutOnce(accountId, row)
+  #writeRowLater(accountId: string, row: LedgerRow): void {
+    const underWay = this.#writeRowOnce(accountId, row)
       .catch(() => undefined)
       .finally(() => this.#writing.delete(accountId));
     this.#writing.set(accountId, underWay);
   }
 
   /** Writes a row, unless this process has already written it. */
-  async #writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
+  async #writeRowOnce(accountId: string, row: LedgerRow): Promise<void> {
     if (this.#written.get(accountId) === row.reference) return;
     await this.#store.writeRow(row);
     this.#written.set(accountId, row.reference);
   }
 }
 
-/** The credits that a movement uses up or holds. They must be available before it. */
-function spentBy({ credits, heldChange }: CreditMovement): number {
+/** The credits that must be available for a movement, because it charges or holds them. */
+function requiredCreditsOf({ credits, heldChange }: CreditMovement): number {
   return heldChange - credits;
 }
 
 /**
- * The condition on the account for a movement. Its last movement is still the one that was read, and it has enough
- * credits and the reservation that is removed. If runs are counted, its period is unchanged too, and on a plan with a
- * limit also its count.
+ * The condition on the account for a movement. The last movement must be the one that was read, and the account must
+ * have enough credits and the reservation that is removed. If runs are counted, the period must be unchanged and, on a
+ * plan with a limit, the count of runs, too.
  */
-function unchanged({ movement: last, processing }: BillingAccount, movement: CreditMovement): DocumentFilter {
+function movementCondition(
+  { movement: last, processing }: BillingAccount,
+  movement: CreditMovement,
+): DocumentFilter {
   const { reservationId, runs, isUnlimited = false } = movement;
-  const spent = spentBy(movement);
+  const spent = requiredCreditsOf(movement);
   const isLimited = runs !== undefined && runs.change > 0 && !isUnlimited;
   return {
     'movement.reference': last?.reference ?? null,
@@ -223,11 +227,11 @@ function unchanged({ movement: last, processing }: BillingAccount, movement: Cre
   };
 }
 
-function usedChange({ processing }: BillingAccount, { runs }: CreditMovement): number {
+function usedRunsChange({ processing }: BillingAccount, { runs }: CreditMovement): number {
   return runs?.period === processing.period ? runs.change : 0;
 }
 
-function rowOf(account: BillingAccount, movement: CreditMovement, now: Date): LedgerRow {
+function ledgerRowOf(account: BillingAccount, movement: CreditMovement, now: Date): LedgerRow {
   const { reference, type, credits, heldChange, jobId = null, runs, note = null } = movement;
   const movesBalance = type !== 'hold' && type !== 'release';
   return {

@@ -28,7 +28,9 @@ interface BillingOptions {
   plan: (id: string) => Plan;
   /** The URL for adding credits, which a refusal for lack of credits names. */
   topUpUrl: () => string;
-  /** The usage sources of other slices, besides the synchronous calls. It is called when usage is read. */
+  /**
+   * The sources of usage in other slices, besides the synchronous calls. The function is called whenever usage is read.
+   */
   usageSources: () => readonly UsageSource[];
   /** The number of an account's assets. */
   countAssets: (accountId: string) => Promise<number>;
@@ -101,14 +103,14 @@ async function describeAccount(
     plan: planId,
     createdAt,
     credits: accountCreditsOf(money),
-    processing: processingOf(money.processing, terms, now()),
+    processing: processingDataOf(money.processing, terms, now()),
     assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
     limits,
   };
 }
 
-/** The count of the current month. */
-function processingOf(processing: RunCount, terms: PlanWithoutStorage, now: Date): Account['processing'] {
+/** The runs of an account in the current month, as the API shows them. */
+function processingDataOf(processing: RunCount, terms: PlanWithoutStorage, now: Date): Account['processing'] {
   const period = billingPeriodOf(now);
   const { start, end } = billingPeriodBounds(period);
   return {

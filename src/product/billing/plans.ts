@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import data from '../../../config/plans.json' with { type: 'json' };
+import plansData from '../../../config/plans.json' with { type: 'json' };
 import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
 import type { RunCount } from './store.ts';
 
@@ -19,7 +19,7 @@ export type Plan = Static<typeof Plan>;
 /** Compiled once, because each start of the service in a process reads the plans. */
 const Plans = Type.Array(Plan, { minItems: 1 });
 
-/** The terms of a plan for runs and jobs. */
+/** The terms of a plan, without its limit of stored assets. */
 export type PlanWithoutStorage = Omit<Plan, 'storedAssets'>;
 
 /** The `processLimit` of a plan without a limit, and the number of runs left on it. */
@@ -29,7 +29,7 @@ export const UNLIMITED_RUNS = -1;
  * Reads plans.json.
  * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
  */
-export function readPlans(plans: unknown = data): readonly Plan[] {
+export function readPlans(plans: unknown = plansData): readonly Plan[] {
   const checked = checkDataFile('config/plans.json', Plans, plans);
   for (const [index, plan] of checked.entries()) {
     if (checked.findIndex(({ id }) => id === plan.id) !== index) {

@@ -50,7 +50,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      await movements.writeOut(accountId);
+      await movements.writeLastRow(accountId);
       const { rows, meta } = await store.listRows(accountId, request.query);
       return successEnvelope('Movements listed.', rows.map(ledgerEntryOf), meta);
     },

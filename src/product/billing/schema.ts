@@ -2,15 +2,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 
-const count = (description: string) => Type.Integer({ format: 'int64', description });
+const countField = (description: string) => Type.Integer({ format: 'int64', description });
 
 /** A movement as the API shows it. */
 export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
   type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
-  credits: count('Signed change of the balance; 0 on hold and release.'),
-  held: count('The amount, on hold and release; else 0.'),
-  balanceAfter: count('The balance after this movement.'),
+  credits: countField('Signed change of the balance; 0 on hold and release.'),
+  held: countField('The amount, on hold and release; else 0.'),
+  balanceAfter: countField('The balance after this movement.'),
   jobId: Type.Optional(Type.String()),
   note: Type.Optional(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),
@@ -21,10 +21,10 @@ export const LedgerQuery = Type.Object(PagingQuery);
 export type LedgerQuery = Static<typeof LedgerQuery>;
 
 const sums = {
-  jobs: count('Jobs created in the window.'),
-  credits: count('Credits charged for those jobs.'),
-  items: count('Items of those jobs that settled.'),
-  sync: count('Successful synchronous calls that counted against the allowance.'),
+  jobs: countField('Jobs created in the window.'),
+  credits: countField('Credits charged for those jobs.'),
+  items: countField('Items of those jobs that settled.'),
+  sync: countField('Successful synchronous calls that counted against the allowance.'),
 };
 
 /** The sums over a whole window. */

@@ -35,7 +35,9 @@ export interface LedgerRow {
   createdAt: string;
 }
 
-/** An admitted run that has not ended. It counts as used, and its credits are held, until it ends or `until` passes. */
+/**
+ * An admitted run that has not ended. Until it ends or `until` passes, the run counts as used and its credits are held.
+ */
 export interface RunReservation {
   id: string;
   /** `YYYY-MM`: the billing period in which it was counted. */
@@ -55,7 +57,7 @@ export interface BillingAccount {
   processing: RunCount;
 }
 
-/** Runs against the allowance, in the latest counted period. */
+/** The runs that were counted against the allowance in the latest period. */
 export interface RunCount {
   period: string;
   used: number;
@@ -66,26 +68,30 @@ export interface RunCount {
   batches?: string[];
 }
 
-/** Rows are found by their reference, which is unique in an account. */
-const REFERENCE = { name: 'reference', fields: sortBy('accountId', 'reference'), unique: true } as const;
+/** The index by which rows are found by their reference. The reference is unique in an account. */
+const REFERENCE_INDEX = {
+  name: 'reference',
+  fields: sortBy('accountId', 'reference'),
+  unique: true,
+} as const;
 
 export const LEDGER_ROWS_COLLECTION: DeclaredCollection = {
   name: 'ledger',
-  indexes: [REFERENCE, { name: 'sequence', fields: sortBy('accountId', '-sequence'), unique: true }],
+  indexes: [REFERENCE_INDEX, { name: 'sequence', fields: sortBy('accountId', '-sequence'), unique: true }],
   onAccountDeletion: 'keep',
 };
 export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
   name: 'runMovements',
-  indexes: [REFERENCE, { name: 'createdAt', fields: sortBy('createdAt') }],
+  indexes: [REFERENCE_INDEX, { name: 'createdAt', fields: sortBy('createdAt') }],
   onAccountDeletion: 'keep',
 };
 
 /**
- * The credits of accounts, and the ledger. Only billing moves credits. It passes the condition and the update of each
- * movement to `change` together.
+ * The store of credits and of the ledger. Credits are moved only by `change`, which takes the condition and the update
+ * of a movement together.
  */
 export class BillingStore {
-  readonly #money: DocumentCollection<BillingAccount>;
+  readonly #accounts: DocumentCollection<BillingAccount>;
   readonly #ledger: DocumentCollection<LedgerRow>;
   /** Movements of runs without credits. They are not in the ledger, but each is made only once as well. */
   readonly #runMovements: DocumentCollection<LedgerRow>;
@@ -97,7 +103,7 @@ export class BillingStore {
     runMovements: DocumentCollection<LedgerRow>,
     usage: UsageStore,
   ) {
-    this.#money = money;
+    this.#accounts = money;
     this.#ledger = ledger;
     this.#runMovements = runMovements;
     this.usage = usage;
@@ -115,27 +121,30 @@ export class BillingStore {
   /** The billing view of an account; null when there is no such account. */
   find(accountId: string): Promise<BillingAccount | null> {
     const fields = ['plan', 'balance', 'held', 'movement', 'processing'];
-    return this.#money.findOne({ _id: accountId }, { fields });
+    return this.#accounts.findOne({ _id: accountId }, { fields });
   }
 
   /** The credits of an account; none when there is no such account. */
   async findCredits(accountId: string): Promise<Pick<BillingAccount, 'balance' | 'held'>> {
-    const account = await this.#money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
+    const account = await this.#accounts.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
     return account ?? { balance: 0, held: 0 };
   }
 
   /** The last movement of an account; null when there was none. */
-  async lastMovement(accountId: string): Promise<LedgerRow | null> {
-    return (await this.#money.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
+  async findLastMovement(accountId: string): Promise<LedgerRow | null> {
+    return (await this.#accounts.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }
 
-  /** Changes the credits of an account in one update if the condition holds. Returns whether it did. */
+  /** Changes the credits of an account in one update if the condition holds, and returns whether it did. */
   async change(accountId: string, condition: DocumentFilter, update: DocumentUpdate): Promise<boolean> {
-    const { modified } = await this.#money.updateOne({ _id: accountId, ...condition }, update);
+    const { modified } = await this.#accounts.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;
   }
 
-  /** Restarts an account's count of runs when its period is over; false when it was already restarted. */
+  /**
+   * Restarts the count of an account's runs when its period is over. Returns false when the count was restarted
+   * already.
+   */
   beginPeriod(accountId: string, period: string): Promise<boolean> {
     return this.change(
       accountId,
@@ -144,8 +153,15 @@ export class BillingStore {
     );
   }
 
-  /** The row with a reference; null when it is not written. A row without credits exists only for a job's movement. */
-  async rowUnder(accountId: string, reference: string, isOfJob: boolean): Promise<LedgerRow | null> {
+  /**
+   * Finds the row with a reference; null when it is not written.
+   * @param isOfJob whether the row is of a job's movement, which may have no credits.
+   */
+  async findRowByReference(
+    accountId: string,
+    reference: string,
+    isOfJob: boolean,
+  ): Promise<LedgerRow | null> {
     const [row, note] = await Promise.all([
       this.#ledger.findOne({ accountId, reference }),
       isOfJob ? this.#runMovements.findOne({ accountId, reference }) : null,
@@ -166,30 +182,30 @@ export class BillingStore {
 
   /** For the operator: the balances of several accounts. */
   async readBalances(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#money.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
+    const rows = await this.#accounts.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
     return new Map(rows.map(({ _id, balance }) => [_id, balance]));
   }
 
   /** For the sweep: some accounts with a reservation that ended before an instant. */
   findWithExpiredReservations(before: Date, limit: number): Promise<BillingAccount[]> {
     const expired = { $elemMatch: { until: { $lt: before.toISOString() } } };
-    return this.#money.find({ 'processing.reservations': expired }, { limit });
+    return this.#accounts.find({ 'processing.reservations': expired }, { limit });
   }
 
   /**
    * For the sweep: moves counts that are dated after `latest`, the latest period that any clock can have, to `period`.
    * A host with a wrong clock wrote them. Returns the number of changed accounts.
    */
-  async turnBackPeriods(latest: string, period: string): Promise<number> {
-    const { modified } = await this.#money.updateMany(
+  async resetFuturePeriods(latest: string, period: string): Promise<number> {
+    const { modified } = await this.#accounts.updateMany(
       { 'processing.period': { $gt: latest } },
       { $set: { 'processing.period': period } },
     );
     return modified;
   }
 
-  /** For the sweep: deletes the records of movements of runs from before an instant; returns how many. */
-  forgetRunMovements(before: Date): Promise<number> {
+  /** For the sweep: deletes the records of run movements from before an instant, and returns their number. */
+  deleteRunMovements(before: Date): Promise<number> {
     return this.#runMovements.deleteMany({ createdAt: { $lt: before.toISOString() } });
   }
 }
@@ -205,8 +221,8 @@ export function canSpendFilter(credits: number): DocumentFilter {
 }
 
 /**
- * Whether a movement changes credits. One that does not (runs within the allowance) has no ledger row and is recorded
- * separately.
+ * Whether a movement changes credits. A movement of runs within the allowance does not: it has no ledger row and is
+ * recorded separately.
  */
 function movesCredits({ credits, held }: LedgerRow): boolean {
   return credits !== 0 || held !== 0;

@@ -5,23 +5,26 @@ import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
 import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
 
-/** The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. */
-const FLUSH_AFTER_MS = 500;
+/** The interval between two writes. Each write syncs to disk, so a write per call would cost 2 ms of CPU. */
+const FLUSH_INTERVAL_MS = 500;
 /** The longest time after a response until its run is stored, while the store works: the interval, and the write. */
 export const MAX_FLUSH_DELAY_MS = 1_000;
-const FIRST_PAUSE_MS = 50;
-const MAX_PAUSE_MS = 5_000;
+const FIRST_RETRY_PAUSE_MS = 50;
+const MAX_RETRY_PAUSE_MS = 5_000;
 /**
- * The number of failed attempts (6 s) after which `onError` is called. It is called again each time the number has
- * doubled.
+ * The number of failed attempts, in some 6 s, after which `onError` is called. The callback is called again whenever
+ * the number has doubled.
  */
-const REPORTED_AFTER_TRIES = 8;
-/** The attempts to write a batch when the process ends. */
-const LAST_TRIES = 3;
-/** The most batches that an account document records: more than all processes write while one of them retries. */
-const MAX_REMEMBERED_BATCHES = 64;
-/** The most counts that wait for a store: 15 MB, or one hour of 800 different accounts, ops and keys. */
-const MAX_WAITING = 50_000;
+const MIN_REPORTED_TRIES = 8;
+/** The most attempts to write a batch when the process ends. */
+const FINAL_TRIES = 3;
+/** The most batches that an account document records. It is more than all processes write while one of them retries. */
+const MAX_RECORDED_BATCHES = 64;
+/**
+ * The most counts that wait to be stored. They take 15 MB, which suffices for an hour of 800 different combinations of
+ * account, op and key.
+ */
+const MAX_WAITING_COUNTS = 50_000;
 
 interface SucceededRun {
   accountId: string;
@@ -38,17 +41,17 @@ interface RunBatch {
   period: string;
   counts: MinuteUsage[];
   /** The runs to add to each account's count. */
-  rises: Map<string, number>;
+  raises: Map<string, number>;
 }
 
 /**
- * Counts successful runs in batches: under load, one write covers many calls. A kill -9 can lose the counts of the last
- * half second, which cost no credits. Runs that cost credits are charged one by one elsewhere.
+ * Counts successful runs in batches: under load, one write covers many calls. If the process is killed, the counts of
+ * the last half second are lost. These runs cost no credits, because runs that cost credits are charged one by one.
  *
- * A failed write is repeated until it succeeds, and counts once: a batch keeps its number, and each document records
- * the numbers of its batches. Meanwhile, new counts wait together in one batch. Its size depends on the number of
- * different minutes, accounts, ops and keys, not on the number of calls. Beyond its limit, new counts are dropped and
- * reported.
+ * A failed write is repeated until it succeeds, and takes effect once: a batch keeps its number, and each document
+ * records the numbers of its batches. New counts wait in the next batch, whose size depends on the number of different
+ * minutes, accounts, ops and keys, but not on the number of calls. Beyond the limit of the batch, new counts are
+ * dropped and reported.
  */
 export class SyncRunCounter {
   readonly #store: BillingStore;
@@ -58,12 +61,12 @@ export class SyncRunCounter {
   readonly #writer = `w${randomText(12)}`;
   #sequence = 0;
   #waiting = new Map<string, MinuteUsage>();
-  #rises = new Map<string, number>();
+  #raises = new Map<string, number>();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** The write under way. */
+  /** The write that is running. */
   #writing: Promise<void> = Promise.resolve();
-  /** The next write: of everything that is counted while the current write runs. */
+  /** The next write, of everything that is counted while the current write runs. */
   #following: Promise<void> | null = null;
   readonly #ending = Promise.withResolvers<void>();
   #triesLeft = Number.POSITIVE_INFINITY;
@@ -80,13 +83,13 @@ export class SyncRunCounter {
     this.#pause = pause;
   }
 
-  /** Counts a run; it is stored within half a second. */
+  /** Counts a run, which is stored within half a second. */
   record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
     const minute = this.#now().toISOString().slice(0, 16);
     const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
     const count = this.#waiting.get(key);
     if (count !== undefined) count.calls += 1;
-    else if (this.#waiting.size === MAX_WAITING) this.#dropped += 1;
+    else if (this.#waiting.size === MAX_WAITING_COUNTS) this.#dropped += 1;
     else
       this.#waiting.set(key, {
         accountId,
@@ -96,8 +99,8 @@ export class SyncRunCounter {
         calls: 1,
         retentionDays: terms.retentionDays,
       });
-    if (counts) this.#rises.set(accountId, (this.#rises.get(accountId) ?? 0) + 1);
-    this.#timer ??= setTimeout(() => this.flush(), FLUSH_AFTER_MS);
+    if (counts) this.#raises.set(accountId, (this.#raises.get(accountId) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS);
   }
 
   /** Resolves when everything that this process counted so far is stored. */
@@ -112,17 +115,17 @@ export class SyncRunCounter {
     return this.#following;
   }
 
-  /** Flushes for a reader, who waits at most half a second. If the store fails, the read itself is refused anyway. */
+  /** Flushes before a read, for at most half a second. If the store fails, the read itself fails, too. */
   catchUp(): Promise<void> {
-    return Promise.race([this.flush(), sleep(FLUSH_AFTER_MS, undefined, { ref: false })]);
+    return Promise.race([this.flush(), sleep(FLUSH_INTERVAL_MS, undefined, { ref: false })]);
   }
 
   /**
-   * The last flush of a process. Counts that cannot be stored within a few attempts are dropped, and reported to
-   * `onError`.
+   * Flushes for the last time before the process ends. Counts that cannot be stored within a few attempts are dropped
+   * and reported to `onError`.
    */
   end(): Promise<void> {
-    this.#triesLeft = LAST_TRIES;
+    this.#triesLeft = FINAL_TRIES;
     this.#ending.resolve();
     return this.flush();
   }
@@ -137,10 +140,10 @@ export class SyncRunCounter {
       sequence: this.#sequence,
       period: billingPeriodOf(this.#now()),
       counts: [...this.#waiting.values()],
-      rises: this.#rises,
+      raises: this.#raises,
     };
     this.#waiting = new Map();
-    this.#rises = new Map();
+    this.#raises = new Map();
     for (let tries = 1; ; tries += 1) {
       try {
         await this.#writeOnce(batch);
@@ -149,7 +152,7 @@ export class SyncRunCounter {
         this.#triesLeft -= 1;
         if (isReported(tries) || this.#triesLeft <= 0) this.#onError(error);
         if (this.#triesLeft <= 0) return;
-        const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+        const pauseMs = Math.min(MAX_RETRY_PAUSE_MS, FIRST_RETRY_PAUSE_MS * 2 ** (tries - 1));
         await Promise.race([this.#pause(pauseMs), this.#ending.promise]);
       }
     }
@@ -157,7 +160,7 @@ export class SyncRunCounter {
 
   async #writeOnce(batch: RunBatch): Promise<void> {
     await Promise.all([
-      ...Array.from(batch.rises, ([accountId, count]) => this.#raise(accountId, count, batch)),
+      ...Array.from(batch.raises, ([accountId, count]) => this.#raise(accountId, count, batch)),
       this.#store.usage.add(batch.counts, { writer: this.#writer, sequence: batch.sequence }),
     ]);
   }
@@ -172,11 +175,11 @@ export class SyncRunCounter {
         },
         {
           $inc: { 'processing.used': count },
-          $push: { 'processing.batches': { $each: [id], $slice: -MAX_REMEMBERED_BATCHES } },
+          $push: { 'processing.batches': { $each: [id], $slice: -MAX_RECORDED_BATCHES } },
         },
       );
     if (await addOnce()) return;
-    // Either the period is over, or the batch was already added and the response was lost.
+    // The update failed because the period is over, or because the batch was added before and the response was lost.
     await this.#store.beginPeriod(accountId, period);
     await addOnce();
   }
@@ -192,10 +195,10 @@ export class SyncRunCounter {
 
 /** Whether to report a failure: after 8, 16, 32 … attempts. */
 function isReported(tries: number): boolean {
-  return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
+  return tries >= MIN_REPORTED_TRIES && Number.isInteger(Math.log2(tries));
 }
 
-const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
+const GROUPING_FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
 
 /**
  * The counted synchronous calls of a time window. Whole days are read from daily counts, whole hours from hourly
@@ -203,12 +206,12 @@ const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
  */
 export function createSyncUsageSource(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
-    const field = FIELD_OF_GROUPING[window.groupBy];
+    const field = GROUPING_FIELDS[window.groupBy];
     const parts = divideUsageWindow(window);
     const [byDay, byHour, cut] = await Promise.all([
       usage.callsOfDays(accountId, parts.days, field),
       Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
-      usage.findHours(accountId, parts.cutHours),
+      usage.findHours(accountId, parts.partialHours),
     ]);
     const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));
     return [...byDay, ...byHour.flat(), ...minutes]

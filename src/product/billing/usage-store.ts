@@ -57,9 +57,9 @@ interface BatchNumber {
 }
 
 /** The most concurrent writes of one process. */
-const WRITTEN_AT_ONCE = 64;
+const CONCURRENT_WRITES = 64;
 
-/** The keys of counts. */
+/** The fields by which counts are grouped. */
 type CountKey = 'op' | 'apiKeyId' | 'day';
 
 interface KeyCount {
@@ -69,12 +69,12 @@ interface KeyCount {
 
 export const USAGE_HOURS_COLLECTION: DeclaredCollection = {
   name: 'usageHours',
-  indexes: indexesBy('hour'),
+  indexes: usageIndexes('hour'),
   onAccountDeletion: 'keep',
 };
 export const USAGE_DAYS_COLLECTION: DeclaredCollection = {
   name: 'usageDays',
-  indexes: indexesBy('day'),
+  indexes: usageIndexes('day'),
   onAccountDeletion: 'keep',
 };
 
@@ -101,20 +101,29 @@ export class UsageStore {
    */
   async add(counts: readonly MinuteUsage[], batch: BatchNumber): Promise<void> {
     const writes = [
-      ...Array.from(hoursOf(counts).values(), (hour) => () => add(this.#hours, hour, minutesOf(hour), batch)),
-      ...Array.from(daysOf(counts).values(), (day) => () => add(this.#days, day, {}, batch)),
+      ...Array.from(
+        hourlyCounts(counts).values(),
+        (hour) => () => addCount(this.#hours, hour, minuteIncrements(hour), batch),
+      ),
+      ...Array.from(dailyCounts(counts).values(), (day) => () => addCount(this.#days, day, {}, batch)),
     ];
-    await forEachWithLimit(writes, WRITTEN_AT_ONCE, (write) => write());
+    await forEachWithLimit(writes, CONCURRENT_WRITES, (write) => write());
   }
 
-  /** Calls of whole days, `YYYY-MM-DD`. */
+  /**
+   * The calls of whole days by key.
+   * @param range days as `YYYY-MM-DD`.
+   */
   callsOfDays(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
-    return sumByField(this.#days, { accountId, day: within(range) }, key);
+    return sumByField(this.#days, { accountId, day: rangeFilter(range) }, key);
   }
 
-  /** Calls of whole hours, `YYYY-MM-DDTHH`. */
+  /**
+   * The calls of whole hours by key.
+   * @param range hours as `YYYY-MM-DDTHH`.
+   */
   callsOfHours(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
-    return sumByField(this.#hours, { accountId, hour: within(range) }, key);
+    return sumByField(this.#hours, { accountId, hour: rangeFilter(range) }, key);
   }
 
   /** The counts of these hours, with their minutes. */
@@ -132,10 +141,10 @@ export class UsageStore {
 }
 
 /**
- * Adds to a count. The document records the last batch of every process, so that a batch may be written again after a
- * partial failure.
+ * Adds calls to a count. The document records the last batch of every process, so that a batch may be written again
+ * after a partial failure.
  */
-async function add<T extends DailyUsage>(
+async function addCount<T extends DailyUsage>(
   collection: DocumentCollection<T>,
   counted: T,
   minutes: Record<string, number>,
@@ -155,16 +164,16 @@ async function add<T extends DailyUsage>(
   };
   if (await addOnce()) return;
   const { duplicates } = await collection.insertMany([{ ...counted, batches: { [writer]: sequence } }]);
-  // Either another process created the document meanwhile, or this batch was added before.
+  // A duplicate means that another process has just created the document, or that the batch was added before.
   if (duplicates.length > 0) await addOnce();
 }
 
-/** The change of an hour's minutes. */
-function minutesOf({ minutes }: HourlyUsage): Record<string, number> {
+/** The increments of the minutes of an hour. */
+function minuteIncrements({ minutes }: HourlyUsage): Record<string, number> {
   return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
 }
 
-function hoursOf(counts: readonly MinuteUsage[]): Map<string, HourlyUsage> {
+function hourlyCounts(counts: readonly MinuteUsage[]): Map<string, HourlyUsage> {
   const hours = new Map<string, HourlyUsage>();
   for (const count of counts) {
     const hour = count.minute.slice(0, 13);
@@ -178,7 +187,7 @@ function hoursOf(counts: readonly MinuteUsage[]): Map<string, HourlyUsage> {
   return hours;
 }
 
-function daysOf(counts: readonly MinuteUsage[]): Map<string, DailyUsage> {
+function dailyCounts(counts: readonly MinuteUsage[]): Map<string, DailyUsage> {
   const days = new Map<string, DailyUsage>();
   for (const count of counts) {
     const day = count.minute.slice(0, 10);
@@ -218,11 +227,11 @@ async function sumByField<T extends DailyUsage>(
   return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
 }
 
-function within({ from, to }: TimeRange) {
+function rangeFilter({ from, to }: TimeRange) {
   return { $gte: from, $lt: to };
 }
 
-function indexesBy(start: string) {
+function usageIndexes(start: string) {
   return [
     { name: 'account', fields: sortBy('accountId', start) },
     { name: 'expiresAt', fields: sortBy('expiresAt') },

@@ -12,7 +12,7 @@ export type UsageSource = (
 /** The group of calls from a console session, which has no API key. */
 export const CONSOLE_USAGE_KEY = 'console';
 
-/** Adds up all sources over a window. */
+/** Sums the usage of all sources over a window. */
 export async function readUsage(
   sources: readonly UsageSource[],
   accountId: string,
@@ -20,12 +20,12 @@ export async function readUsage(
 ): Promise<Omit<UsageReport, 'asOf'>> {
   const shares = (await Promise.all(sources.map((source) => source(accountId, window)))).flat();
   const groups = new Map<string, UsageBucket>();
-  const total = nothing();
+  const total = emptyUsage();
   for (const { key, ...share } of shares) {
-    const bucket = groups.get(key) ?? { key, ...nothing() };
+    const bucket = groups.get(key) ?? { key, ...emptyUsage() };
     groups.set(key, bucket);
-    add(bucket, share);
-    add(total, share);
+    addUsage(bucket, share);
+    addUsage(total, share);
   }
   return {
     from: window.from.toISOString(),
@@ -36,11 +36,14 @@ export async function readUsage(
   };
 }
 
-function nothing(): UsageTotal {
+function emptyUsage(): UsageTotal {
   return { jobs: 0, credits: 0, items: 0, sync: 0 };
 }
 
-function add(sum: UsageTotal, { jobs = 0, credits = 0, items = 0, sync = 0 }: Partial<UsageTotal>): void {
+function addUsage(
+  sum: UsageTotal,
+  { jobs = 0, credits = 0, items = 0, sync = 0 }: Partial<UsageTotal>,
+): void {
   sum.jobs += jobs;
   sum.credits += credits;
   sum.items += items;
@@ -62,8 +65,8 @@ export interface UsageWindow {
 }
 
 /**
- * Reads the window that a query names. Usage is kept by the minute: both ends are rounded down to whole ones, and a
- * missing `to` is the end of the present minute.
+ * Parses the window that a query names. Usage is counted by the minute, so both ends are rounded down to whole minutes.
+ * A missing `to` is the end of the current minute.
  * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too
  *   far).
  */
@@ -74,10 +77,10 @@ export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: 
       allowed: GROUPINGS,
     });
   }
-  const nextMinute = new Date(floor(now, MINUTE_MS).getTime() + MINUTE_MS);
-  const end = to === undefined ? nextMinute : readBound('to', to);
+  const nextMinute = new Date(floorInstant(now, MINUTE_MS).getTime() + MINUTE_MS);
+  const end = to === undefined ? nextMinute : parseBound('to', to);
   const start =
-    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : readBound('from', from);
+    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : parseBound('from', from);
   if (start >= end) {
     throw invalidParamError('from', 'from must be before to, both rounded down to whole minutes.');
   }
@@ -89,9 +92,9 @@ export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: 
 }
 
 /** Parses an instant, or a date as its first instant in UTC, and rounds it down to its minute. */
-function readBound(param: 'from' | 'to', text: string): Date {
+function parseBound(param: 'from' | 'to', text: string): Date {
   const instant = parseDate(text) ?? parseRfc3339Instant(text);
-  if (instant !== null) return floor(instant, MINUTE_MS);
+  if (instant !== null) return floorInstant(instant, MINUTE_MS);
   throw invalidParamError(
     param,
     `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
@@ -108,19 +111,19 @@ export interface TimeRange {
  * A window divided into the units of the store: whole days, whole hours around them, and the hours that are only partly
  * in the window.
  */
-interface CutWindow {
+interface DividedWindow {
   /** `YYYY-MM-DD`. */
   days: TimeRange;
   /** `YYYY-MM-DDTHH`. */
   hours: TimeRange[];
-  /** `YYYY-MM-DDTHH`; only some of its minutes are in the window. */
-  cutHours: string[];
+  /** The hours, as `YYYY-MM-DDTHH`, of which only some minutes are in the window. */
+  partialHours: string[];
 }
 
 /** Divides a window so that each minute belongs to exactly one part. */
-export function divideUsageWindow({ from, to }: UsageWindow): CutWindow {
-  const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
-  const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];
+export function divideUsageWindow({ from, to }: UsageWindow): DividedWindow {
+  const [firstDay, lastDay] = [ceilInstant(from, DAY_MS), floorInstant(to, DAY_MS)];
+  const [firstHour, lastHour] = [ceilInstant(from, HOUR_MS), floorInstant(to, HOUR_MS)];
   const hasDays = firstDay < lastDay;
   const hours = hasDays
     ? [hourRange(firstHour, firstDay), hourRange(lastDay, lastHour)]
@@ -129,7 +132,7 @@ export function divideUsageWindow({ from, to }: UsageWindow): CutWindow {
   return {
     days: { from: dayName(firstDay), to: dayName(hasDays ? lastDay : firstDay) },
     hours: hours.filter((range) => range.from < range.to),
-    cutHours: [...new Set(cut)],
+    partialHours: [...new Set(cut)],
   };
 }
 
@@ -145,10 +148,10 @@ function hourName(instant: Date): string {
   return instant.toISOString().slice(0, 13);
 }
 
-function floor(instant: Date, unitMs: number): Date {
+function floorInstant(instant: Date, unitMs: number): Date {
   return new Date(Math.floor(instant.getTime() / unitMs) * unitMs);
 }
 
-function ceiling(instant: Date, unitMs: number): Date {
+function ceilInstant(instant: Date, unitMs: number): Date {
   return new Date(Math.ceil(instant.getTime() / unitMs) * unitMs);
 }

@@ -90,7 +90,7 @@ onEachStore(t, 'a row that cannot be written follows with the next movement', as
   const movements = new CreditMovements(store, now);
   await movements.move(accountId, grant(1, 'next'));
   // Its own row is written behind it.
-  await movements.writeOut(accountId);
+  await movements.writeLastRow(accountId);
   t.same(
     (await ledgerOf(store, accountId)).map(({ reference }) => reference),
     ['first', 'told', 'next'],

@@ -91,23 +91,27 @@ t.test('a window is taken apart into days, hours and hours that it cuts through'
           { from: '2026-03-01T23', to: '2026-03-02T00' },
           { from: '2026-03-04T00', to: '2026-03-04T02' },
         ],
-        cutHours: ['2026-03-01T22', '2026-03-04T02'],
+        partialHours: ['2026-03-01T22', '2026-03-04T02'],
       },
     ],
     [
       '2026-03-01T00:00:00Z',
       '2026-03-03T00:00:00Z',
-      { days: { from: '2026-03-01', to: '2026-03-03' }, hours: [], cutHours: [] },
+      { days: { from: '2026-03-01', to: '2026-03-03' }, hours: [], partialHours: [] },
     ],
     [
       '2026-03-01T10:00:00Z',
       '2026-03-02T10:00:00Z',
-      { days: empty('2026-03-02'), hours: [{ from: '2026-03-01T10', to: '2026-03-02T10' }], cutHours: [] },
+      {
+        days: empty('2026-03-02'),
+        hours: [{ from: '2026-03-01T10', to: '2026-03-02T10' }],
+        partialHours: [],
+      },
     ],
     [
       '2026-03-01T10:05:00Z',
       '2026-03-01T10:06:00Z',
-      { days: empty('2026-03-02'), hours: [], cutHours: ['2026-03-01T10'] },
+      { days: empty('2026-03-02'), hours: [], partialHours: ['2026-03-01T10'] },
     ],
   ];
   for (const [from, to, parts] of rows)

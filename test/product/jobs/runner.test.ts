@@ -109,16 +109,16 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
   const job = { ...JOB, phase: 'ended' } as JobDocument;
   const context = {
     items: {
-      expiredLeases: async () => [{ ...ITEM, deaths: 0, lapses: 0 }],
+      findExpiredLeases: async () => [{ ...ITEM, deaths: 0, lapses: 0 }],
       giveBack: async () => false,
       promote: async () => ({ promoted: 0, jobIds: ['job_1'] }),
       findDecidedBefore: async () => [decided],
     },
     jobs: {
       get: async () => null,
-      perhapsComplete: async () => [JOB],
-      inPhaseSince: async () => [job],
-      expired: async () => [job],
+      findPerhapsComplete: async () => [JOB],
+      findInPhaseSince: async () => [job],
+      findExpired: async () => [job],
       move: async () => null,
     },
   } as unknown as JobsContext;
@@ -126,7 +126,7 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
     outcomes: { record: async () => null },
     completion: { completeIfOver: async (asItIs: JobDocument) => asItIs, cleanUp: async () => false },
     signals: { send: () => undefined },
-    metrics: { noteExpiredLease: () => undefined },
+    metrics: { countExpiredLease: () => undefined },
   } as unknown as ConstructorParameters<typeof JobSweeps>[1]);
   const names = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];
   for (const { name, sweep } of tasks.filter((task) => names.includes(task.name))) {

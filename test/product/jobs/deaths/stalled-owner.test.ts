@@ -45,7 +45,7 @@ t.test('a segment that ends while its item is given up is billed', async (t) => 
           return null;
         },
       },
-      metrics: { noteExpiredLease: () => undefined },
+      metrics: { countExpiredLease: () => undefined },
     } as unknown as ConstructorParameters<typeof JobSweeps>[1],
   ).tasks;
   await leases?.sweep(AT);
