@@ -1,4 +1,5 @@
 import type { DecodeOptions } from '../protocol.ts';
+import { playedDelayMs } from './encode/delays.ts';
 import { invalidArgument } from './refusal.ts';
 
 /**
@@ -28,9 +29,6 @@ export function isAnimationFormat(format: string): boolean {
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
 const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
-/** The longest delay that players slow down: a frame with this delay or a shorter one is shown for SLOWED_DELAY_MS. */
-const MAX_SLOWED_DELAY_MS = 10;
-const SLOWED_DELAY_MS = 100;
 /** Delays are rounded to milliseconds. */
 const ROUNDING_MS = 1;
 
@@ -91,10 +89,6 @@ export function delaysOfKeptFrames(delays: readonly number[], { kept, end }: Fra
       ? (shared[0] ?? 0)
       : shared.reduce((sum, delay) => sum + playedDelayMs(delay), 0);
   });
-}
-
-function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
-  return delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : delayMs;
 }
 
 /** The most pixels that are decoded at once when frames are dropped, so that the whole animation is never in memory. */

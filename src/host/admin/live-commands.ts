@@ -4,7 +4,7 @@ import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurre
 import { grantedCores } from '../../platform/concurrency/control-group.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { Setting } from '../../platform/setting.ts';
-import { DAY_MS, HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { DAY_MS, HOUR_MS, MEGABYTE_BYTES, MINUTE_MS } from '../../platform/values/units.ts';
 import {
   askProcesses,
   type ControlAnswer,
@@ -31,7 +31,7 @@ const CAPACITY_DECLARATIONS: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.webhooks,
 };
 const { LOG_LEVEL } = SETTINGS.http;
-const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
+const UNIT_MS: Record<string, number> = { s: 1_000, m: MINUTE_MS, h: HOUR_MS };
 /**
  * The longest time for which a log level can be set. A timer of Node is limited to 24.8 days, and a longer one fires at
  * once.

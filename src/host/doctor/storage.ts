@@ -7,7 +7,7 @@ import type { Settings } from '../../../config/index.ts';
 import type { FileCacheFigures } from '../../platform/file-cache/file-cache.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, hasEmbeddedStores, openObjectStore } from '../../platform/stores/open.ts';
-import { DAY_MS, HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { DAY_MS, HOUR_MS, MEGABYTE_BYTES, MINUTE_MS } from '../../platform/values/units.ts';
 import { openPictureCache } from '../../product/delivery/cache.ts';
 import {
   type DoctorFinding,
@@ -232,5 +232,5 @@ export function deliveryCacheFinding(
 
 function formatAge(ms: number): string {
   if (ms >= 2 * DAY_MS) return `${Math.round(ms / DAY_MS)} days`;
-  return ms >= 2 * HOUR_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / 60_000)} minutes`;
+  return ms >= 2 * HOUR_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / MINUTE_MS)} minutes`;
 }

@@ -37,7 +37,7 @@ const POLL_MS = 5;
  */
 const MAX_LISTENING_TURNS = 1_000;
 
-/** The release of Node whose cluster messages this file knows; see cannotRescueWarning. */
+/** The release of Node whose cluster messages this file knows; see untestedNodeWarning. */
 const TESTED_NODE_RELEASE = 24;
 
 /**

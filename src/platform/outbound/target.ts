@@ -156,8 +156,8 @@ function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
 
 /**
  * IANA's special-purpose registries (RFC 6890 and its updates), with multicast. The parts of a range that the registry
- * marks as globally reachable are in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3: nothing outside it
- * is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291), ::ffff:0:0/96
+ * marks as globally reachable are in GLOBALLY_REACHABLE_NETWORKS. IPv6 needs only the ranges inside 2000::/3: nothing
+ * outside it is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291), ::ffff:0:0/96
  * (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052 and 8215),
  * 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
  */

@@ -163,8 +163,8 @@ export async function openObjectStore(
       join(settings.DATA_DIR, 'objects'),
       settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES,
     );
-  const { s3CredentialsOf: s3CredentialsIn, S3ObjectStore } = await import('./objects/s3.ts');
-  const credentials = s3CredentialsIn(environment);
+  const { s3CredentialsOf, S3ObjectStore } = await import('./objects/s3.ts');
+  const credentials = s3CredentialsOf(environment);
   return new S3ObjectStore({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,

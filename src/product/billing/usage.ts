@@ -1,6 +1,6 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
-import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
 /** Returns the sums of one kind of work by the groups of a window, in any order. Missing sums are 0. */
@@ -50,7 +50,6 @@ function addUsage(
   sum.sync += sync;
 }
 
-const MINUTE_MS = 60_000;
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;

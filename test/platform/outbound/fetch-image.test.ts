@@ -241,8 +241,8 @@ t.test('a proxy of the environment is not asked', async (t) => {
   const { url } = await serve(t, (_request, response) => response.end('direct'));
   const proxy = await serveTcp(t, (socket) => socket.end());
   const script = `
-    import { createOutbound } from ${JSON.stringify(import.meta.resolve('../../../src/platform/outbound/outbound.ts'))};
-    const outbound = createOutbound(${JSON.stringify(OPTIONS)});
+    import { createOutboundRequests } from ${JSON.stringify(import.meta.resolve('../../../src/platform/outbound/outbound.ts'))};
+    const outbound = createOutboundRequests(${JSON.stringify(OPTIONS)});
     const { bytes } = await outbound.fetchImage('${url}', ${JSON.stringify(CALL)});
     process.stdout.write(bytes);`;
   const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, NODE_USE_ENV_PROXY: '1' };

@@ -2,7 +2,7 @@ import { ByteReader } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
-/** libvips, like old browsers, slows a delay of up to SHORT_MS to SLOWED_MS. */
+/** The longest delay that players and libvips slow down: such a frame is shown for SLOWED_DELAY_MS. */
 const MAX_SLOWED_DELAY_MS = 10;
 const SLOWED_DELAY_MS = 100;
 /** The offset and the length of the duration in the content of the chunk of a frame. */
@@ -18,6 +18,11 @@ export const MAX_SHARP_DELAY_MS = 65_535;
 const GRAPHIC_CONTROL_LABEL = 0xf9;
 const DELAY_OFFSET = 2;
 const MAX_GIF_DELAY = 0xffff;
+
+/** The time for which players show a frame, by the delay in its file. */
+export function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
+  return delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : delayMs;
+}
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
@@ -53,7 +58,7 @@ function restoreWebpDelays(
     let durationMs = 0;
     for (; picture < delaysMs.length && leftMs > 0; picture++) {
       const delayMs = delaysMs[picture] as number;
-      leftMs -= delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : Math.min(delayMs, longestMs);
+      leftMs -= Math.min(playedDelayMs(delayMs), longestMs);
       durationMs += delayMs;
     }
     file.writeUIntLE(durationMs, at, DURATION_BYTES);

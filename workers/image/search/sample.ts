@@ -121,7 +121,7 @@ function sampleFramePairs(pixels: Pixels, count: number): TrialSample {
 }
 
 /**
- * The share of the pixels of each frame that differ from the frame before, at least MIN_CHANGE; 0 for the first.
+ * The share of the pixels of each frame that differ from the frame before, at least MIN_CHANGED_SHARE; 0 for the first.
  * @param distance the distance between two compared frames. The frames between them are left out.
  */
 function changedShares({ data, width, height, channels, frames }: Pixels, distance = 1): number[] {

@@ -27,7 +27,7 @@ interface TrialTimeOptions extends SearchTime {
 
 /**
  * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline, or when
- * other searches need the time. Any other search continues until ANSWER_MS before the deadline.
+ * other searches need the time. Any other search continues until RESPONSE_RESERVE_MS before the deadline.
  */
 export class TrialTime {
   readonly #deadlineMs: number;

@@ -57,7 +57,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     bytes: number,
     onBegun: () => void,
   ): Promise<FinishedTask<Result>> {
-    const { clock, isStillWorking: stillWorks } = this.#options;
+    const { clock, isStillWorking } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
@@ -65,7 +65,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     try {
       const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task, onBegun);
       const isLarge = bytes > MAX_REUSE_TASK_BYTES || sizeBytes > MAX_REUSE_RESULT_BYTES;
-      if (isLarge || signal.aborted || stillWorks?.(result)) await process.kill();
+      if (isLarge || signal.aborted || isStillWorking?.(result)) await process.kill();
       else this.#putBack(process);
       return { busyMs: cpuMs, result };
     } catch (error) {

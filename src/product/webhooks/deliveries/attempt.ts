@@ -1,11 +1,9 @@
 import { OutboundError } from '../../../platform/outbound/errors.ts';
 import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
-import { HOUR_MS } from '../../../platform/values/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../platform/values/units.ts';
 import { signedAttemptHeaders } from '../endpoints/signing.ts';
 import type { EndpointDocument } from '../endpoints/store.ts';
 import type { AttemptRecord, DeliveryDocument } from './store.ts';
-
-const MINUTE_MS = 60_000;
 
 const MAX_RETRY_DELAY_MS = 6 * HOUR_MS;
 const RETRY_WINDOW_MS = 24 * HOUR_MS;
