@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type {
   DocumentCollection,
+  DocumentFilter,
   DocumentStore,
   DocumentUpdate,
 } from '../../src/platform/stores/documents/port.ts';
@@ -22,12 +23,22 @@ export async function openDocuments(t: Test): Promise<DocumentStore> {
 
 /** Documents whose process dies just before it would update one. */
 export function dyingAtUpdate(documents: DocumentStore): DocumentStore {
+  return withBeforeUpdate(documents, () => Promise.reject(new Error('The process died.')));
+}
+
+/** Documents that do something else just before they update one. */
+export function withBeforeUpdate(
+  documents: DocumentStore,
+  beforeUpdate: () => Promise<unknown>,
+): DocumentStore {
   return {
     ...documents,
     async collection(spec) {
       const collection: DocumentCollection<never> = await documents.collection(spec);
-      const updateOne = (_filter: unknown, _update: DocumentUpdate) =>
-        Promise.reject(new Error('The process died.'));
+      const updateOne = async (filter: DocumentFilter, update: DocumentUpdate) => {
+        await beforeUpdate();
+        return collection.updateOne(filter, update);
+      };
       return { ...collection, updateOne };
     },
   };

@@ -200,8 +200,10 @@ export class PresetsStore {
       { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } },
       { $pull: { superseded: version }, $inc: { revision: 1 } },
     );
+    // A save that runs now may have stored this version, which it supersedes only afterwards.
+    if (matched === 0) return false;
     await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });
-    return matched === 1;
+    return true;
   }
 }
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Preset } from '../../../src/product/presets/preset.ts';
 import { type PresetDraft, PresetsStore } from '../../../src/product/presets/store.ts';
-import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
+import { dyingAtUpdate, openDocuments, withBeforeUpdate } from '../../support/documents.ts';
 import { numbered } from './harness.ts';
 
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
@@ -43,6 +43,20 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
     subjects: [],
     updatedAt: at(0).toISOString(),
   });
+});
+
+t.test('the deletion of a version that a save is just superseding leaves it to the save', async (t) => {
+  const documents = await openDocuments(t);
+  const store = await PresetsStore.open(documents);
+  const { _id } = await store.insertOne('acc_a', draft, at(0));
+  const removed: boolean[] = [];
+  const remove = async () => removed.push(await store.removeVersion('acc_a', _id, 1));
+  const saving = await PresetsStore.open(withBeforeUpdate(documents, remove));
+  const saved = (await saving.update('acc_a', _id, next, at(1))) as Preset;
+  t.same(removed, [false]);
+  t.match(saved, { version: 2, superseded: [1] });
+  t.match(await store.findVersion('acc_a', saved, 1), { version: 1, steps: numbered(1) });
+  t.ok(await store.removeVersion('acc_a', _id, 1));
 });
 
 t.test('an import that finds no place leaves no version behind', async (t) => {
