@@ -59,6 +59,7 @@ export class AdmissionQueue {
   readonly #limits: () => WaitingLimits;
   readonly #callsBesideJobs: boolean;
   readonly #givesWay: (accountId: string) => boolean;
+  readonly #slotsPerAccount: number;
   readonly #clock: Clock;
   #slots: number;
   #budgetBytes: number;
@@ -84,6 +85,7 @@ export class AdmissionQueue {
     this.#limits = options.limits;
     this.#callsBesideJobs = options.callsBesideJobs ?? false;
     this.#givesWay = options.givesWay ?? (() => false);
+    this.#slotsPerAccount = options.slotsPerAccount ?? Infinity;
     this.#clock = options.clock ?? systemClock;
     this.#returnTimes = new SpacedCallTimes(this.#clock, MAX_RETRY_SECONDS * 1_000);
     this.#slots = options.slots;
@@ -174,7 +176,9 @@ export class AdmissionQueue {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
 
-  #hasRoomFor({ bytes, work }: PoolSlotRequest): boolean {
+  #hasRoomFor({ accountId, bytes, work }: PoolSlotRequest): boolean {
+    // The accounts with the fewest slots come first, so if one of them has its share, all that wait have theirs.
+    if (this.#taken.ofAccount(accountId) >= this.#slotsPerAccount) return false;
     const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenFor(work) < this.#slots && hasMemory;
   }

@@ -77,5 +77,7 @@ export interface AdmissionOptions {
   callsBesideJobs?: boolean;
   /** Whether an account gets only slots that no other account waits for. Absent: no account gives way. */
   givesWay?: (accountId: string) => boolean;
+  /** The most slots of one account, so that it never holds all of them for long. Absent: no limit. */
+  slotsPerAccount?: number;
   clock?: Clock;
 }

@@ -35,6 +35,7 @@ export const open = (
     slots?: number;
     callsBesideJobs?: boolean;
     givesWay?: (accountId: string) => boolean;
+    slotsPerAccount?: number;
     limits?: Partial<WaitingLimits>;
   } = {},
 ) => {

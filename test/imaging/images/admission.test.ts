@@ -242,6 +242,21 @@ t.test('the bodies of calls that wait are bounded by their bytes', async (t) => 
   t.equal(admission.stats().waiting, 2, 'a call without a body keeps nothing');
 });
 
+t.test('an account never holds more than its share of the slots', async (t) => {
+  const { acquire, releaseFirst, names } = open({ slots: 3, slotsPerAccount: 2 });
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void acquire(name, 'a');
+  await settle();
+  t.equal(names(), 'a1 a2', 'although a slot is free');
+  void acquire('b1', 'b');
+  await settle();
+  t.equal(names(), 'a1 a2 b1', 'and another account need not wait for it');
+  void acquire('b2', 'b');
+  await releaseFirst();
+  t.equal(names(), 'a2 b1 a3');
+  await releaseFirst();
+  t.equal(names(), 'b1 a3 b2');
+});
+
 t.test('in a full queue, the account with the most waiting calls makes room for others', async (t) => {
   const { acquire, admission, admitted, limits } = open({ limits: { calls: 3, heldBytes: 100 } });
   const refused: string[] = [];

@@ -55,6 +55,8 @@ export class IncomingImageReader {
   // Fetches are limited, because a fetched image is held in memory as a whole. Accounts take turns.
   readonly #fetches = new AdmissionQueue({
     slots: MAX_CONCURRENT_IMAGE_FETCHES,
+    // A source may take its whole time.
+    slotsPerAccount: MAX_CONCURRENT_IMAGE_FETCHES - 1,
     budgetBytes: MAX_CONCURRENT_IMAGE_FETCHES * MAX_FETCHED_IMAGE_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
   });
