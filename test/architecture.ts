@@ -51,6 +51,11 @@ const SHARED_BY_WORKERS = [
   'workers/image/pixels/geometry.ts',
   'workers/image/sizing.ts',
 ];
+/** Packages that API processes (libvips), or image threads (200 modules), do without, with what takes their place. */
+const NOT_LOADED: Readonly<Record<string, string>> = {
+  sharp: 'import it as a type, or take a pipeline from the picture',
+  '@sinclair/typebox': 'import its types, and Type from operations/schema.ts',
+};
 /** The folders of workers/image, from the bottom up. The files beside them make a pass of them, or name refusals. */
 const IMAGE_FOLDERS = ['pixels', 'colour', 'likeness', 'facts', 'metadata', 'encode', 'search', 'operations'];
 /** Walkers of containers: they import no other folder, and every folder that may import workers may use them. */
@@ -293,13 +298,13 @@ function checkLength(file: string): void {
     violations.push(`${file} has ${lines} lines, and at most ${MAX_FILE_LINES} are allowed: split it`);
 }
 
-/** API processes read schemas and protocols without loading libvips: no import by value leads from them to sharp. */
+/** No import by value leads from schemas and protocols to what API processes, or image threads, do without. */
 function checkLoads(shared: string): void {
   const paths = new Map([[shared, shared]]);
   for (const [file, path] of paths) {
     for (const specifier of loadedBy(file)) {
-      if (specifier === 'sharp')
-        violations.push(`${path} loads sharp: import it as a type, or take a pipeline from the picture`);
+      const instead = NOT_LOADED[specifier];
+      if (instead !== undefined) violations.push(`${path} loads ${specifier}: ${instead}`);
       if (!specifier.startsWith('.')) continue;
       const target = normalize(join(dirname(file), specifier));
       if (!paths.has(target)) paths.set(target, `${path} → ${target}`);

@@ -1,10 +1,11 @@
 // needs: nothing
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import type { TSchema } from '@sinclair/typebox';
+import { type TSchema, Type as TypeBox } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
+import { Type } from '../../../workers/image/operations/schema.ts';
 import { drawn, made, passOf } from './passes.ts';
 
 const FOLDER = new URL('../../../workers/image/operations/', import.meta.url);
@@ -32,6 +33,31 @@ t.test('every argument says what it is, and nothing undeclared is let in', (t) =
     }
     t.ok(ajv.compile(parameters), `${name} compiles`);
   }
+  t.end();
+});
+
+t.test('the schemas of parameters are those that TypeBox makes', (t) => {
+  const schemaBy = (type: typeof Type) =>
+    type.Object(
+      {
+        list: type.Array(type.Number({ minimum: 0 }), { maxItems: 3 }),
+        flag: type.Optional(type.Boolean({ default: true })),
+        either: type.Union([type.Literal('first'), type.Integer({ minimum: 0 })], { description: 'One.' }),
+        word: type.Unsafe<'a' | 'b'>({ type: 'string', enum: ['a', 'b'] }),
+        text: type.String({ pattern: '^a' }),
+        none: type.Optional(type.Object({ left: type.Optional(type.Number()) })),
+      },
+      { additionalProperties: false },
+    );
+  const [ours, theirs] = [schemaBy(Type), schemaBy(TypeBox as unknown as typeof Type)];
+  t.equal(JSON.stringify(ours), JSON.stringify(theirs), 'in the same order');
+  // Marks are symbols, which JSON leaves out.
+  const marksIn = (value: object): unknown[] => [
+    ...Object.getOwnPropertySymbols(value).map((mark) => [mark, Reflect.get(value, mark)]),
+    ...Object.values(value).flatMap((inner) => (typeof inner === 'object' ? marksIn(inner) : [])),
+  ];
+  t.strictSame(marksIn(ours), marksIn(theirs));
+  t.equal(marksIn(ours).length, 14);
   t.end();
 });
 

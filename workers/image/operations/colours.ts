@@ -1,10 +1,10 @@
-import { Type } from '@sinclair/typebox';
 import type { Matrix3x3, Matrix4x4 } from 'sharp';
 import { parseColour } from '../colour/colour.ts';
 import { LUMA_WEIGHTS } from '../facts/brightness.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
 import { choiceParameter, colourParameter, numberListParameter, numberParameter } from './parameter.ts';
+import { Type } from './schema.ts';
 
 export const greyscaleOperation = defineStepOperation({
   description: 'Takes the colour out and leaves shades of gray.',

@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import type { Sharp, TrimOptions } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import { encodeOutput } from '../../transport/output.ts';
@@ -15,6 +14,7 @@ import {
   numberParameter,
   optionalParameter,
 } from './parameter.ts';
+import { Type } from './schema.ts';
 
 export const cropOperation = defineStepOperation({
   description: 'Cuts out the largest rectangle of an aspect ratio.',

@@ -1,21 +1,21 @@
-import {
-  type NumberOptions,
-  type Static,
-  type TArray,
-  type TBoolean,
-  type TInteger,
-  type TNumber,
-  type TObject,
-  type TOptional,
-  type TProperties,
-  type TSchema,
-  type TString,
-  type TUnion,
-  type TUnsafe,
-  Type,
+import type {
+  NumberOptions,
+  Static,
+  TArray,
+  TBoolean,
+  TInteger,
+  TNumber,
+  TObject,
+  TOptional,
+  TProperties,
+  TSchema,
+  TString,
+  TUnion,
+  TUnsafe,
 } from '@sinclair/typebox';
 import { type NamedPlace, PLACE_NAMES } from '../pixels/geometry.ts';
 import type { Gravity } from '../sizing.ts';
+import { Type } from './schema.ts';
 
 const MAX_MARGIN_PX = 4096;
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour } from '../colour/colour.ts';
 import { type Box, boundingBoxOf, divideBox, intersectBox } from '../pixels/geometry.ts';
@@ -8,6 +8,7 @@ import { enlargePixels } from '../pixels/resample.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
 import { choiceParameter, colourParameter, integerParameter } from './parameter.ts';
+import { Type } from './schema.ts';
 
 const MAX_EDGE_PX = 100_000;
 const DEFAULT_FILL_COLOUR = '#000000';

@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import { defineSettingOperation } from './operation.ts';
 import {
   choiceParameter,
@@ -8,6 +7,7 @@ import {
   numberParameter,
   optionalParameter,
 } from './parameter.ts';
+import { Type } from './schema.ts';
 
 export const decodeOperation = defineSettingOperation({
   description: 'Sets how the input is read.',

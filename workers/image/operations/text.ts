@@ -1,4 +1,4 @@
-import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
+import type { TInteger, TString, TUnion } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour, TRANSPARENT } from '../colour/colour.ts';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
@@ -22,6 +22,7 @@ import {
   positionParameter,
   textParameter as words,
 } from './parameter.ts';
+import { Type } from './schema.ts';
 
 const MAX_SIZE_PX = 1000;
 
