@@ -38,7 +38,7 @@ t.test('an event that is written again is there once, as it was first', async (t
   const first = event(1);
   await events.write([first]);
   await events.write([first, event(2)]);
-  const waiting = await events.oldest(AT, 10);
+  const waiting = await events.findOldest(AT, 10);
   t.same(
     waiting.map(({ sequence }) => sequence),
     [1, 2],
@@ -52,13 +52,13 @@ t.test('events wait in the order of their outcomes, whatever the order they were
   const earlier = new Date(AT.getTime() - 1).toISOString();
   await events.write([event(7), event(3)]);
   await events.write([event(9, { createdAt: earlier }), event(5)]);
-  const waiting = await events.oldest(AT, 3);
+  const waiting = await events.findOldest(AT, 3);
   t.same(
     waiting.map(({ sequence }) => sequence),
     [9, 3, 5],
   );
   await events.remove(waiting.map(({ _id }) => _id));
-  t.match(await events.oldest(AT, 10), [{ sequence: 7 }]);
+  t.match(await events.findOldest(AT, 10), [{ sequence: 7 }]);
 });
 
 t.test('only what an enabled endpoint of the account subscribes to is wanted', async (t) => {

@@ -6,36 +6,36 @@ import { acceptedModernFormats, type PictureRecipes } from './recipes.ts';
 import type { RequestedPicture } from './resolver.ts';
 import type { SigningAccount, SigningKeyCache } from './signers.ts';
 
-const MAX_CHARACTERS = 8 * MEGABYTE_BYTES;
+const MAX_CACHE_CHARACTERS = 8 * MEGABYTE_BYTES;
 /** The memory of an entry besides the text of its address, in characters. */
 const ENTRY_CHARACTERS = 2_000;
 
-/** A right address, and who signed it. */
+/** A correctly signed address, and its signer. */
 export interface SignedAddress {
   address: DeliveryAddress;
   signer: SigningAccount;
 }
 
-/** A right address with what it asks for. */
+/** A correctly signed address, with the picture that it asks for. */
 export interface CachedAddress extends SignedAddress {
   requested: RequestedPicture;
 }
 
 interface AddressCacheOptions {
-  signers: Pick<SigningKeyCache, 'current' | 'isOver'>;
-  recipes: Pick<PictureRecipes, 'isStill'>;
+  signers: Pick<SigningKeyCache, 'current' | 'hasExpired'>;
+  recipes: Pick<PictureRecipes, 'isCurrent'>;
   assets: Pick<AssetReader, 'knows'>;
   now: () => Date;
 }
 
 /**
- * The valid addresses that were requested last, so that a cached picture costs no HMAC, no plan and no read of a store.
- * For each request it is checked that the key, the preset and the asset still exist, and that nothing has expired.
+ * Caches the valid addresses that were requested last, so that a cached picture costs no HMAC, no plan and no read of a
+ * store. A look-up checks that the key, the preset and the asset still exist, and that nothing has expired.
  */
 export class AddressCache {
   readonly #options: AddressCacheOptions;
-  readonly #known = new LRUCache<string, CachedAddress>({
-    maxSize: MAX_CHARACTERS,
+  readonly #cached = new LRUCache<string, CachedAddress>({
+    maxSize: MAX_CACHE_CHARACTERS,
     sizeCalculation: (_known, key) => key.length + ENTRY_CHARACTERS,
   });
 
@@ -43,27 +43,30 @@ export class AddressCache {
     this.#options = options;
   }
 
-  /** @param accept the Accept header of the client, on which the picture of an `auto` address depends. */
+  /**
+   * Finds a cached address that is still valid.
+   * @param accept the Accept header of the client, on which the picture of an `auto` address depends.
+   */
   find(url: string, accept: string | undefined): CachedAddress | null {
-    const known = this.#known.get(keyOf(url, accept));
-    return known !== undefined && this.#holds(known) ? known : null;
+    const known = this.#cached.get(cacheKeyOf(url, accept));
+    return known !== undefined && this.#isStillValid(known) ? known : null;
   }
 
-  keep(url: string, accept: string | undefined, known: CachedAddress): void {
-    this.#known.set(keyOf(url, accept), known);
+  store(url: string, accept: string | undefined, known: CachedAddress): void {
+    this.#cached.set(cacheKeyOf(url, accept), known);
   }
 
-  #holds({ address, signer, requested: { asset, presetTag } }: CachedAddress): boolean {
+  #isStillValid({ address, signer, requested: { asset, presetTag } }: CachedAddress): boolean {
     const { signers, recipes, assets, now } = this.#options;
     const { accountId } = signer;
-    if (signers.current(address.keyId) !== signer || signers.isOver(address.expiresAt)) return false;
-    if (!recipes.isStill(accountId, address.work, presetTag)) return false;
+    if (signers.current(address.keyId) !== signer || signers.hasExpired(address.expiresAt)) return false;
+    if (!recipes.isCurrent(accountId, address.work, presetTag)) return false;
     if (asset === null) return true;
-    const isOver = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
-    return !isOver && assets.knows(accountId, asset.id);
+    const hasExpired = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
+    return !hasExpired && assets.knows(accountId, asset.id);
   }
 }
 
-function keyOf(url: string, accept: string | undefined): string {
+function cacheKeyOf(url: string, accept: string | undefined): string {
   return url.includes('.auto') ? `${acceptedModernFormats(accept).join()} ${url}` : url;
 }

@@ -5,7 +5,7 @@ import { parseVersionedReference } from '../../platform/ids/slugs.ts';
 export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
 export type AddressExtension = (typeof ADDRESS_EXTENSIONS)[number];
 
-/** Where the picture of an address comes from. */
+/** The source of the picture of an address. */
 type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
 /** A width that the address of a responsive picture names. */
@@ -15,13 +15,13 @@ export interface RequestedWidth {
   dpr: number | null;
 }
 
-/** One op of an address, its texts decoded. */
+/** One op of an address, with its texts decoded. */
 export interface AddressOp {
   op: string;
   parameters: Readonly<Record<string, string | string[]>>;
 }
 
-/** What the picture is made of: a preset at a version, or ops. */
+/** The work that makes the picture: a version of a preset, or ops. */
 export type AddressWork =
   | { kind: 'preset'; idOrSlug: string; version: number }
   | { kind: 'ops'; text: string; ops: readonly AddressOp[] };
@@ -29,15 +29,15 @@ export type AddressWork =
 export interface DeliveryAddress {
   keyId: string;
   signature: string;
-  /** What the signature is of. */
+  /** The text that is signed. */
   message: string;
   /** Epoch seconds; null for an address without an end. */
   expiresAt: number | null;
   work: AddressWork;
   source: AddressSource;
-  /** Null: the format is that of the work. */
+  /** The file extension of the address. If null, the format is that of the work. */
   extension: AddressExtension | null;
-  /** Null for a one-off address. */
+  /** The requested width; null for an address of a single picture. */
   rung: RequestedWidth | null;
 }
 
@@ -47,11 +47,11 @@ export const MAX_ADDRESS_OPS = 5;
 /** The first part of the path of every delivery address. */
 export const ADDRESS_PREFIX = '/d/';
 
-const EXPIRY = /^exp=(\d{1,12})$/;
-const ASSET_ID = /^ast_[0-9A-Za-z]+$/;
-const URL_SOURCE = /^url:([A-Za-z0-9_-]+)$/;
-const PRESET = /^[A-Za-z0-9_-]+@[1-9]\d{0,8}$/;
-const RUNG = /^([1-9]\d{0,4})(?:@([1-4](?:\.\d{1,2})?))?\.([a-z]+)$/;
+const EXPIRY_PATTERN = /^exp=(\d{1,12})$/;
+const ASSET_ID_PATTERN = /^ast_[0-9A-Za-z]+$/;
+const URL_SOURCE_PATTERN = /^url:([A-Za-z0-9_-]+)$/;
+const PRESET_PATTERN = /^[A-Za-z0-9_-]+@[1-9]\d{0,8}$/;
+const RUNG_PATTERN = /^([1-9]\d{0,4})(?:@([1-4](?:\.\d{1,2})?))?\.([a-z]+)$/;
 const MAX_DPR = 4;
 
 /**
@@ -65,7 +65,7 @@ export function parseDeliveryAddress(url: string): DeliveryAddress | null {
   if (!path.startsWith(ADDRESS_PREFIX)) return null;
   const [keyId, signature, what, from, width, ...rest] = path.slice(ADDRESS_PREFIX.length).split('/');
   if (!keyId || !signature || !what || !from || rest.length > 0) return null;
-  const end = expiryIn(query);
+  const end = expiryText(query);
   if (end === undefined) return null;
   const work = parseWork(what);
   const name = width === undefined ? splitExtension(from) : parseRung(width);
@@ -83,34 +83,34 @@ export function parseDeliveryAddress(url: string): DeliveryAddress | null {
 
 /**
  * The text that is signed.
- * @param end the expiry as it is in the address.
+ * @param end the expiry as it stands in the address.
  */
 export function signedMessageOf(path: string, end: string | number | null): string {
   return end === null ? path : `${path}?exp=${end}`;
 }
 
 /** The text of `exp`; null without one, undefined for an invalid one. Other query fields are ignored. */
-function expiryIn(query: string): string | null | undefined {
+function expiryText(query: string): string | null | undefined {
   const [given, ...more] = query.split('&').filter((field) => field === 'exp' || field.startsWith('exp='));
   if (given === undefined) return null;
-  return more.length > 0 ? undefined : EXPIRY.exec(given)?.[1];
+  return more.length > 0 ? undefined : EXPIRY_PATTERN.exec(given)?.[1];
 }
 
-interface Name {
+interface SplitFileName {
   stem: string;
   extension: AddressExtension | null;
   rung: RequestedWidth | null;
 }
 
 /** Splits `<source>` or `<source>.<ext>`. A source contains no dot. */
-function splitExtension(text: string): Name | null {
+function splitExtension(text: string): SplitFileName | null {
   const [stem = '', extension] = splitOnce(text, '.');
   if (extension === undefined) return { stem, extension: null, rung: null };
   return isExtension(extension) ? { stem, extension, rung: null } : null;
 }
 
-function parseRung(text: string): Name | null {
-  const [, width, dpr, extension = ''] = RUNG.exec(text) ?? [];
+function parseRung(text: string): SplitFileName | null {
+  const [, width, dpr, extension = ''] = RUNG_PATTERN.exec(text) ?? [];
   if (width === undefined || !isExtension(extension) || Number(dpr ?? 1) > MAX_DPR) return null;
   const rung = { width: Number(width), dpr: dpr === undefined ? null : Number(dpr) };
   return { stem: '', extension, rung };
@@ -123,8 +123,8 @@ function isExtension(text: string): text is AddressExtension {
 function parseSource(text: string): AddressSource | null {
   const decoded = percentDecoded(text);
   if (decoded === null) return null;
-  if (ASSET_ID.test(decoded)) return { kind: 'asset', assetId: decoded };
-  const [, encoded] = URL_SOURCE.exec(decoded) ?? [];
+  if (ASSET_ID_PATTERN.test(decoded)) return { kind: 'asset', assetId: decoded };
+  const [, encoded] = URL_SOURCE_PATTERN.exec(decoded) ?? [];
   if (encoded === undefined) return null;
   const url = Buffer.from(encoded, 'base64url').toString();
   return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null;
@@ -133,7 +133,7 @@ function parseSource(text: string): AddressSource | null {
 /** Parses a preset at a version, or ops: `<op>[:<name>=<value>,…]` joined by `;`. */
 function parseWork(what: string): AddressWork | null {
   const text = percentDecoded(what) ?? '';
-  if (PRESET.test(text)) {
+  if (PRESET_PATTERN.test(text)) {
     const { idOrSlug, version = 0 } = parseVersionedReference(text) ?? { idOrSlug: '' };
     return { kind: 'preset', idOrSlug, version };
   }
@@ -158,7 +158,7 @@ function parseOp(text: string): AddressOp | null {
   return { op, parameters };
 }
 
-/** Text with its percent-encoding decoded; null when that is malformed. */
+/** Decodes the percent-encoding of a text; null when the encoding is malformed. */
 function percentDecoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

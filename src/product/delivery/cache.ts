@@ -40,8 +40,8 @@ export function openPictureCache(
 }
 
 /**
- * The disk space that delivered pictures leave free: twice what uploads leave, so that pictures never take the space of
- * an upload that was let in.
+ * The disk space that delivered pictures leave free. It is twice what uploads leave, so that pictures never take the
+ * space of an accepted upload.
  */
 export function pictureReserve(
   uploadReserveBytes: number,

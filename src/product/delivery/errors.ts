@@ -1,41 +1,47 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { MAX_SIGNING_KEYS } from './schema.ts';
 
-/** How long a cache may keep an error, in seconds. It is short, so that a corrected mistake disappears soon. */
+/**
+ * How long a cache may keep an error, in seconds. The time is short, so that the error of a corrected mistake
+ * disappears soon.
+ */
 const REFUSAL_CACHED_SECONDS = 10;
 /** The headers of an error that a cache may keep for some seconds. */
-const CACHED_BRIEFLY = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
+const BRIEF_CACHE_HEADERS = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
 
 /**
- * The error 404 for an address that is wrong, expired or has a width that is not allowed; whose key is unknown or
- * revoked; or whose picture does not exist or is another account's. It is equal for all of these.
+ * The error 404 for an address that is wrong or expired, has a width that is not allowed, has a key that is unknown or
+ * revoked, or has a picture that does not exist or belongs to another account. All cases look the same to the caller.
  */
 export function noSuchPictureError(): ApiError {
   const message =
     'There is no picture at this address: it was altered, has expired, or what it names is gone. Sign it again.';
-  return new ApiError('not_found', message, { headers: CACHED_BRIEFLY });
+  return new ApiError('not_found', message, { headers: BRIEF_CACHE_HEADERS });
 }
 
-/** An error as a page gets it. Caches may keep it for some seconds if it would be the same again, else not at all. */
+/**
+ * Adds the caching headers to an error. Caches may keep an error for some seconds if the next request would fail in the
+ * same way, and no other error.
+ */
 export function withDeliveryCaching(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;
   if (!isLasting) return refusal;
-  const headers = { ...refusal.headers, ...CACHED_BRIEFLY };
+  const headers = { ...refusal.headers, ...BRIEF_CACHE_HEADERS };
   return new ApiError(refusal.code, refusal.message, { ...refusal, headers });
 }
 
-/** The reasons of an unavailability that is that of the source: its host, or the store of its bytes. */
-const SOURCE_REASONS = ['url_unavailable', 'storage_read'];
+/** The reasons of errors that say that the source is unavailable: its host, or the store of its bytes. */
+const SOURCE_FAILURE_REASONS = ['url_unavailable', 'storage_read'];
 
 /** Whether an error says that the source of a picture cannot be reached or read. */
 export function isSourceError(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { code, param, details } = error;
-  if (code === 'provider_unavailable') return SOURCE_REASONS.includes(String(details?.reason));
+  if (code === 'provider_unavailable') return SOURCE_FAILURE_REASONS.includes(String(details?.reason));
   return ['not_found', 'unsupported_format', 'payload_too_large'].includes(code) || param === 'url';
 }
 
-/** Whether a refusal is about what was asked for or its source, so that every process would refuse it at this time. */
+/** Whether an error is about the request or its source, so that every process would answer the same error now. */
 export function isCallerError(error: unknown): error is ApiError {
   return isSourceError(error) || (error instanceof ApiError && error.status < 429);
 }
@@ -46,7 +52,7 @@ export function signingKeyNotFoundError(): ApiError {
   return new ApiError('not_found', message, { param: 'keyId' });
 }
 
-/** 422: every slot of the account is taken. */
+/** The error 422 for another key of an account that has as many as it may. */
 export function tooManySigningKeysError(): ApiError {
   const message = `An account has at most ${MAX_SIGNING_KEYS} signing keys: revoke one that is not needed.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_SIGNING_KEYS } });

@@ -5,15 +5,18 @@ import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './r
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
-const REVALIDATED_SECONDS = 86_400;
+const STALE_SECONDS = 86_400;
 
 /** The content policy of a picture: when a browser opens it as a page, it runs and loads nothing. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The last headers of a picture that is asked for: the same for each ETag, which is null where there is no picture. */
-const built = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
+/**
+ * The headers that were last built for a requested picture. They are reused while its ETag is the same; the ETag is
+ * null without a picture.
+ */
+const cachedHeaders = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
 
 /**
  * The headers of a picture, except those that depend on the time.
@@ -21,14 +24,17 @@ const built = new WeakMap<RequestedPicture, { etag: string | null; headers: Head
  */
 export function pictureHeadersOf(requested: RequestedPicture, picture: CachedPicture | null): Headers {
   const etag = picture?.etag ?? null;
-  const last = built.get(requested);
+  const last = cachedHeaders.get(requested);
   if (last?.etag === etag) return last.headers;
-  const headers = build(requested, picture);
-  built.set(requested, { etag, headers });
+  const headers = buildHeaders(requested, picture);
+  cachedHeaders.set(requested, { etag, headers });
   return headers;
 }
 
-function build({ asset, etag, format, tags }: RequestedPicture, picture: CachedPicture | null): Headers {
+function buildHeaders(
+  { asset, etag, format, tags }: RequestedPicture,
+  picture: CachedPicture | null,
+): Headers {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
     etag: quoteEtag(picture?.etag ?? etag ?? ''),
@@ -74,5 +80,5 @@ export function pictureCacheControl(
   const control = `public, max-age=${Math.max(0, Math.min(longest, ...left))}`;
   if (source.kind === 'asset') return `${control}, immutable`;
   if (ends.length > 0) return control;
-  return `${control}, stale-while-revalidate=${REVALIDATED_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
+  return `${control}, stale-while-revalidate=${STALE_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
 }

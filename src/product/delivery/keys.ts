@@ -84,7 +84,7 @@ export class SigningKeysStore {
 interface SigningKeyRoutesOptions {
   keys: SigningKeysStore;
   /** Announces to every process that a key was revoked. */
-  signers: { revoked(keyId: string): Promise<void> };
+  signers: { announceRevocation(keyId: string): Promise<void> };
   gate: CallGate;
   now: () => Date;
 }
@@ -105,14 +105,14 @@ export async function signingKeyRoutes(
     },
     async (request) => {
       const found = await keys.list(gate.requireCaller(request).accountId);
-      return successEnvelope('Signing keys listed.', found.map(signingKeyOf));
+      return successEnvelope('Signing keys listed.', found.map(signingKeyDataOf));
     },
   );
 
   app.post<{ Body: NewSigningKeyBody }>(
     '/signing-keys',
     {
-      // A key needs no name, and a call that gives none needs no body.
+      // The body is optional, because a key needs no name.
       config: { idempotency: 'unkept', body: 'optional' },
       schema: {
         summary: 'Make a signing key',
@@ -125,7 +125,7 @@ export async function signingKeyRoutes(
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const key = await keys.insert(accountId, request.body.name ?? '', now());
-      const answer = { ...signingKeyOf(key), secret: key.secret };
+      const answer = { ...signingKeyDataOf(key), secret: key.secret };
       const message = 'Signing key made; its secret is shown only now.';
       return sendCreated(reply, '/signing-keys', message, answer);
     },
@@ -146,13 +146,13 @@ export async function signingKeyRoutes(
     async (request, reply) => {
       const { keyId } = request.params;
       if (!(await keys.remove(gate.requireCaller(request).accountId, keyId))) throw signingKeyNotFoundError();
-      await signers.revoked(keyId);
+      await signers.announceRevocation(keyId);
       return reply.code(204).header('cache-tag', `key-${keyId}`).send();
     },
   );
 }
 
 /** A key as the API shows it: without its secret. */
-function signingKeyOf({ _id: id, name, createdAt }: SigningKeyDocument): SigningKey {
+function signingKeyDataOf({ _id: id, name, createdAt }: SigningKeyDocument): SigningKey {
   return { id, name, createdAt };
 }

@@ -3,41 +3,43 @@ import { ApiError, type ApiErrorContext, type ErrorCode } from '../../platform/h
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { isCallerError } from './errors.ts';
 
-const ENDED = 'delivery/ended';
-/** A process renews its lease while it works. If it is killed, the others wait for the end of the lease. */
+const ENDED_CHANNEL = 'delivery/ended';
+/**
+ * The lifetime of a lease. A process renews its lease while it works. If the process is killed, the others wait for
+ * this time.
+ */
 const LEASE_MS = 3_000;
-const RENEWAL_MS = LEASE_MS / 3;
+const RENEW_INTERVAL_MS = LEASE_MS / 3;
 /** How often a waiting process tries to take the lease: its holder may have been killed, or its message lost. */
 const POLL_MS = 500;
 
 interface LeasesOptions {
   coordination: Pick<Coordination, 'lease' | 'endLease' | 'publish' | 'subscribe'>;
-  /** The name of the processes that share the leases: those of one host, or of all hosts. */
-  among: string;
+  /** The name of the group of processes that share the leases: those of one host, or of all hosts. */
+  scope: string;
   processId: string;
-  /** How long a process waits for the others before it does the work all the same. */
+  /** How long a process waits for the others before it does the work itself. */
   waitMs: number;
   pause?: (pauseMs: number) => Promise<void>;
 }
 
-/** The refusal of work, as it is sent to other processes. */
-interface ToldRefusal extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
+/** The refusal of work in the form that is sent to other processes. */
+interface RefusalMessage extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
   code: ErrorCode;
   message: string;
 }
 
 /** The message that the holder of a lease has ended its work. */
-interface EndedWork {
+interface EndedWorkMessage {
   lease: string;
   /** Absent where another process may try the same work with success. */
-  refusal?: ToldRefusal;
+  refusal?: RefusalMessage;
 }
 
 /**
- * Leases for work that several processes want: one process does it at a time. The end of a lease wakes the processes
- * that wait for it, and tells them if the work failed. Within a process, the caller does each work once at a time. A
- * lost message or a lost lease only costs time, or the work is done twice. A message that arrives twice wakes a process
- * in vain, or repeats a refusal of a moment ago.
+ * Leases for work that several processes want to do, so that only one of them does it at a time. The end of a lease
+ * wakes the processes that wait for it, and tells them whether the work failed. Within a process, the caller must
+ * prevent concurrent calls for the same work. If a message or a lease is lost, the work is late or is done twice.
  */
 export class Leases {
   readonly #options: LeasesOptions;
@@ -51,18 +53,20 @@ export class Leases {
 
   static async open(options: LeasesOptions): Promise<Leases> {
     const leases = new Leases(options);
-    leases.#unsubscribe = await options.coordination.subscribe(ENDED, (message) => leases.#ended(message));
+    leases.#unsubscribe = await options.coordination.subscribe(ENDED_CHANNEL, (message) =>
+      leases.#receiveEnd(message),
+    );
     return leases;
   }
 
   /**
-   * Works while no other process does the same.
-   * @throws what the work throws, or the refusal with which it failed in another process meanwhile.
+   * Does work while no other process does the same.
+   * @throws the error of the work, or the refusal with which the work failed in another process.
    */
   async hold(name: string, work: () => Promise<void>): Promise<void> {
-    const lease = `delivery/${this.#options.among}/${name}`;
+    const lease = `delivery/${this.#options.scope}/${name}`;
     await this.#wait(lease).finally(() => this.#waiting.delete(lease));
-    const renewing = setInterval(() => this.#take(lease), RENEWAL_MS);
+    const renewing = setInterval(() => this.#take(lease), RENEW_INTERVAL_MS);
     let refusal: ApiError | undefined;
     try {
       await work();
@@ -79,12 +83,15 @@ export class Leases {
     this.#unsubscribe();
   }
 
-  /** Waits for a lease, until it is taken here or has been waited for too long. @throws the refusal of its work. */
+  /**
+   * Waits until the lease is taken here, or the time for waiting is over. Throws the refusal of the work in another
+   * process.
+   */
   async #wait(lease: string): Promise<void> {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
-      // The message about the end may arrive before the answer that the lease is taken.
+      // The waiter is registered first, because the message about the end may arrive before the answer of the store.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
       if ((await this.#take(lease)) || leftMs <= 0) return;
@@ -93,7 +100,9 @@ export class Leases {
     }
   }
 
-  /** Takes or renews a lease; true as well while the store is away, because work that is done twice harms nobody. */
+  /**
+   * Takes or renews a lease. Returns true while the store is away, too, because work that is done twice does no harm.
+   */
   #take(lease: string): Promise<boolean> {
     const { coordination, processId } = this.#options;
     return coordination.lease(lease, processId, LEASE_MS).catch(() => true);
@@ -101,20 +110,20 @@ export class Leases {
 
   async #end(lease: string, refusal: ApiError | undefined): Promise<void> {
     const { coordination, processId } = this.#options;
-    const ended: EndedWork = { lease, ...(refusal && { refusal: toldRefusal(refusal) }) };
-    // The store ends the lease before it sends the message, so whoever is woken finds it free.
+    const ended: EndedWorkMessage = { lease, ...(refusal && { refusal: refusalMessageOf(refusal) }) };
+    // The lease ends before the message is sent, so that the processes that are woken find it free.
     await Promise.allSettled([
       coordination.endLease(lease, processId),
-      coordination.publish(ENDED, JSON.stringify(ended)),
+      coordination.publish(ENDED_CHANNEL, JSON.stringify(ended)),
     ]);
   }
 
-  #ended(text: string): void {
-    const { lease, refusal } = JSON.parse(text) as EndedWork;
+  #receiveEnd(text: string): void {
+    const { lease, refusal } = JSON.parse(text) as EndedWorkMessage;
     this.#waiting.get(lease)?.(refusal && new ApiError(refusal.code, refusal.message, refusal));
   }
 }
 
-function toldRefusal({ code, message, param, details, retryAfterSeconds }: ApiError): ToldRefusal {
+function refusalMessageOf({ code, message, param, details, retryAfterSeconds }: ApiError): RefusalMessage {
   return { code, message, param, details, retryAfterSeconds };
 }

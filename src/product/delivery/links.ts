@@ -35,10 +35,10 @@ import {
 } from './recipes.ts';
 import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
-/** The name of the key that is made for an account without keys. */
-const MADE_KEY_NAME = 'delivery-links';
-/** The widest picture for a browser without srcset, if narrower ones are allowed. */
-const USUAL_WIDTH_PX = 1_080;
+/** The name of the key that is made automatically for an account without keys. */
+const DEFAULT_KEY_NAME = 'delivery-links';
+/** The widest picture for a browser without srcset, if the preset allows narrower ones. */
+const FALLBACK_WIDTH_PX = 1_080;
 
 interface LinksOptions {
   keys: SigningKeysStore;
@@ -49,11 +49,14 @@ interface LinksOptions {
   now: () => Date;
 }
 
-/** Longer work is saved as a preset, because clients and caches refuse long addresses. */
+/**
+ * The most characters of work in an address. Longer work is saved as a preset, because clients and caches refuse long
+ * addresses.
+ */
 const MAX_WORK_CHARACTERS = 2_000;
 
-/** The compiled work of a link as it was sent. */
-interface SentWork {
+/** The compiled work of a link. */
+interface CompiledLinkWork {
   /** The work as an address names it; null if it must be saved as a preset. */
   what: string | null;
   recipe: PictureRecipe;
@@ -64,7 +67,7 @@ interface SentWork {
 interface LinkWork {
   what: string;
   recipe: PictureRecipe;
-  /** Where a preset was saved for it. */
+  /** The reference of the preset that was saved for the work; absent if none was saved. */
   saved?: string;
 }
 
@@ -80,11 +83,11 @@ export class SignedLinks {
   async signingKey(accountId: string): Promise<SigningKeyDocument> {
     const { keys, now } = this.#options;
     const [newest] = await keys.list(accountId);
-    return newest ?? (await keys.insert(accountId, MADE_KEY_NAME, now()));
+    return newest ?? (await keys.insert(accountId, DEFAULT_KEY_NAME, now()));
   }
 
   /**
-   * Makes one link. Its work is checked as that of the address will be.
+   * Makes one link. Its work is checked as it will be when the address is requested.
    * @param where the prefix of field names: '', or `links[2].`.
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
@@ -95,16 +98,16 @@ export class SignedLinks {
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
     const pass = this.#options.recipes.compilePass(work.recipe, { width: widths?.at(-1), format });
-    const size = file === null ? null : await foreseenSize(file, pass);
+    const size = file === null ? null : await forecastSize(file, pass);
     const path = `${work.what}/${named}`;
-    const end = this.#endOf(sent);
+    const end = this.#expiryOf(sent);
     const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
     const sign = (signed: string, address = signed) =>
       signedMessageOf(`${base}/${signatureOf(key.secret, signedMessageOf(signed, end))}/${address}`, end);
     const sources =
       widths === undefined
         ? { url: sign(extension === undefined ? path : `${path}.${extension}`) }
-        : familyOf(rungsOf(widths, size), (width) =>
+        : imageSourcesOf(selectRungs(widths, size), (width) =>
             sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`),
           );
     return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
@@ -122,14 +125,14 @@ export class SignedLinks {
     return { named: source.assetId, file };
   }
 
-  #endOf({ expiresInSeconds }: NewDeliveryLink): number | null {
+  #expiryOf({ expiresInSeconds }: NewDeliveryLink): number | null {
     if (expiresInSeconds === undefined) return null;
     return Math.floor(this.#options.now().getTime() / 1000) + expiresInSeconds;
   }
 
   /**
-   * Checks the ops and presets of links, and makes none.
-   * @throws ApiError the errors of `link`, except those of a source, which is not looked for.
+   * Checks the ops and presets of links without making links.
+   * @throws ApiError the errors of `link`, except those about its source, which is not read.
    */
   async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
     if (links === undefined) await this.#compile(accountId, single, '');
@@ -139,10 +142,10 @@ export class SignedLinks {
 
   async #work(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
     const { what, recipe, steps } = await this.#compile(accountId, sent, where);
-    return what === null ? this.#saved(accountId, steps, sent.widths, where) : { what, recipe };
+    return what === null ? this.#saveWork(accountId, steps, sent.widths, where) : { what, recipe };
   }
 
-  async #compile(accountId: string, sent: NewDeliveryLink, where: string): Promise<SentWork> {
+  async #compile(accountId: string, sent: NewDeliveryLink, where: string): Promise<CompiledLinkWork> {
     const { op, parameters, steps, preset, widths } = sent;
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
@@ -165,7 +168,7 @@ export class SignedLinks {
       const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
       const recipe = recipeOfPreset(found);
       this.#options.recipes.compilePass(recipe);
-      const isOwnLadder = widths === undefined || haveAll(recipe.ladder, widths);
+      const isOwnLadder = widths === undefined || hasAllWidths(recipe.ladder, widths);
       return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
     const own = steps ?? [{ op: op ?? '', ...withoutAbsentFields({ parameters }) }];
@@ -178,11 +181,11 @@ export class SignedLinks {
         : sentSteps(steps, `${where}steps`),
     );
     this.#options.recipes.compilePass(recipe);
-    return { what: widths === undefined ? opsOf(own) : null, recipe, steps: own };
+    return { what: widths === undefined ? opsText(own) : null, recipe, steps: own };
   }
 
   /** Saves the steps as a preset, unless the same steps were saved before. */
-  async #saved(
+  async #saveWork(
     accountId: string,
     steps: readonly PresetStep[],
     widths: readonly number[] | undefined,
@@ -201,63 +204,66 @@ function referenceOf({ preset, version }: FoundPreset): string {
   return `${preset.slug}@${version.version}`;
 }
 
-function haveAll(ladder: readonly number[] | null, widths: readonly number[]): boolean {
+function hasAllWidths(ladder: readonly number[] | null, widths: readonly number[]): boolean {
   return ladder !== null && widths.every((width) => ladder.includes(width));
 }
 
 /** The steps as an address writes them; null for steps that an address cannot hold. */
-function opsOf(steps: readonly PresetStep[]): string | null {
+function opsText(steps: readonly PresetStep[]): string | null {
   if (steps.length > MAX_ADDRESS_OPS) return null;
   const texts = steps.map(({ op: name, parameters = {} }) => {
     const op = findOp(name);
     if (op?.runs !== 'pass') return null;
     const pairs = Object.entries(normalizeParameterSpelling(op, parameters))
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`);
+      .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(parameterText(value))}`);
     return pairs.length === 0 ? op.op : `${op.op}:${pairs.join(',')}`;
   });
   const what = texts.join(';');
   return texts.includes(null) || what.length > MAX_WORK_CHARACTERS ? null : what;
 }
 
-function textOf(value: unknown): string {
+function parameterText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A width that an address asks for, and the width of the picture that it answers. */
+/** A width that an address may ask for, and the width of the picture that is sent. */
 interface Rung {
   width: number;
-  madePx: number;
+  pictureWidthPx: number;
 }
 
 /**
- * The rungs that a browser chooses from. No rung enlarges the picture, so all rungs from its own width on make the same
- * file, and only the first of them is named.
- * @param largest the size at the last rung; null if only the pixels tell, and every rung is taken at its word.
+ * The rungs from which a browser chooses. No rung enlarges the picture, so all rungs at or above its own width make the
+ * same file, and only the first of these is named.
+ * @param largest the size of the picture at the last rung; null if it is unknown before the pixels are read, so that
+ *   every rung is named.
  */
-function rungsOf(widths: readonly number[], largest: Size | null): Rung[] {
+function selectRungs(widths: readonly number[], largest: Size | null): Rung[] {
   const ownPx = largest?.width ?? Number.POSITIVE_INFINITY;
   const last = widths.findIndex((width) => width >= ownPx);
   const named = last === -1 ? widths : widths.slice(0, last + 1);
-  return named.map((width) => ({ width, madePx: Math.min(width, ownPx) }));
+  return named.map((width) => ({ width, pictureWidthPx: Math.min(width, ownPx) }));
 }
 
 /**
  * The addresses of one picture in several widths.
- * @param addressOf the address of a width.
+ * @param addressOf returns the address of a width.
  */
-function familyOf(rungs: readonly Rung[], addressOf: (width: number) => string): ImageSources {
-  const largestPx = rungs.at(-1)?.madePx ?? 0;
-  const usual = rungs.findLast(({ madePx }) => madePx <= USUAL_WIDTH_PX) ?? rungs[0];
+function imageSourcesOf(rungs: readonly Rung[], addressOf: (width: number) => string): ImageSources {
+  const largestPx = rungs.at(-1)?.pictureWidthPx ?? 0;
+  const usual = rungs.findLast(({ pictureWidthPx }) => pictureWidthPx <= FALLBACK_WIDTH_PX) ?? rungs[0];
   return {
     url: addressOf(usual?.width ?? 0),
-    srcset: rungs.map(({ width, madePx }) => `${addressOf(width)} ${madePx}w`).join(', '),
+    srcset: rungs.map(({ width, pictureWidthPx }) => `${addressOf(width)} ${pictureWidthPx}w`).join(', '),
     sizes: `(max-width: ${largestPx}px) 100vw, ${largestPx}px`,
   };
 }
 
-/** The size of the picture, predicted from the header of its source; null if only the pixels tell. */
-async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
+/**
+ * The size of the picture, predicted from the header of its source; null if it is unknown before the pixels are read.
+ */
+async function forecastSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
   const [made] = await previewPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
   const { width, height } = made;
@@ -267,8 +273,8 @@ async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | n
 type ImageSources = Pick<DeliveryLink, 'url' | 'srcset' | 'sizes'>;
 
 /**
- * An <img> that loads when it becomes visible. It has the size of the picture, if known, so that the page does not
- * jump.
+ * An <img> that loads when it becomes visible. If the size of the picture is known, the <img> has it, so that the
+ * layout of the page does not shift.
  */
 function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): string {
   const attributes = {
@@ -278,10 +284,12 @@ function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): 
     loading: 'lazy',
     alt: '',
   };
-  const texts = Object.entries(attributes).map(([name, value]) => `${name}="${escaped(String(value))}"`);
+  const texts = Object.entries(attributes).map(
+    ([name, value]) => `${name}="${escapeAttribute(String(value))}"`,
+  );
   return `<img ${texts.join(' ')}>`;
 }
 
-function escaped(text: string): string {
+function escapeAttribute(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

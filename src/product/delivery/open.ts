@@ -83,14 +83,14 @@ export class DeliverySlice implements ProductSlice {
     const addresses = new AddressCache({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
     const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
-    // Hosts with separate caches do not wait for each other's pictures.
-    const among = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
+    // Only processes that share a cache wait for each other's pictures.
+    const scope = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
     const processId = `${options.hostId}/${options.processId}`;
-    const leases = await Leases.open({ coordination, among, processId, waitMs: timeoutMs });
+    const leases = await Leases.open({ coordination, scope, processId, waitMs: timeoutMs });
     const pictures = new DeliveredPictures({ cache, leases, now });
     const resolver = new AddressResolver({ ...options, recipes, assets, timeoutMs });
     const links = new SignedLinks({ ...options, keys, recipes, assets });
-    const removals = await CachedPictureRemovals.open({ ...options, cache, among, pictures, recipes });
+    const removals = await CachedPictureRemovals.open({ ...options, cache, scope, pictures, recipes });
     const ours = { keys, signers, addresses, resolver, pictures, links, removals, leases, cache };
     return new DeliverySlice({ ...ours, gate, now });
   }

@@ -4,16 +4,16 @@ import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 
-/** The bytes of pictures that a process keeps in memory, and the size of the largest one that it keeps. */
-const MEMORY_BYTES = 32 * MEGABYTE_BYTES;
-const MAX_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
-/** How long the source of a kept picture is not tried again after it failed, so that few readers wait for it. */
-const FAILING_MS = 10_000;
-const MAX_FAILING = 10_000;
+/** The most bytes of pictures that a process keeps in memory, and the most bytes of one of them. */
+const MAX_MEMORY_BYTES = 32 * MEGABYTE_BYTES;
+const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
+/** How long the source of a cached picture is not tried again after a failure, so that few readers wait for it. */
+const SOURCE_RETRY_MS = 10_000;
+const MAX_FAILING_PICTURES = 10_000;
 /** The number of recent cache reads within which a second request for a picture is noticed. */
 const MAX_RECENT_READS = 500;
 
-/** A picture as it was made. */
+/** A picture that was made, with its size and ETag. */
 export interface MadePicture {
   bytes: Buffer;
   contentType: string;
@@ -32,7 +32,7 @@ export interface CachedPicture extends MadePicture {
 export interface PictureRequest {
   /** The path of the picture in the cache: `<account>/<source>/<name>`. */
   path: string;
-  /** How long the picture is fresh before it is made again; null for ever, because its source never changes. */
+  /** How long the picture is fresh; null for ever, because its source never changes. */
   freshMs: number | null;
   /** How long a picture that is no longer fresh is served while its source fails. */
   staleMs: number;
@@ -48,44 +48,44 @@ interface PicturesOptions {
 }
 
 /**
- * Makes each picture once and keeps it. Of several equal requests at a time, one makes the picture: in its process, the
- * others wait for its promise, and in other processes for its lease. Every picture that was made is kept in the cache,
- * and one that is requested again in memory, too.
+ * Makes each picture once and caches it. Of several concurrent requests for a picture, only one makes it. The other
+ * requests wait: in the same process for its promise, and in other processes for its lease. A picture that is requested
+ * again is kept in memory, too.
  */
 export class DeliveredPictures {
   readonly #options: PicturesOptions;
   /** The pictures that are being found or made, until they are cached. */
   readonly #running = new Map<string, Promise<CachedPicture>>();
   readonly #memory = new LRUCache<string, CachedPicture>({
-    maxSize: MEMORY_BYTES,
-    maxEntrySize: MAX_IN_MEMORY_BYTES,
+    maxSize: MAX_MEMORY_BYTES,
+    maxEntrySize: MAX_PICTURE_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
   /** The pictures that were last read from the cache and are not in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
-  /** The kept pictures whose source failed a moment ago. */
+  /** The cached pictures whose source has just failed. */
   readonly #failing: LRUCache<string, true>;
   readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
     const perf = { now: () => options.now().getTime() };
-    this.#failing = new LRUCache({ max: MAX_FAILING, ttl: FAILING_MS, ttlResolution: 0, perf });
+    this.#failing = new LRUCache({ max: MAX_FAILING_PICTURES, ttl: SOURCE_RETRY_MS, ttlResolution: 0, perf });
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 
   /** The picture if it is in memory and fresh; else null. */
-  inMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): CachedPicture | null {
+  findInMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): CachedPicture | null {
     const kept = this.#memory.get(request.path);
-    return kept !== undefined && this.#isFresh(kept, request) ? this.#counted('memory', kept) : null;
+    return kept !== undefined && this.#isFresh(kept, request) ? this.#countAnswer('memory', kept) : null;
   }
 
-  /** The picture, made if it is not kept. @throws what its making throws; the next request tries anew. */
+  /** Finds the picture, or makes it. Throws the error of the making, after which the next request tries again. */
   async get(request: PictureRequest): Promise<CachedPicture> {
-    const kept = this.inMemory(request);
+    const kept = this.findInMemory(request);
     if (kept !== null) return kept;
     const running = this.#running.get(request.path);
-    if (running !== undefined) return this.#counted('joined', await running);
+    if (running !== undefined) return this.#countAnswer('joined', await running);
     const answer = Promise.withResolvers<CachedPicture>();
     this.#running.set(request.path, answer.promise);
     this.#find(request, answer.resolve)
@@ -107,27 +107,27 @@ export class DeliveredPictures {
     await this.#options.cache.removeAll(folder, prefix);
   }
 
-  /** Calls `answer` as soon as the picture exists, and resolves when it is also cached. */
+  /** Finds or makes a picture. Calls `answer` as soon as the picture exists, and resolves when it is cached, too. */
   async #find(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
-      return answer(this.#counted('kept', kept));
+      return answer(this.#countAnswer('kept', kept));
     try {
       await this.#makeOnce(request, answer);
     } catch (error) {
-      if (kept === null || this.#ageOf(kept) > request.staleMs) throw error;
+      if (kept === null || this.#ageMsOf(kept) > request.staleMs) throw error;
       this.#failing.set(request.path, true);
-      answer(this.#counted('kept', kept));
+      answer(this.#countAnswer('kept', kept));
     }
   }
 
-  /** Makes the picture, or takes the one that another process has made meanwhile. */
+  /** Makes the picture, or reads the one that another process has just made. */
   async #makeOnce(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const { cache, leases } = this.#options;
     if (cache.isOff) return answer(await this.#make(request));
     await leases.hold(request.path, async () => {
       const made = await this.#read(request.path);
-      if (made !== null && this.#isFresh(made, request)) return answer(this.#counted('joined', made));
+      if (made !== null && this.#isFresh(made, request)) return answer(this.#countAnswer('joined', made));
       const picture = await this.#make(request);
       answer(picture);
       await this.#keep(request, picture);
@@ -137,10 +137,10 @@ export class DeliveredPictures {
   async #make(request: PictureRequest): Promise<CachedPicture> {
     const picture = { ...(await request.make()), madeAtMs: this.#options.now().getTime() };
     this.#memory.set(request.path, picture);
-    return this.#counted('made', picture);
+    return this.#countAnswer('made', picture);
   }
 
-  /** Caches the picture for the other processes, unless its source or preset was deleted meanwhile. */
+  /** Caches the picture for the other processes, unless its source or preset has been deleted. */
   async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: CachedPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
@@ -150,8 +150,8 @@ export class DeliveredPictures {
   }
 
   /**
-   * Reads the cache. A picture is put into memory at the second of two reads: a picture that is requested only once
-   * would displace others, and cost the garbage collector more than the read.
+   * Reads the cache. A picture is put into memory only at its second read. A picture that is requested only once would
+   * displace others, and cost the garbage collector more than the read.
    */
   async #read(path: string): Promise<CachedPicture | null> {
     const found = await this.#options.cache.read(path);
@@ -163,28 +163,28 @@ export class DeliveredPictures {
   }
 
   #isFresh(picture: CachedPicture, { freshMs }: Pick<PictureRequest, 'freshMs'>): boolean {
-    return freshMs === null || this.#ageOf(picture) < freshMs;
+    return freshMs === null || this.#ageMsOf(picture) < freshMs;
   }
 
-  #ageOf({ madeAtMs }: CachedPicture): number {
+  #ageMsOf({ madeAtMs }: CachedPicture): number {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: CachedPicture): CachedPicture {
+  #countAnswer(from: Parameters<DeliveryMeter['answered']>[0], picture: CachedPicture): CachedPicture {
     this.#meter.answered(from);
     return picture;
   }
 }
 
 /** Where a delivered picture came from. */
-type Origin = 'memory' | 'kept' | 'made' | 'joined';
+type PictureOrigin = 'memory' | 'kept' | 'made' | 'joined';
 
 /** What the cache has in memory, in bytes. */
 type MemoryBytes = () => number;
 
 /** The metrics of delivered pictures and of their cache. */
 class DeliveryMeter {
-  readonly #pictures: Readonly<Record<Origin, Counter.Internal>>;
+  readonly #pictures: Readonly<Record<PictureOrigin, Counter.Internal>>;
 
   constructor(cache: Pick<FileCache, 'kind' | 'readFigures' | 'evicted'>, memoryBytes: MemoryBytes) {
     const pictures = new Counter({
@@ -195,7 +195,7 @@ class DeliveryMeter {
     const of = (from: string) => pictures.labels({ from });
     this.#pictures = { memory: of('memory'), kept: of(cache.kind), made: of('made'), joined: of('joined') };
     for (const counter of Object.values(this.#pictures)) counter.inc(0);
-    declareFigures(cache);
+    declareCacheGauges(cache);
     new Gauge({
       name: 'darkroom_delivery_memory_bytes',
       help: 'Pictures that the processes have in memory, in bytes.',
@@ -213,7 +213,7 @@ class DeliveryMeter {
     });
   }
 
-  answered(from: Origin): void {
+  answered(from: PictureOrigin): void {
     this.#pictures[from].inc();
   }
 }
@@ -221,7 +221,7 @@ class DeliveryMeter {
 /**
  * Declares the gauges of the cache. Every process sees the same cache, so the process with the largest figures counts.
  */
-function declareFigures(cache: Pick<FileCache, 'readFigures'>): void {
+function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
   new Gauge({
     name: 'darkroom_delivery_cache_bytes',
     help: 'What the kept pictures take, in bytes.',

@@ -17,36 +17,36 @@ export const DEFAULT_WIDTHS: readonly number[] = [
 ];
 
 const MAX_RECIPES = 1_000;
-/** Longer texts rarely repeat. */
-const MAX_KEPT_CHARACTERS = 500;
-/** How long any process of any host may use a preset before it is read again. */
-const KEEP_MS = 500;
+/** The longest text of ops whose recipe is cached, because longer texts rarely repeat. */
+const MAX_CACHED_OPS_CHARACTERS = 500;
+/** How long a process uses a cached preset before it is read again. */
+const PRESET_CACHE_MS = 500;
 /**
  * The effort of AVIF if the client accepts several formats: the fastest one, because any other takes longer than WebP.
  */
-const FASTEST = 0;
+const FASTEST_AVIF_EFFORT = 0;
 
 /** The work on a source, before the address adds a width and a format. */
 export interface PictureRecipe {
-  /** The name under which usage counts it: the op, `steps`, or `preset`. */
+  /** The name under which usage counts the recipe: the op, `steps`, or `preset`. */
   op: string;
   steps: readonly RequestedStep[];
   /** The widths that addresses may ask for, ascending; null if no width can be asked for. */
   ladder: readonly number[] | null;
-  /** What is served while a source is unreachable; null for the error itself. */
+  /** The fallback that is served while a source is unreachable; null to send the error. */
   fallback: PresetFallback | null;
   /** The cache tag to purge when it is deleted: `preset-<id>-<version>`. Null for ops, which are never deleted. */
   tag: string | null;
 }
 
-/** A look at a preset, and its recipe when that is there. */
-interface PresetLook {
+/** The recipe of a preset while it is read, and when it was read. */
+interface CachedPresetRecipe {
   found: Promise<PictureRecipe>;
   recipe?: PictureRecipe;
 }
 
-/** What an address adds to its recipe. */
-interface Addition {
+/** The width and the format that an address adds to its recipe. */
+interface AddressAddition {
   /** The width in pixels. Absent: the recipe determines the size. */
   width?: number | undefined;
   /** Absent: the format is that of the recipe. */
@@ -59,9 +59,9 @@ interface Addition {
 export class PictureRecipes {
   readonly #models: ModelsFile;
   readonly #presets: Pick<PresetsSlice, 'find'>;
-  readonly #ofPresets: LRUCache<string, PresetLook>;
+  readonly #presetRecipes: LRUCache<string, CachedPresetRecipe>;
   /** Recipes by the text of their ops. The addresses of a page mostly differ in their sources only. */
-  readonly #ofOps = new LRUCache<string, PictureRecipe>({ max: MAX_RECIPES });
+  readonly #opsRecipes = new LRUCache<string, PictureRecipe>({ max: MAX_RECIPES });
   /** The compiled passes of each recipe, by what addresses add: at most one per width and format. */
   readonly #passes = new WeakMap<PictureRecipe, Map<string, ImagePass>>();
 
@@ -69,7 +69,7 @@ export class PictureRecipes {
     this.#models = models;
     this.#presets = presets;
     const perf = { now: () => now().getTime() };
-    this.#ofPresets = new LRUCache({ max: MAX_RECIPES, ttl: KEEP_MS, ttlResolution: 0, perf });
+    this.#presetRecipes = new LRUCache({ max: MAX_RECIPES, ttl: PRESET_CACHE_MS, ttlResolution: 0, perf });
   }
 
   /**
@@ -78,68 +78,68 @@ export class PictureRecipes {
    */
   async find(accountId: string, work: AddressWork): Promise<PictureRecipe> {
     if (work.kind === 'preset') return this.#findPreset(accountId, work);
-    const known = this.#ofOps.get(work.text);
+    const known = this.#opsRecipes.get(work.text);
     if (known !== undefined) return known;
     const recipe = recipeOfSteps(sentSteps(work.ops.map(stepOfOp)));
-    if (work.text.length <= MAX_KEPT_CHARACTERS) this.#ofOps.set(work.text, recipe);
+    if (work.text.length <= MAX_CACHED_OPS_CHARACTERS) this.#opsRecipes.set(work.text, recipe);
     return recipe;
   }
 
   /**
-   * Whether work is ops, or still the version of a preset that a tag names, as a look half a second ago at most tells:
-   * the name of a preset that was deleted may be that of another one.
+   * Whether work is still what a cached address was compiled from. Ops never change. A preset is compared by the tag of
+   * its version, read within the last half second, because a deleted preset's name may be given to another one.
    */
-  isStill(accountId: string, work: AddressWork, tag: string | null): boolean {
-    return work.kind === 'ops' || this.#ofPresets.get(keyOf(accountId, work))?.recipe?.tag === tag;
+  isCurrent(accountId: string, work: AddressWork, tag: string | null): boolean {
+    return work.kind === 'ops' || this.#presetRecipes.get(cacheKeyOf(accountId, work))?.recipe?.tag === tag;
   }
 
-  /** Looks the presets of an account up again. */
+  /** Forgets the cached presets of an account, so that they are read again. */
   forget(accountId: string): void {
-    for (const key of this.#ofPresets.keys())
-      if (key.startsWith(`${accountId}/`)) this.#ofPresets.delete(key);
+    for (const key of this.#presetRecipes.keys())
+      if (key.startsWith(`${accountId}/`)) this.#presetRecipes.delete(key);
   }
 
   /**
    * The single pass of a recipe.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
-  compilePass(recipe: PictureRecipe, addition: Addition = {}): ImagePass {
-    const added = stepsOf(addition);
+  compilePass(recipe: PictureRecipe, addition: AddressAddition = {}): ImagePass {
+    const added = additionSteps(addition);
     const key = JSON.stringify(added);
     const passes = this.#passes.get(recipe) ?? new Map<string, ImagePass>();
     const known = passes.get(key);
     if (known !== undefined) return known;
-    const { pass } = compilePass([...recipe.steps, ...sentSteps(added)], this.#models, cannotDeliver);
+    const { pass } = compilePass([...recipe.steps, ...sentSteps(added)], this.#models, undeliverableError);
     this.#passes.set(recipe, passes.set(key, pass));
     return pass;
   }
 
-  #findPreset(accountId: string, work: NamedPreset): Promise<PictureRecipe> {
-    const key = keyOf(accountId, work);
-    const known = this.#ofPresets.get(key);
+  #findPreset(accountId: string, work: PresetWork): Promise<PictureRecipe> {
+    const key = cacheKeyOf(accountId, work);
+    const known = this.#presetRecipes.get(key);
     if (known !== undefined) return known.found;
-    const found = this.#presets.find(accountId, referenceOf(work), 'preset').then(recipeOfPreset);
-    const look: PresetLook = { found };
-    this.#ofPresets.set(key, look);
+    const found = this.#presets.find(accountId, presetReferenceOf(work), 'preset').then(recipeOfPreset);
+    const look: CachedPresetRecipe = { found };
+    this.#presetRecipes.set(key, look);
     found.then(
       (recipe) => {
         look.recipe = recipe;
       },
-      // Nothing is remembered: a missing preset may be created at any time, and a store failure is temporary.
-      () => this.#ofPresets.delete(key),
+      // Failures are not cached, because a missing preset may be created at any time, and a store failure is temporary.
+      () => this.#presetRecipes.delete(key),
     );
     return found;
   }
 }
 
-type NamedPreset = Extract<AddressWork, { kind: 'preset' }>;
+type PresetWork = Extract<AddressWork, { kind: 'preset' }>;
 
-function referenceOf({ idOrSlug, version }: NamedPreset): string {
+function presetReferenceOf({ idOrSlug, version }: PresetWork): string {
   return `${idOrSlug}@${version}`;
 }
 
-function keyOf(accountId: string, work: NamedPreset): string {
-  return `${accountId}/${referenceOf(work)}`;
+function cacheKeyOf(accountId: string, work: PresetWork): string {
+  return `${accountId}/${presetReferenceOf(work)}`;
 }
 
 export function recipeOfPreset({ preset, version }: FoundPreset): PictureRecipe {
@@ -165,7 +165,8 @@ export function recipeOfSteps(steps: readonly RequestedStep[]): PictureRecipe {
  */
 export function allowedWidthFor(ladder: readonly number[], { width, dpr }: RequestedWidth): number | null {
   if (dpr === null) return ladder.includes(width) ? width : null;
-  // A density has two decimals, which binary fractions only approach: 100 × 1.1 is a little more than 110.
+  // The product is rounded, because binary fractions only approximate a density with two decimals: 100 × 1.1 is a
+  // little more than 110.
   const pixels = Math.round(width * dpr * 100) / 100;
   return ladder.find((rung) => rung >= pixels) ?? null;
 }
@@ -181,18 +182,18 @@ function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
 }
 
 /**
- * A resize to the width that never enlarges, and then the format. The format's settings replace those of another
- * format.
+ * The steps that an address adds: a resize to its width that never enlarges, and its format. The settings of the format
+ * replace those of another format.
  */
-function stepsOf({ width, format, isTried = false }: Addition): PresetStep[] {
-  const effort = isTried && format === 'avif' ? { effort: FASTEST } : {};
+function additionSteps({ width, format, isTried = false }: AddressAddition): PresetStep[] {
+  const effort = isTried && format === 'avif' ? { effort: FASTEST_AVIF_EFFORT } : {};
   return [
     ...(width === undefined ? [] : [{ op: 'resize', parameters: { width } }]),
     ...(format === undefined ? [] : [{ op: 'convert', parameters: { format, ...effort } }]),
   ];
 }
 
-function cannotDeliver({ does, step }: SinglePassObstacle): ApiError {
+function undeliverableError({ does, step }: SinglePassObstacle): ApiError {
   const field = step.at('op');
   const message = `${step.at('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
   return field.refuse(message);
@@ -217,8 +218,10 @@ export interface SourceFacts {
  */
 export function formatsForClient(accept: string | undefined, source: SourceFacts): OutputFormat[] {
   const isAnimated = source.frames > 1;
-  const modern = MODERN.filter((format) => accepts(accept, format) && !(isAnimated && format === 'avif'));
-  const own = ownFormat(source);
+  const modern = MODERN_FORMATS.filter(
+    (format) => acceptsFormat(accept, format) && !(isAnimated && format === 'avif'),
+  );
+  const own = universalFormatFor(source);
   return modern.includes(own) ? modern : [...modern, own];
 }
 
@@ -227,19 +230,19 @@ export function acceptedModernFormats(accept: string | undefined): OutputFormat[
   return formatsForClient(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }
 
-const MODERN: readonly OutputFormat[] = ['avif', 'webp'];
-const OLD: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
+const MODERN_FORMATS: readonly OutputFormat[] = ['avif', 'webp'];
+const UNIVERSAL_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
 
 /** A format that every browser reads and that loses as little of the source as possible. */
-function ownFormat({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
-  const old = OLD.find((one) => one === format);
-  if (old !== undefined) return old;
+function universalFormatFor({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
+  const universal = UNIVERSAL_FORMATS.find((one) => one === format);
+  if (universal !== undefined) return universal;
   if (frames > 1 && format === 'webp') return 'gif';
   return hasAlpha ? 'png' : 'jpeg';
 }
 
 /** Whether Accept names the format. A wildcard does not count, because clients that know neither format send it. */
-function accepts(accept: string | undefined, format: OutputFormat): boolean {
+function acceptsFormat(accept: string | undefined, format: OutputFormat): boolean {
   return (accept ?? '').split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     return type === `image/${format}` && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));

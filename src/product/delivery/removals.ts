@@ -10,12 +10,12 @@ import type { PresetsSlice } from '../presets/open.ts';
 import { presetReferenceOfTag } from '../presets/preset.ts';
 import type { DeliveredPictures } from './pictures.ts';
 import type { PictureRecipes } from './recipes.ts';
-import { prefixOf, tagOfName } from './resolver.ts';
+import { presetNamePrefix, presetTagOfName } from './resolver.ts';
 
 interface RemovalsOptions {
   cache: Pick<FileCache, 'paths'>;
-  /** The hosts that share the cache. */
-  among: string;
+  /** The group of processes that share the cache. */
+  scope: string;
   pictures: Pick<DeliveredPictures, 'forget'>;
   recipes: Pick<PictureRecipes, 'forget'>;
   accounts: Pick<AccountsStore, 'findStanding'>;
@@ -36,7 +36,7 @@ export class CachedPictureRemovals {
   private constructor(options: RemovalsOptions) {
     this.#options = options;
     this.sweep = {
-      name: `delivered pictures of ${options.among}`,
+      name: `delivered pictures of ${options.scope}`,
       intervalMs: HOUR_MS,
       sweep: () => this.#removeLeftovers(),
     };
@@ -49,11 +49,11 @@ export class CachedPictureRemovals {
       await assets.onDeleted((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
       await presets.onRemoved((accountId, tags) => {
         recipes.forget(accountId);
-        for (const tag of tags) void pictures.forget(accountId, prefixOf(tag));
+        for (const tag of tags) void pictures.forget(accountId, presetNamePrefix(tag));
       }),
       await coordination.subscribe(
         ACCOUNT_CHANGED_CHANNEL,
-        (accountId) => void removals.#forgetIfGone(accountId),
+        (accountId) => void removals.#forgetIfDeleted(accountId),
       ),
     ];
     return removals;
@@ -64,7 +64,7 @@ export class CachedPictureRemovals {
   }
 
   /** Deletes the pictures of a deleted account. The pictures of a suspended account stay, because it may be resumed. */
-  async #forgetIfGone(accountId: string): Promise<void> {
+  async #forgetIfDeleted(accountId: string): Promise<void> {
     const standing = await this.#options.accounts.findStanding(accountId).catch(() => undefined);
     if (standing === null) await this.#options.pictures.forget(accountId);
   }
@@ -81,15 +81,16 @@ export class CachedPictureRemovals {
       const assetIds = [...sources].filter((source) => source.startsWith('ast_'));
       for (const assetId of await assets.missingAssets(accountId, assetIds))
         await pictures.forget(`${accountId}/${assetId}`);
-      const tags = new Set(owned.flatMap(([, , name = '']) => tagOfName(name) ?? []));
+      const tags = new Set(owned.flatMap(([, , name = '']) => presetTagOfName(name) ?? []));
       for (const tag of tags)
-        if (await this.#isGone(accountId, tag)) await pictures.forget(accountId, prefixOf(tag));
+        if (await this.#wasVersionDeleted(accountId, tag))
+          await pictures.forget(accountId, presetNamePrefix(tag));
     }
     return 0;
   }
 
   /** Whether the preset version that a tag names was deleted. */
-  async #isGone(accountId: string, tag: string): Promise<boolean> {
+  async #wasVersionDeleted(accountId: string, tag: string): Promise<boolean> {
     try {
       await this.#options.presets.find(accountId, presetReferenceOfTag(tag), 'preset');
       return false;

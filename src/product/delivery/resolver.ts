@@ -24,9 +24,9 @@ import {
 } from './recipes.ts';
 import type { SigningAccount } from './signers.ts';
 
-/** How long a picture of a public address is answered before the address is read again, in seconds. */
+/** How long a picture of a public address is served before the address is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;
-/** How long it is answered while that address fails, in seconds. */
+/** How long a picture of a public address is served while the address fails, in seconds. */
 export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
 
 /** 192 bits in base64url. */
@@ -45,7 +45,7 @@ interface AddressResolverOptions {
   now: () => Date;
 }
 
-/** What an address asks for, before any work. */
+/** The picture that an address asks for, before any work. */
 export interface RequestedPicture extends PictureRequest {
   /** The asset that is its source; null for a public address. */
   asset: { id: string; name: string | null; expiresAt: string | null } | null;
@@ -53,12 +53,12 @@ export interface RequestedPicture extends PictureRequest {
   etag: string | null;
   /** The format, if it is known before the work. */
   format: OutputFormat | null;
-  /** The tag of the preset that makes it; null for ops. */
+  /** The cache tag of the preset that makes the picture; null for ops. */
   presetTag: string | null;
   tags: string[];
 }
 
-/** Finds what addresses ask for: the pass, the source, and where the result is kept. */
+/** Finds the picture that an address asks for: its pass, its source, and the path of its cached file. */
 export class AddressResolver {
   readonly #options: AddressResolverOptions;
 
@@ -77,22 +77,24 @@ export class AddressResolver {
     accept: string | undefined,
   ): Promise<RequestedPicture> {
     const { recipes } = this.#options;
-    const recipe = await recipes.find(signer.accountId, address.work).catch(unlessGone);
+    const recipe = await recipes.find(signer.accountId, address.work).catch(asDeletedError);
     const width = requireWidth(address, recipe);
-    const from = await this.#source(address, signer);
+    const pixels = await this.#source(address, signer);
     const { extension } = address;
     const fixed =
-      extension === 'auto' ? null : recipes.compilePass(recipe, { width, format: formatIn(extension) });
+      extension === 'auto'
+        ? null
+        : recipes.compilePass(recipe, { width, format: formatOfAddress(extension) });
     // With `auto`, the picture depends on what the client accepts; with a fixed format, it does not.
     const identity = [
       this.#options.engine,
       fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],
-      from.digest,
+      pixels.digest,
     ];
     const digest = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
     const isWanted = () =>
       recipes.find(signer.accountId, address.work).then(
-        ({ tag }) => tag === recipe.tag && from.isThere(),
+        ({ tag }) => tag === recipe.tag && pixels.isThere(),
         () => false,
       );
     const choosePasses = (facts: SourceFacts): ImagePass[] =>
@@ -101,25 +103,26 @@ export class AddressResolver {
             recipes.compilePass(recipe, { width, format, isTried: length > 1 }),
           )
         : [fixed];
-    const tags = [from.asset && `asset-${from.asset.id}`, recipe.tag, `key-${signer.keyId}`];
+    const tags = [pixels.asset && `asset-${pixels.asset.id}`, recipe.tag, `key-${signer.keyId}`];
     return {
-      path: `${signer.accountId}/${from.group}/${nameOf(recipe.tag, digest)}`,
-      ...from.terms,
-      asset: from.asset,
-      etag: from.asset && digest,
+      path: `${signer.accountId}/${pixels.group}/${pictureNameOf(recipe.tag, digest)}`,
+      ...pixels.terms,
+      asset: pixels.asset,
+      etag: pixels.asset && digest,
       format: fixed?.encode.format ?? null,
       presetTag: recipe.tag,
       tags: tags.filter((tag) => tag !== null),
       make: () =>
-        this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && digest }).catch(
-          unlessGone,
+        this.#make({ signer, op: recipe.op, pixels, choosePasses, etag: pixels.asset && digest }).catch(
+          asDeletedError,
         ),
       isWanted,
     };
   }
 
   /**
-   * What the preset of an address answers in place of a picture whose source is away; null where it declares nothing.
+   * The fallback that the preset of an address declares for a picture whose source is unreachable; null if it declares
+   * none.
    * @throws ApiError as `resolve`, when that is away too.
    */
   async resolveFallback(
@@ -127,7 +130,9 @@ export class AddressResolver {
     signer: SigningAccount,
     accept: string | undefined,
   ): Promise<{ requested: RequestedPicture; status: number } | null> {
-    const { fallback } = await this.#options.recipes.find(signer.accountId, address.work).catch(unlessGone);
+    const { fallback } = await this.#options.recipes
+      .find(signer.accountId, address.work)
+      .catch(asDeletedError);
     if (fallback === null) return null;
     const { assetId, status } = fallback;
     const requested = await this.resolve({ ...address, source: { kind: 'asset', assetId } }, signer, accept);
@@ -149,7 +154,7 @@ export class AddressResolver {
       };
     }
     const { assetId } = source;
-    const file = await assets.find(accountId, assetId).catch(unlessGone);
+    const file = await assets.find(accountId, assetId).catch(asDeletedError);
     const { name, expiresAt, digest } = file;
     if (expiresAt !== null && Date.parse(expiresAt) <= this.#options.now().getTime())
       throw noSuchPictureError();
@@ -170,24 +175,24 @@ export class AddressResolver {
     };
   }
 
-  /** Makes the picture as a run of the account. @throws ApiError asset_not_found when the asset is gone meanwhile. */
-  #make({ signer, op, from, choosePasses, etag }: PlannedPicture): Promise<MadePicture> {
+  /** Makes the picture as a run of the account. Throws ApiError asset_not_found when the asset has been deleted. */
+  #make({ signer, op, pixels, choosePasses, etag }: PicturePlan): Promise<MadePicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
     const startedMs = performance.now();
-    // Other readers wait for the same picture, so it does not end with the first of them.
+    // The work has no abort signal of a client, because other readers wait for the same picture.
     const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
     return runCountedWork(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
       const image: LoadedImage =
-        from.file === null
-          ? await loadCallImage(from.source, this.#options, terms)
-          : { bytes: from.file, header: null };
+        pixels.file === null
+          ? await loadCallImage(pixels.source, this.#options, terms)
+          : { bytes: pixels.file, header: null };
       const fetchMs = performance.now() - startedMs;
       const bytesIn = image.bytes.length;
       const passes = choosePasses(factsOf(image));
       const branches = passes.map((pass) => ({ pass, paramOf: (param: string) => param }));
       const made = await imageWorkers.branch({ ...image, ...terms, branches }).result;
-      const { data, contentType, width, height } = smallest(made.outputs);
+      const { data, contentType, width, height } = smallestOutput(made.outputs);
       const times = { fetchMs, queueMs: made.queueMs, ...made.timings };
       meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data.length });
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
@@ -197,18 +202,18 @@ export class AddressResolver {
   }
 }
 
-/** What is made for an address. */
-interface PlannedPicture {
+/** The work that makes the picture of an address. */
+interface PicturePlan {
   signer: SigningAccount;
   op: string;
-  from: PixelSource;
+  pixels: PixelSource;
   /** The passes over the source, of which the smallest result is answered. */
   choosePasses: (facts: SourceFacts) => ImagePass[];
   /** Null if it is computed from the bytes. */
   etag: string | null;
 }
 
-/** Where the pixels of an address come from. */
+/** The source of the pixels of an address. */
 interface PixelSource {
   source: DeliveryAddress['source'];
   /** The digest of its bytes; for a public address, that of the address. */
@@ -221,23 +226,29 @@ interface PixelSource {
   isThere(): Promise<boolean>;
 }
 
-/** The name of a kept picture begins with the tag of the preset that made it, so that it can be deleted with it. */
-function nameOf(tag: string | null, digest: string): string {
-  return tag === null ? digest : `${prefixOf(tag)}${digest}`;
+/**
+ * The file name of a cached picture. It begins with the tag of the preset that made the picture, so that both can be
+ * deleted together.
+ */
+function pictureNameOf(tag: string | null, digest: string): string {
+  return tag === null ? digest : `${presetNamePrefix(tag)}${digest}`;
 }
 
-/** The beginning of the names of the pictures that a version of a preset made. */
-export function prefixOf(tag: string): string {
+/** The beginning of the file names of the pictures that a version of a preset made. */
+export function presetNamePrefix(tag: string): string {
   return `${tag}.`;
 }
 
-/** The tag of the preset that made the picture of this name; null where ops made it. */
-export function tagOfName(name: string): string | null {
+/** The tag of the preset that made the picture with a file name; null for a picture that ops made. */
+export function presetTagOfName(name: string): string | null {
   return name.includes('.') ? name.slice(0, name.indexOf('.')) : null;
 }
 
-/** An asset or a preset that is gone is refused like one that never existed. */
-function unlessGone(error: unknown): never {
+/**
+ * Throws the error of an asset or a preset that never existed for one that was deleted. Any other error is thrown
+ * unchanged.
+ */
+function asDeletedError(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
   throw isGone ? noSuchPictureError() : error;
 }
@@ -249,7 +260,7 @@ function requireWidth({ rung }: DeliveryAddress, { ladder }: PictureRecipe): num
   return width;
 }
 
-function formatIn(extension: Exclude<DeliveryAddress['extension'], 'auto'>): OutputFormat | undefined {
+function formatOfAddress(extension: Exclude<DeliveryAddress['extension'], 'auto'>): OutputFormat | undefined {
   return extension === null ? undefined : formatOfExtension(extension);
 }
 
@@ -259,8 +270,8 @@ function factsOf({ bytes, header }: LoadedImage): SourceFacts {
   return { format, hasAlpha, frames };
 }
 
-/** The smallest of the files. @throws ApiError the first refusal if there is none. */
-function smallest(outputs: readonly (TransformTaskResult | ApiError)[]): TransformTaskResult {
+/** The smallest output. Throws the first refusal if there is no output. */
+function smallestOutput(outputs: readonly (TransformTaskResult | ApiError)[]): TransformTaskResult {
   const made = outputs.filter((output): output is TransformTaskResult => !(output instanceof ApiError));
   const [first, ...others] = made;
   if (first === undefined) throw outputs[0] ?? new Error('A picture has at least one pass.');

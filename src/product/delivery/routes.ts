@@ -30,15 +30,15 @@ interface DeliveryRoutesOptions {
 const query = Type.Object({
   exp: Type.Optional(Type.String({ description: 'Epoch seconds; a part of what is signed.' })),
 });
-const part = (description: string) => Type.String({ description });
-const common = {
-  keyId: part('`sgk_…`'),
-  signature: part(
+const pathField = (description: string) => Type.String({ description });
+const addressFields = {
+  keyId: pathField('`sgk_…`'),
+  signature: pathField(
     'The first 32 characters of the base64url of HMAC-SHA256 over the rest of the path, and `?exp=…` if there is one.',
   ),
-  source: part('An asset id, or `url:` and the base64url of a public address.'),
+  source: pathField('An asset id, or `url:` and the base64url of a public address.'),
 };
-const WHAT =
+const WORK_DESCRIPTION =
   '`<preset>@<version>`, or one to five ops joined by `;`, each `<op>:<name>=<value>,<name>=<value>`.';
 
 /** Serves GET /d/…: pictures at signed addresses, which need no credential. */
@@ -48,7 +48,8 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPictureError);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
-  // Malformed queries are refused like a wrong signature, and other query fields are ignored.
+  // The query is not validated, so that a malformed query is refused like a wrong signature and other fields are
+  // ignored.
   const unchecked = () => () => true;
   const config = { responseType: 'image/*', isUncounted: true, ignoresAccept: true } as const;
   const security: [] = [];
@@ -61,7 +62,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
         description:
           'For an `<img>` of a web page. The source may end with .jpg, .png, .webp, .avif, .gif, .tiff or .auto. Made once, then answered from what is kept. See /docs/guides/delivery.',
         security,
-        params: Type.Object({ ...common, what: part(WHAT) }),
+        params: Type.Object({ ...addressFields, what: pathField(WORK_DESCRIPTION) }),
         querystring: query,
       },
       validatorCompiler: unchecked,
@@ -78,9 +79,9 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
           'The signature is of `<preset>@<version>/<source>/*.<ext>`, so that a browser chooses the width: one that the preset declares.',
         security,
         params: Type.Object({
-          ...common,
-          what: part('`<preset>@<version>`'),
-          width: part('`<width>[@<dpr>].<ext>`'),
+          ...addressFields,
+          what: pathField('`<preset>@<version>`'),
+          width: pathField('`<width>[@<dpr>].<ext>`'),
         }),
         querystring: query,
       },
@@ -92,7 +93,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   app.get('/d/*', { config, schema: { hide: true } }, deliver);
 }
 
-/** Answers the calls of the addresses. */
+/** Answers the requests to signed addresses. */
 class DeliveryCalls {
   readonly #options: DeliveryRoutesOptions;
 
@@ -100,18 +101,18 @@ class DeliveryCalls {
     this.#options = options;
   }
 
-  /** Serves a picture. One that is in memory is sent within the same turn of the event loop. */
+  /** Serves a picture. A picture in memory is sent within the same turn of the event loop. */
   readonly deliver = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
     const known = this.#options.addresses.find(request.raw.url ?? '', request.headers.accept);
-    if (known !== null && this.#answersAtOnce(request, reply, known)) return undefined;
-    return this.#answer(request, reply, known).catch((error: unknown) => {
+    if (known !== null && this.#sendAtOnce(request, reply, known)) return undefined;
+    return this.#servePicture(request, reply, known).catch((error: unknown) => {
       const refusal = asApiError(error);
       if (refusal.status >= 500 && refusal !== error) request.log.error({ err: error }, refusal.message);
       throw withDeliveryCaching(refusal);
     });
   };
 
-  async #answer(
+  async #servePicture(
     request: FastifyRequest,
     reply: FastifyReply,
     known: CachedAddress | null,
@@ -120,23 +121,26 @@ class DeliveryCalls {
     if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
     try {
       const found = known ?? (await this.#resolve(request, signed));
-      if (known === null && this.#answersAtOnce(request, reply, found)) return reply;
+      if (known === null && this.#sendAtOnce(request, reply, found)) return reply;
       return this.#send(request, reply, found, await this.#options.pictures.get(found.requested));
     } catch (error) {
       if (!isSourceError(error)) throw error;
-      const answered = await this.#answerFallback(request, reply, signed);
+      const answered = await this.#sendFallback(request, reply, signed);
       if (answered === null) throw error;
       return answered;
     }
   }
 
-  /** @throws ApiError 404, or 429 after too many wrong addresses from this client. */
+  /**
+   * Verifies the address of a request.
+   * @throws ApiError 404, or 429 after too many wrong addresses from the client.
+   */
   async #verify(request: FastifyRequest): Promise<SignedAddress> {
     const address = parseDeliveryAddress(request.raw.url ?? '');
     // A blocked client may still use valid addresses: a cache or a proxy may request them for many readers.
     const signer =
       address &&
-      (await this.#options.signers.verify(address, { looksUp: !this.#options.gate.isBlocked(request) }));
+      (await this.#options.signers.verify(address, { mayReadStore: !this.#options.gate.isBlocked(request) }));
     if (address === null || signer === null)
       throw await this.#options.gate.countFailure(request, noSuchPictureError());
     return { address, signer };
@@ -148,15 +152,15 @@ class DeliveryCalls {
       ...signed,
       requested: await this.#options.resolver.resolve(signed.address, signed.signer, accept),
     };
-    this.#options.addresses.keep(raw.url ?? '', accept, known);
+    this.#options.addresses.store(raw.url ?? '', accept, known);
     return known;
   }
 
   /**
-   * Sends the fallback that the preset declares; caches must not store it. Null if there is none, or it is unreachable
-   * too.
+   * Sends the fallback that the preset declares. Caches must not store it. Returns null if there is no fallback, or it
+   * is unreachable, too.
    */
-  async #answerFallback(
+  async #sendFallback(
     request: FastifyRequest,
     reply: FastifyReply,
     signed: SignedAddress,
@@ -180,13 +184,13 @@ class DeliveryCalls {
     }
   }
 
-  /** Sends a response that needs no read and no work. False if more is needed. */
-  #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: CachedAddress): boolean {
+  /** Sends the response if it needs neither a read nor work. Returns false otherwise. */
+  #sendAtOnce(request: FastifyRequest, reply: FastifyReply, known: CachedAddress): boolean {
     const { etag } = known.requested;
     const needsNoBytes =
       etag !== null &&
       (request.method === 'HEAD' || isEtagMatch(request.headers['if-none-match'], quoteEtag(etag)));
-    const picture = this.#options.pictures.inMemory(known.requested);
+    const picture = this.#options.pictures.findInMemory(known.requested);
     if (picture === null && !needsNoBytes) return false;
     this.#send(request, reply, known, picture);
     return true;
@@ -248,7 +252,8 @@ export async function linkRoutes(
       const key = await links.signingKey(accountId);
       if (sent === undefined) return successEnvelope('Address signed.', await links.link(key, single, ''));
       const made: DeliveryLink[] = [];
-      // Links are made one by one, so that links with the same steps share the preset of the first.
+      // Links are made one after the other, so that links with the same steps share the preset that is saved for the
+      // first.
       for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
       return successEnvelope('Addresses signed.', { links: made });
     },

@@ -20,15 +20,15 @@ export interface OutboxEvent {
   /** The instant of the outcome, ISO 8601. Events are announced in this order. */
   createdAt: string;
   /**
-   * Orders the events of one instant. An item's number is its position among the settled items; a job's number is above
-   * those of its items.
+   * The order among events of the same instant. The number of an item is its position among the settled items. The
+   * number of a job is higher than those of its items.
    */
   sequence: number;
-  /** The event's `data` as its receivers read it. */
+  /** The `data` of the event as its receivers get it. */
   data: Record<string, unknown>;
 }
 
-/** The event as text. Every receiver gets the same bytes at every attempt. */
+/** An event as the text that is sent. Every receiver gets the same bytes at every attempt. */
 export function eventBodyText(event: { id: string; type: string; createdAt: string; data: unknown }): string {
   const { id, type, createdAt, data } = event;
   return JSON.stringify({ id, type, createdAt, data });

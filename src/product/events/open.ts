@@ -44,15 +44,15 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * The outbox: it announces the outcomes of slices. Events wait here until the webhooks slice has made a delivery for
- * each endpoint that wants them. Each process fans out its own events; a sweep finds the events that a dead process
- * left.
+ * The outbox, in which slices announce outcomes. Events wait in it until the webhooks slice has made a delivery for
+ * each endpoint that subscribes to them. Each process fans out its own events, and a sweep finds the events that a dead
+ * process left.
  */
 export class EventOutbox {
   readonly #events: DocumentCollection<OutboxDocument>;
   readonly #subscriptions: WebhookSubscriptions;
   readonly #coordination: Coordination;
-  #listener: EventsListener | null = null;
+  #fanOut: EventsListener | null = null;
 
   private constructor(
     events: DocumentCollection<OutboxDocument>,
@@ -70,17 +70,17 @@ export class EventOutbox {
   }
 
   /**
-   * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
-   * `WebhookSubscriptions` for how old a negative answer may be.
+   * Whether any endpoint subscribes to events of this type, so that a writer can skip events without receivers.
+   * `WebhookSubscriptions` tells how old a negative answer may be.
    */
   isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return this.#subscriptions.isWanted(accountId, type);
   }
 
   /**
-   * Stores the events that are not stored yet. An existing id is the same event, written again after a crash: that is
-   * harmless for the 14 days for which its deliveries are kept. Resolves when the events are on disk. From then on they
-   * are delivered, even if a process dies.
+   * Stores those of the events that are not stored yet. An event may be written again after a crash, within the 14 days
+   * for which its deliveries are kept. When the promise resolves, the events are on disk and will be delivered, even if
+   * a process dies.
    */
   async write(written: readonly OutboxEvent[]): Promise<void> {
     const documents = written.map((event) => {
@@ -88,13 +88,13 @@ export class EventOutbox {
       return { _id, accountId, type, createdAt, sequence, body: eventBodyText(event) };
     });
     if (documents.length > 0) await this.#events.insertMany(documents);
-    if (this.#listener !== null) this.#listener(documents);
-    // A lost wake-up costs only seconds: the events are on disk, and a sweep looks for them.
+    if (this.#fanOut !== null) this.#fanOut(documents);
+    // If the wake-up is lost, the events are only seconds late, because a sweep looks for them.
     else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
   /** The oldest events before an instant that have not become deliveries yet. */
-  async oldest(before: Date, limit: number): Promise<OutboxDocument[]> {
+  async findOldest(before: Date, limit: number): Promise<OutboxDocument[]> {
     return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
   }
 
@@ -105,11 +105,11 @@ export class EventOutbox {
 
   /** Announces to every process that the endpoints of an account changed. */
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>
-    this.#subscriptions.changed(accountId);
+    this.#subscriptions.announceChange(accountId);
 
   /** Sets the listener that fans out the events of this process. */
   onWritten(listen: EventsListener): void {
-    this.#listener = listen;
+    this.#fanOut = listen;
   }
 
   stop(): void {
@@ -128,18 +128,18 @@ interface Subscription {
 /** The collection of endpoints. Only the webhooks slice writes it. */
 export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
 
-const CHANGED = 'webhooks/subscriptions';
-/** How long a cached answer is used if the message about a change was lost. */
-const KEEP_MS = 2_000;
-const MAX_ACCOUNTS = 10_000;
+const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
+/** How long a cached answer is used, in case the message about a change was lost. */
+const SUBSCRIPTIONS_CACHE_MS = 2_000;
+const MAX_CACHED_ACCOUNTS = 10_000;
 
 /** Caches, for a few seconds, which accounts have endpoints for which events. */
 class WebhookSubscriptions {
   readonly #endpoints: DocumentCollection<Subscription>;
   readonly #coordination: Coordination;
-  readonly #subscribed = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
-    max: MAX_ACCOUNTS,
-    ttl: KEEP_MS,
+  readonly #typesByAccount = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
+    max: MAX_CACHED_ACCOUNTS,
+    ttl: SUBSCRIPTIONS_CACHE_MS,
   });
   #unsubscribe: () => void = () => {};
 
@@ -154,26 +154,26 @@ class WebhookSubscriptions {
       indexes: [],
     });
     const subscriptions = new WebhookSubscriptions(endpoints, coordination);
-    subscriptions.#unsubscribe = await coordination.subscribe(CHANGED, (accountId) =>
-      subscriptions.#subscribed.delete(accountId),
+    subscriptions.#unsubscribe = await coordination.subscribe(SUBSCRIPTIONS_CHANNEL, (accountId) =>
+      subscriptions.#typesByAccount.delete(accountId),
     );
     return subscriptions;
   }
 
   /**
-   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which only
-   * costs an event without a receiver. A negative answer is never older than 2 s. So outcomes of an endpoint's first 2
-   * s may go unannounced if the message about its registration was lost, and otherwise only those of the few
-   * milliseconds that the message takes.
+   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
+   * only an event without a receiver. A negative answer is at most 2 s old. If the message about a new endpoint is
+   * lost, outcomes of its first 2 s may not be announced. Otherwise only those of the few milliseconds may be missed
+   * that the message takes.
    */
   async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return (await this.#readTypes(accountId)).has(type);
   }
 
   /** Announces to every process that the account's endpoints changed. */
-  async changed(accountId: string): Promise<void> {
-    this.#subscribed.delete(accountId);
-    await this.#coordination.publish(CHANGED, accountId);
+  async announceChange(accountId: string): Promise<void> {
+    this.#typesByAccount.delete(accountId);
+    await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);
   }
 
   close(): void {
@@ -181,12 +181,12 @@ class WebhookSubscriptions {
   }
 
   #readTypes(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
-    const kept = this.#subscribed.get(accountId);
+    const kept = this.#typesByAccount.get(accountId);
     if (kept !== undefined) return kept;
     const types = this.#read(accountId);
-    this.#subscribed.set(accountId, types);
-    // A failed look-up is forgotten, so that the next call looks it up again.
-    types.catch(() => this.#subscribed.delete(accountId));
+    this.#typesByAccount.set(accountId, types);
+    // A failed look-up is removed from the cache, so that the next call repeats it.
+    types.catch(() => this.#typesByAccount.delete(accountId));
     return types;
   }
 

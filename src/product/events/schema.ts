@@ -9,31 +9,31 @@ import {
 } from '../../platform/http/fields.ts';
 import type { WebhookEventType } from './event.ts';
 
-const failure = {
+const failureFields = {
   errorCode: Type.Optional(textField('Of the closed set of error codes.')),
   retryable: Type.Optional(flagField('Whether the same call may succeed later.')),
 };
 
-const job = (status: TProperties) => ({
+const jobFields = (status: TProperties) => ({
   jobId: Type.String(),
   type: textField('The type of the job.'),
   ...status,
   totalItems: int32Field('Items of the job.'),
 });
 
-const jobEnd = (status: TProperties) =>
+const jobEndSchema = (status: TProperties) =>
   Type.Object({
-    ...job(status),
+    ...jobFields(status),
     completedItems: int32Field('Items that made a result.'),
     failedItems: int32Field('Items that failed.'),
     outcome: Type.Optional(oneOfField(['all', 'some', 'none'], 'How many of its items completed.')),
     creditsCharged: Type.Integer({ format: 'int64' }),
-    ...failure,
+    ...failureFields,
   });
 
-const itemEnd = (status: string) =>
+const itemEndSchema = (status: string) =>
   Type.Object({
-    ...job({ status: Type.Literal(status) }),
+    ...jobFields({ status: Type.Literal(status) }),
     itemIndex: int32Field('From 0.'),
     settledItems: int32Field('Items of the job that had ended by then, this one included.'),
     sourceAssetId: Type.Optional(textField('The asset that it worked on.')),
@@ -41,11 +41,11 @@ const itemEnd = (status: string) =>
     output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
     step: Type.Optional(int32Field('Chain: the segment that it ended in.')),
     failedStep: Type.Optional(int32Field('Chain: the segment that failed.')),
-    ...failure,
+    ...failureFields,
     error: Type.Optional(textField('Why it failed, as a sentence.')),
   });
 
-function payload(type: WebhookEventType | 'webhook.test', title: string, data: TObject): TObject {
+function payloadSchema(type: WebhookEventType | 'webhook.test', title: string, data: TObject): TObject {
   return Type.Object(
     {
       id: textField('`evt_…`; the same at every attempt.'),
@@ -63,13 +63,17 @@ const failedStatus = {
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
 export const EVENT_PAYLOADS: Readonly<Record<WebhookEventType | 'webhook.test', TObject>> = {
-  'job.completed': payload(
+  'job.completed': payloadSchema(
     'job.completed',
     'JobCompletedEvent',
-    jobEnd({ status: Type.Literal('COMPLETED') }),
+    jobEndSchema({ status: Type.Literal('COMPLETED') }),
   ),
-  'job.failed': payload('job.failed', 'JobFailedEvent', jobEnd(failedStatus)),
-  'job.item.completed': payload('job.item.completed', 'JobItemCompletedEvent', itemEnd('COMPLETED')),
-  'job.item.failed': payload('job.item.failed', 'JobItemFailedEvent', itemEnd('FAILED')),
-  'webhook.test': payload('webhook.test', 'WebhookTestEvent', Type.Object({ message: Type.String() })),
+  'job.failed': payloadSchema('job.failed', 'JobFailedEvent', jobEndSchema(failedStatus)),
+  'job.item.completed': payloadSchema(
+    'job.item.completed',
+    'JobItemCompletedEvent',
+    itemEndSchema('COMPLETED'),
+  ),
+  'job.item.failed': payloadSchema('job.item.failed', 'JobItemFailedEvent', itemEndSchema('FAILED')),
+  'webhook.test': payloadSchema('webhook.test', 'WebhookTestEvent', Type.Object({ message: Type.String() })),
 };

@@ -26,7 +26,7 @@ interface FeedbackOptions {
   now: () => Date;
 }
 
-/** Opens the reports about gaps and bugs, from agents and people. */
+/** Opens the feedback: reports of agents and people about gaps and bugs. */
 export async function openFeedback(options: FeedbackOptions): Promise<ProductSlice> {
   const store = await FeedbackStore.open(options.documents);
   return { routes: async (app) => feedbackRoutes(app, store, options) };
@@ -61,7 +61,7 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
       },
     },
     async (request, reply) => {
-      const report = feedbackReportOf(request.body);
+      const report = checkFeedbackReport(request.body);
       const feedback = await store.insert(gate.requireCaller(request), report, now());
       return sendCreated(reply, '/feedback', 'Report filed.', feedback);
     },
@@ -69,10 +69,10 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
 }
 
 /**
- * A stored report: its kind in lower case, its message trimmed.
+ * Checks a report, and returns it as it is stored: with its kind in lower case and its message trimmed.
  * @throws ApiError invalid_param on kind, message or context.
  */
-function feedbackReportOf({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
+function checkFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
   const report = { ...rest, kind: checkKind(kind), message: checkMessage(message) };
   if (rest.context !== undefined) checkContext(rest.context);
   return report;
@@ -93,16 +93,16 @@ function checkMessage(sent: string): string {
   if (message === '')
     throw invalidParamError('message', 'message is blank: say what happened or what is missing.');
   if (hasMoreCharacters(message, MAX_FEEDBACK_MESSAGE_CHARACTERS))
-    throw tooLong('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
+    throw tooLongError('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
   return message;
 }
 
 function checkContext(context: Record<string, unknown>): void {
   if (hasMoreCharacters(JSON.stringify(context), MAX_FEEDBACK_CONTEXT_CHARACTERS))
-    throw tooLong('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
+    throw tooLongError('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
 }
 
-function tooLong(param: 'message' | 'context', limit: number) {
+function tooLongError(param: 'message' | 'context', limit: number) {
   const measured = param === 'context' ? 'context as JSON' : 'message';
   return invalidParamError(param, `${measured} is too long: at most ${limit} characters are allowed.`, {
     limit,

@@ -19,7 +19,7 @@ export const FeedbackRequest = Type.Object(
   {
     kind: Type.String({
       description: `${FEEDBACK_KINDS.join(', ')}, in any case.`,
-      documented: { pattern: `^(${FEEDBACK_KINDS.map(inAnyCase).join('|')})$` },
+      documented: { pattern: `^(${FEEDBACK_KINDS.map(caseInsensitivePattern).join('|')})$` },
     }),
     message: Type.String({
       description: `At most ${MAX_FEEDBACK_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
@@ -36,7 +36,7 @@ export const FeedbackRequest = Type.Object(
 );
 export type FeedbackRequest = Static<typeof FeedbackRequest>;
 
-function inAnyCase(word: string): string {
+function caseInsensitivePattern(word: string): string {
   return [...word].map((letter) => (letter === '_' ? letter : `[${letter}${letter.toUpperCase()}]`)).join('');
 }
 

@@ -56,18 +56,18 @@ export class FeedbackStore {
       createdAt: now.toISOString(),
     };
     await this.#reports.insertOne(document);
-    return feedbackOf(document);
+    return feedbackDataOf(document);
   }
 
   /** Newest first. */
   async list(accountId: string, query: PagingQuery): Promise<ListPage<Feedback>> {
     const listing = { name: 'feedback', accountId, filters: {}, sort: sortBy('-_id') };
     const { rows, meta } = await readListPage(this.#reports, { accountId }, listing, query);
-    return { rows: rows.map(feedbackOf), meta };
+    return { rows: rows.map(feedbackDataOf), meta };
   }
 }
 
-function feedbackOf({
+function feedbackDataOf({
   _id: id,
   accountId: _,
   contextJson,

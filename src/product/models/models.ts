@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import data from '../../../config/models.json' with { type: 'json' };
+import modelsData from '../../../config/models.json' with { type: 'json' };
 import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
 import type { SentField } from '../../platform/http/errors/errors.ts';
 import { suggestWord } from '../../platform/http/errors/violations.ts';
@@ -79,21 +79,21 @@ export type Model = Static<typeof Model>;
 export type ModelMode = Model['mode'];
 export type ProviderName = Model['provider'];
 
-const Book = exactObjectSchema({
+const ModelsFileSchema = exactObjectSchema({
   creditsPerUsd: Type.Integer({ minimum: 1 }),
   markup: Type.Number({ minimum: 0, description: 'Share added to the provider price.' }),
   models: Type.Array(Model, { minItems: 1 }),
 });
 
 /** The models on which AI ops can run, and the markup on their prices. */
-export type ModelsFile = Static<typeof Book>;
+export type ModelsFile = Static<typeof ModelsFileSchema>;
 
 /**
  * Reads models.json.
  * @throws Error that names every violation, or a repeated id.
  */
-export function readModels(book: unknown = data): ModelsFile {
-  const checked = checkDataFile('config/models.json', Book, book);
+export function readModels(file: unknown = modelsData): ModelsFile {
+  const checked = checkDataFile('config/models.json', ModelsFileSchema, file);
   const ids = checked.models.map(({ id }) => id);
   const repeated = ids.find((id, index) => ids.indexOf(id) < index);
   if (repeated !== undefined) throw new Error(`config/models.json names the model ${repeated} twice.`);
@@ -119,10 +119,10 @@ export function findModel({ models }: ModelsFile, id: string): Model | undefined
 }
 
 const SANDBOX_MODELS = new Set(
-  data.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
+  modelsData.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
 );
 
-/** Whether a model is a sandbox model, even one that is no longer offered. Its results are invented. */
+/** Whether a model is a sandbox model, also if it is no longer offered. The results of sandbox models are invented. */
 export function isSandboxModel(id: string): boolean {
   return SANDBOX_MODELS.has(id);
 }
@@ -176,22 +176,25 @@ export function chooseModel(
   throw field.refuse(`${problem}: ${fix}.${hint}`, details, mends);
 }
 
-const contracts = new WeakMap<Model, TObject>();
+const parameterSchemas = new WeakMap<Model, TObject>();
 
 /**
- * The schema of the parameters that a model lists. All other parameters are sent to it unchanged. It is made once for
- * each model, because the validator of a schema is kept.
+ * The schema of the parameters that a model lists. All other parameters are sent to the model unchanged. The schema is
+ * made once for each model, so that its validator can be cached.
  */
 export function modelParametersSchema(model: Model): TObject {
-  const known = contracts.get(model);
+  const known = parameterSchemas.get(model);
   if (known !== undefined) return known;
-  const properties = model.parameters.map((parameter) => [parameter.key, Type.Optional(schemaOf(parameter))]);
+  const properties = model.parameters.map((parameter) => [
+    parameter.key,
+    Type.Optional(parameterSchemaOf(parameter)),
+  ]);
   const made = Type.Object(Object.fromEntries(properties), { additionalProperties: true });
-  contracts.set(model, made);
+  parameterSchemas.set(model, made);
   return made;
 }
 
-function schemaOf({
+function parameterSchemaOf({
   type,
   options,
   min,

@@ -3,27 +3,27 @@ import { isSandboxModel, type Model, type ModelsFile } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
- * Dollars are whole numbers of 10^-PLACES dollars, never floating-point numbers: a list price of eight decimals times a
- * markup of six stays exact.
+ * The decimal places of amounts in dollars, which are integers of the smallest unit. A list price of eight decimals
+ * times a markup of six is therefore exact.
  */
-const PLACES = 14;
-const DOLLAR = 10n ** BigInt(PLACES);
-/** The markup is rounded to six places. */
+const DOLLAR_PLACES = 14;
+const ONE_DOLLAR = 10n ** BigInt(DOLLAR_PLACES);
+/** The decimal places to which the markup is rounded. */
 const MARKUP_PLACES = 6;
 
 /** The price of an image on this model, as the API shows it. */
 export function imageModelPrice({ markup }: ModelsFile, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
-  const { low, high } = spanOf(model.price.rows);
+  const { low, high } = priceSpanOf(model.price.rows);
   return {
     id,
     name,
     description,
     series,
     categories,
-    priceFrom: textOf(withMarkup(low, markup)),
+    priceFrom: dollarText(withMarkup(low, markup)),
     priceRange: rangeText(withMarkup(low, markup), withMarkup(high, markup)),
-    providerPrice: textOf(low),
+    providerPrice: dollarText(low),
     ...(low !== high && { providerPriceRange: rangeText(low, high) }),
     ...(isSandboxModel(id) && { sandbox: true }),
   };
@@ -38,17 +38,17 @@ export function creditsPerItem(
   model: Model,
   parameters: Readonly<Record<string, unknown>>,
 ): number {
-  return creditsFor(models, providerPrice(model, parameters));
+  return creditsForPrice(models, providerPrice(model, parameters));
 }
 
 /** Credits for one item at the model's lowest price. */
 export function lowestCreditsPerItem(models: ModelsFile, model: Model): number {
-  return creditsFor(models, spanOf(model.price.rows).low);
+  return creditsForPrice(models, priceSpanOf(model.price.rows).low);
 }
 
-function creditsFor({ markup, creditsPerUsd }: ModelsFile, usd: bigint): number {
+function creditsForPrice({ markup, creditsPerUsd }: ModelsFile, usd: bigint): number {
   const units = withMarkup(usd, markup) * BigInt(creditsPerUsd);
-  return Math.max(1, Number((units + DOLLAR - 1n) / DOLLAR));
+  return Math.max(1, Number((units + ONE_DOLLAR - 1n) / ONE_DOLLAR));
 }
 
 /**
@@ -66,30 +66,30 @@ export function priceParametersOf(
   return withoutAbsentFields(Object.fromEntries(entries));
 }
 
-/** The list price in dollars. A value that is not listed gets the highest price. */
+/** The list price in dollars for these parameters. For a value that is not listed, the highest price is taken. */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
   const priced = priceParametersOf(model, sent);
-  const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], priced[key])));
-  const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], priced[key])));
-  return spanOf(matching.length === 0 ? rows : matching).high;
+  const listed = by.filter((key) => rows.some(({ when }) => isSameValue(when[key], priced[key])));
+  const matching = rows.filter(({ when }) => listed.every((key) => isSameValue(when[key], priced[key])));
+  return priceSpanOf(matching.length === 0 ? rows : matching).high;
 }
 
-/** Whether two values are the same. `2` and `"2"` are, because clients send numbers in both forms. */
-function isSame(listed: unknown, sent: unknown): boolean {
+/** Whether a sent value is the listed one. `2` and `"2"` are the same, because clients send numbers in both forms. */
+function isSameValue(listed: unknown, sent: unknown): boolean {
   return listed !== undefined && String(listed) === String(sent);
 }
 
-function spanOf(rows: Model['price']['rows']): { low: bigint; high: bigint } {
-  const sorted = rows.map(({ usd }) => dollars(usd)).sort((one, other) => Number(one - other));
+function priceSpanOf(rows: Model['price']['rows']): { low: bigint; high: bigint } {
+  const sorted = rows.map(({ usd }) => parseDollars(usd)).sort((one, other) => Number(one - other));
   const [low = 0n] = sorted;
   return { low, high: sorted.at(-1) ?? low };
 }
 
 /** Parses dollars such as "0.04", the only form in config/models.json. */
-function dollars(text: string): bigint {
+function parseDollars(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(PLACES, '0'));
+  return BigInt(whole + fraction.padEnd(DOLLAR_PLACES, '0'));
 }
 
 function withMarkup(usd: bigint, markup: number): bigint {
@@ -98,13 +98,13 @@ function withMarkup(usd: bigint, markup: number): bigint {
 }
 
 /** Formats dollars without trailing zeros. */
-function textOf(usd: bigint): string {
-  const digits = usd.toString().padStart(PLACES + 1, '0');
-  const fraction = digits.slice(-PLACES).replace(/0+$/, '');
-  return `${digits.slice(0, -PLACES)}${fraction && `.${fraction}`}`;
+function dollarText(usd: bigint): string {
+  const digits = usd.toString().padStart(DOLLAR_PLACES + 1, '0');
+  const fraction = digits.slice(-DOLLAR_PLACES).replace(/0+$/, '');
+  return `${digits.slice(0, -DOLLAR_PLACES)}${fraction && `.${fraction}`}`;
 }
 
 /** Formats a range of prices, or a single price. */
 function rangeText(low: bigint, high: bigint): string {
-  return low === high ? `$${textOf(low)}` : `$${textOf(low)} - $${textOf(high)}`;
+  return low === high ? `$${dollarText(low)}` : `$${dollarText(low)} - $${dollarText(high)}`;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../platform/values/json.ts';
 
-/** Limits on a caller's JSON Schema, so that it compiles quickly. */
+/** The most bytes of a caller's JSON Schema. This limit and the next ones let a schema compile quickly. */
 const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_SCHEMA_LEVELS = 10;
 /** The most subschemas. A thousand of them compile in half a second. */
@@ -10,8 +10,8 @@ const MAX_SUBSCHEMAS = 1_000;
  */
 const MAX_EXPRESSIONS_CHARACTERS = 20_000;
 /**
- * The most steps of a check with all references followed. References that double at every level would otherwise take
- * for ever.
+ * The most steps of a check with all references followed. Without a limit, references that double at every level would
+ * take for ever.
  */
 const MAX_CHECK_STEPS = 100_000;
 
@@ -23,31 +23,31 @@ export function findSchemaProblem(schema: unknown): string | undefined {
   if (!isJsonObject(schema)) return 'is not a JSON object';
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES)
     return `is larger than ${MAX_SCHEMA_BYTES} bytes of JSON`;
-  if (levelsOf(schema) > MAX_SCHEMA_LEVELS) return `is nested in more than ${MAX_SCHEMA_LEVELS} levels`;
-  const schemas = schemasIn(schema);
+  if (countLevels(schema) > MAX_SCHEMA_LEVELS) return `is nested in more than ${MAX_SCHEMA_LEVELS} levels`;
+  const schemas = collectSchemas(schema);
   if (schemas.length > MAX_SUBSCHEMAS)
     return `has ${schemas.length} properties, branches and other schemas within it, and at most ${MAX_SUBSCHEMAS} are allowed`;
-  const expressions = schemas.flatMap(expressionsOf);
-  const characters = expressions.reduce((sum, expression) => sum + expandedLength(expression), 0);
+  const expressions = schemas.flatMap(regularExpressionsOf);
+  const characters = expressions.reduce((sum, expression) => sum + expandedExpressionLength(expression), 0);
   if (characters > MAX_EXPRESSIONS_CHARACTERS)
     return `has expressions of ${characters} characters where each repeat counts, and at most ${MAX_EXPRESSIONS_CHARACTERS} are allowed: use fewer or shorter patterns, or smaller repeats`;
-  if (schemas.some(refersOutside))
+  if (schemas.some(hasOutsideReference))
     return 'refers to another document: only references within it (#…) are followed';
-  if (stepsOf(schema) > MAX_CHECK_STEPS) return 'asks for too many steps: its references double';
+  if (countCheckSteps(schema) > MAX_CHECK_STEPS) return 'asks for too many steps: its references double';
   if ('$async' in schema) return 'has $async, which is not JSON Schema';
   return undefined;
 }
 
 /** Every string of a schema that may be a regular expression. */
-function expressionsOf({ pattern, patternProperties }: JsonSchema): string[] {
+function regularExpressionsOf({ pattern, patternProperties }: JsonSchema): string[] {
   return [
     ...(typeof pattern === 'string' ? [pattern] : []),
     ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : []),
   ];
 }
 
-/** The highest number of repeats in a regular expression. Nested repeats are multiplied. */
-function expandedLength(expression: string): number {
+/** The length of a regular expression, multiplied by its repeats. Nested repeats are multiplied, too. */
+function expandedExpressionLength(expression: string): number {
   const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
     Math.max(1, Number(most || least)),
   );
@@ -55,19 +55,27 @@ function expandedLength(expression: string): number {
 }
 
 /** Keywords whose value is a map of schemas by name. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const SCHEMA_MAP_KEYWORDS = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 
 /** The number of nested levels of a schema. Lists, and maps such as `properties`, do not count as levels. */
-function levelsOf(value: unknown): number {
+function countLevels(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
-    MAPS.has(key) && isJsonObject(part) ? Math.max(0, ...Object.values(part).map(levelsOf)) : levelsOf(part),
+    SCHEMA_MAP_KEYWORDS.has(key) && isJsonObject(part)
+      ? Math.max(0, ...Object.values(part).map(countLevels))
+      : countLevels(part),
   );
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
 /** The most steps of one check. A referenced schema counts at each of its references. */
-function stepsOf(root: JsonSchema): number {
+function countCheckSteps(root: JsonSchema): number {
   const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
   const count = (part: unknown): number => {
@@ -84,14 +92,14 @@ function stepsOf(root: JsonSchema): number {
   return count(root);
 }
 
-function refersOutside({ $ref, $dynamicRef }: JsonSchema): boolean {
+function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
   return [$ref, $dynamicRef].some((reference) => typeof reference === 'string' && !reference.startsWith('#'));
 }
 
-/** The most values that the smallest answer to a schema may have. More would not fit into the bytes of an answer. */
+/** The most values that the smallest answer to a schema may have. More values would not fit into an answer. */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The most schemas that are visited in all rounds. Above it, the smallest answer stays unknown. */
+/** The most schemas that are visited in all rounds. Above this limit, the smallest answer stays unknown. */
 const MAX_VISITS = 50_000;
 
 /**
@@ -101,17 +109,17 @@ const MAX_VISITS = 50_000;
  * @param schema limited in size (see above) and without outside references; it may still fail to compile.
  */
 export function findSmallestAnswerProblem(schema: JsonSchema): string | undefined {
-  const least = leastValues(schema);
+  const least = countLeastValues(schema);
   if (least === undefined || least <= MAX_ANSWER_VALUES) return undefined;
   return `asks for an answer of more than ${MAX_ANSWER_VALUES} values: lower minItems, and let no definition require itself`;
 }
 
 /**
- * The number of values of the smallest answer, which is an object; Infinity if every answer is infinite. The number of
- * every schema begins with Infinity, and is computed again from the others in rounds, until no number changes.
+ * Counts the values of the smallest answer; Infinity if every answer is infinite. The count of every schema begins with
+ * Infinity. It is computed again from the counts of the others in rounds, until no count changes.
  */
-function leastValues(root: JsonSchema): number | undefined {
-  const schemas = schemasIn(root).reverse();
+function countLeastValues(root: JsonSchema): number | undefined {
+  const schemas = collectSchemas(root).reverse();
   // References below an $id are relative to it.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targetOf = createReferenceResolver(root);
@@ -121,17 +129,20 @@ function leastValues(root: JsonSchema): number | undefined {
   for (let visits = schemas.length; visits <= MAX_VISITS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
-      const least = leastOf(schema, of, targetOf);
+      const least = leastValuesOf(schema, of, targetOf);
       hasChanged ||= least !== of(schema);
       known.set(schema, least);
     }
-    if (!hasChanged) return Math.max(of(root), leastObject(root, of));
+    if (!hasChanged) return Math.max(of(root), leastValuesOfObject(root, of));
   }
   return undefined;
 }
 
-/** A lower bound of that number: a schema without a type may be answered with one value, and conditions are ignored. */
-function leastOf(
+/**
+ * A lower bound of the values of an answer. A schema without a type may be answered with one value, and conditions are
+ * ignored.
+ */
+function leastValuesOf(
   schema: JsonSchema,
   of: (part: unknown) => number,
   targetOf: ($ref: string) => unknown,
@@ -139,29 +150,32 @@ function leastOf(
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
     1,
-    type === 'object' ? leastObject(schema, of) : 1,
-    type === 'array' ? leastList(schema, of) : 1,
+    type === 'object' ? leastValuesOfObject(schema, of) : 1,
+    type === 'array' ? leastValuesOfList(schema, of) : 1,
     typeof $ref === 'string' ? of(targetOf($ref)) : 1,
-    ...listOf(allOf).map(of),
+    ...listOrEmpty(allOf).map(of),
     ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(of))),
   );
 }
 
-function leastObject(schema: JsonSchema, of: (part: unknown) => number): number {
+function leastValuesOfObject(schema: JsonSchema, of: (part: unknown) => number): number {
   const properties = (schema.properties ?? {}) as JsonSchema;
-  return listOf(schema.required).reduce<number>(
+  return listOrEmpty(schema.required).reduce<number>(
     (sum, name) =>
       sum + (typeof name === 'string' && Object.hasOwn(properties, name) ? of(properties[name]) : 1),
     1,
   );
 }
 
-function leastList({ minItems, prefixItems, items }: JsonSchema, of: (part: unknown) => number): number {
-  const others = Number(minItems ?? 0) - listOf(prefixItems).length;
+function leastValuesOfList(
+  { minItems, prefixItems, items }: JsonSchema,
+  of: (part: unknown) => number,
+): number {
+  const others = Number(minItems ?? 0) - listOrEmpty(prefixItems).length;
   return 1 + (others > 0 ? others * of(items) : 0);
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function listOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -172,19 +186,19 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * The anchors are collected once, and each reference is followed once.
  */
 export function createReferenceResolver(root: JsonSchema): (reference: string) => unknown {
-  const schemas = schemasIn(root).reverse();
+  const schemas = collectSchemas(root).reverse();
   const anchors = new Map(schemas.map((schema) => [schema.$anchor, schema]));
   const known = new Map<string, unknown>([['#', root]]);
   return (reference) => {
     if (!known.has(reference)) {
-      const fragment = decoded(reference.slice(1));
-      known.set(reference, fragment.startsWith('/') ? atPointer(root, fragment) : anchors.get(fragment));
+      const fragment = decodeFragment(reference.slice(1));
+      known.set(reference, fragment.startsWith('/') ? resolvePointer(root, fragment) : anchors.get(fragment));
     }
     return known.get(reference);
   };
 }
 
-function atPointer(root: JsonSchema, pointer: string): unknown {
+function resolvePointer(root: JsonSchema, pointer: string): unknown {
   return pointer
     .split('/')
     .slice(1)
@@ -193,7 +207,7 @@ function atPointer(root: JsonSchema, pointer: string): unknown {
 }
 
 /** Every object within a schema, the schema itself first. Some of them are maps of schemas or plain values. */
-function schemasIn(root: JsonSchema): JsonSchema[] {
+function collectSchemas(root: JsonSchema): JsonSchema[] {
   const found: JsonSchema[] = [];
   const open: object[] = [root];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
@@ -204,7 +218,7 @@ function schemasIn(root: JsonSchema): JsonSchema[] {
   return found;
 }
 
-function decoded(fragment: string): string {
+function decodeFragment(fragment: string): string {
   try {
     return decodeURIComponent(fragment);
   } catch {

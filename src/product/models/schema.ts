@@ -7,7 +7,7 @@ const sandbox = Type.Optional(
   }),
 );
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const ModelData = componentSchema('ModelDTO', {
   id: Type.String({ description: 'What `model` names.' }),
@@ -25,13 +25,13 @@ export const ModelData = componentSchema('ModelDTO', {
   completion_price: Type.Optional(Type.String({ description: 'USD per 1M output tokens.' })),
   context_length: Type.Optional(Type.Integer()),
   created: Type.Integer({ description: 'Unix timestamp.' }),
-  image_required: Nullable(Type.Boolean({ description: 'null when images are unsupported.' })),
+  image_required: nullable(Type.Boolean({ description: 'null when images are unsupported.' })),
   input_modalities: Type.Array(Type.String()),
   output_modalities: Type.Array(Type.String()),
   max_input_edge: Type.Optional(
     Type.Integer({ description: 'Longest edge handed to the model, in pixels.' }),
   ),
-  max_input_images: Nullable(
+  max_input_images: nullable(
     Type.Integer({ description: 'null: no image input; 1: single; above 1: several.' }),
   ),
   parameters: Type.Array(Type.Unknown(), {

@@ -6,7 +6,7 @@ import { MAX_PRESET_VERSIONS } from './schema.ts';
 /**
  * The error 404: the preset does not exist, or belongs to another account.
  * @param param the parameter that named the preset.
- * @param known the slugs that the account may call.
+ * @param known the slugs of the presets that the account may call.
  */
 export function presetNotFoundError(param: string, sent: string, known: readonly string[] = []): ApiError {
   const { says, details } = missingHint(sent, 'pre', known);
@@ -29,7 +29,7 @@ export function malformedPresetVersionError(param: string): ApiError {
   return invalidParamError(param, `The version that ${param} names must be a whole number from 1.`);
 }
 
-/** 403: built-ins are read only. */
+/** The error 403 for a change of a built-in preset, which is read-only. */
 export function builtInPresetReadOnlyError(): ApiError {
   const message =
     'A built-in preset cannot be changed or deleted: create your own from its steps, under another slug.';

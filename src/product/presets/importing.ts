@@ -23,12 +23,12 @@ const ASSETS_PER_QUERY = 1_000;
 const checkEntry = createValidator(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
-interface ReadEntry extends Omit<ParsedPresetContent, 'content'> {
+interface ParsedEntry extends Omit<ParsedPresetContent, 'content'> {
   draft: PresetDraft;
 }
 
-/** The maximum number of answer schemas in one import. To compile one occupies a thread for up to half a second. */
-const MAX_SCHEMAS = 20;
+/** The most answer schemas in one import. The compilation of a schema occupies a thread for up to half a second. */
+const MAX_IMPORTED_SCHEMAS = 20;
 
 /**
  * Divides the entries of an import into those that can be stored, in the order sent, and refused ones with index and
@@ -45,11 +45,11 @@ export async function checkPresetEntries(
 ): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
   checkImportEntryCount(PRESET_KIND, entries.length);
   const read = await partitionEntries(entries.entries(), (entry) =>
-    readEntry(checkEntry(entry), models, now),
+    parseEntry(checkEntry(entry), models, now),
   );
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
-  const missing = await missingAmong(
+  const missing = await findMissing(
     entriesRead.flatMap(({ named }) => named),
     accountId,
     missingAssets,
@@ -66,19 +66,22 @@ export async function checkPresetEntries(
   };
 }
 
-/** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
+/**
+ * Refuses an import with too many answer schemas.
+ * @throws ApiError resource_limit_exceeded.
+ */
 function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
-  if (size <= MAX_SCHEMAS) return;
+  if (size <= MAX_IMPORTED_SCHEMAS) return;
   throw new ApiError(
     'resource_limit_exceeded',
-    `The presets have ${size} different answer schemas, and one import takes at most ${MAX_SCHEMAS}: send them in several imports.`,
-    { details: { limit: MAX_SCHEMAS, received: size } },
+    `The presets have ${size} different answer schemas, and one import takes at most ${MAX_IMPORTED_SCHEMAS}: send them in several imports.`,
+    { details: { limit: MAX_IMPORTED_SCHEMAS, received: size } },
   );
 }
 
 /** Returns those of the named assets that do not exist. */
-async function missingAmong(
+async function findMissing(
   named: ParsedPresetContent['named'],
   accountId: string,
   missingAssets: FindMissingAssets,
@@ -92,11 +95,11 @@ async function missingAmong(
   return missing;
 }
 
-function readEntry(entry: PresetEntry, models: ModelsFile, now: Date): ReadEntry {
+function parseEntry(entry: PresetEntry, models: ModelsFile, now: Date): ParsedEntry {
   const { name, description = '', version = 1, versions = [], slug } = entry;
   checkPresetName(name);
   const current = parsePresetContent(entry, models);
-  checkNumbers([...versions.map((earlier) => earlier.version), version]);
+  checkVersionNumbers([...versions.map((earlier) => earlier.version), version]);
   const earlier = versions.map((sent, index) => {
     const where = `versions[${index}].`;
     const read = parsePresetContent(sent, models, where);
@@ -120,7 +123,7 @@ function readEntry(entry: PresetEntry, models: ModelsFile, now: Date): ReadEntry
 }
 
 /** Checks the version numbers of an entry. The current version is the last one. */
-function checkNumbers(numbers: readonly number[]): void {
+function checkVersionNumbers(numbers: readonly number[]): void {
   if (numbers.length > MAX_PRESET_VERSIONS) {
     const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_PRESET_VERSIONS} are kept.`;
     throw invalidParamError('versions', message, { limit: MAX_PRESET_VERSIONS, received: numbers.length });

@@ -29,16 +29,16 @@ export interface PresetsSlice extends ProductSlice {
    *   reads a second asset), or preset_not_found.
    */
   findPass(accountId: string, reference: string): Promise<PresetPass>;
-  /** Finds the preset and the version that a call names; see reading.ts for the errors. */
+  /** Finds the preset and the version that a call names. For its errors, see findPreset. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
-   * Saves a preset, unless a preset with the same steps and widths exists. The slug of such presets contains a hash of
-   * their content.
+   * Saves a preset, unless a preset with the same steps and widths exists. The slug of the preset contains a hash of
+   * its content, by which it is found again.
    * @param where the prefix of field names in errors.
    * @throws ApiError invalid_param on the step at fault, or resource_limit_exceeded.
    */
   saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
-  /** See PresetRemovals. */
+  /** Calls a listener whenever a process has deleted versions of presets. */
   onRemoved: PresetRemovals['onRemoved'];
 }
 
@@ -48,10 +48,10 @@ interface PresetPass {
   warnings: StepWarning[];
 }
 
-/** The number of characters of the content's hash in the slug of such a preset. */
+/** The number of characters of the content's hash in the slug of a preset that `saveOnce` makes. */
 const SLUG_HASH_CHARACTERS = 12;
 /** The most compiled versions that a process caches, of a few kilobytes each. */
-const MAX_KEPT_PASSES = 1_000;
+const MAX_CACHED_PASSES = 1_000;
 
 export async function openPresets({
   documents,
@@ -60,8 +60,8 @@ export async function openPresets({
 }: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
   const removals = new PresetRemovals(coordination);
-  /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
-  const passes = new LRUCache<string, PresetPass>({ max: MAX_KEPT_PASSES });
+  /** The compiled passes of versions, which never change. The errors of refused versions are not cached. */
+  const passes = new LRUCache<string, PresetPass>({ max: MAX_CACHED_PASSES });
   return {
     store,
     async findPass(accountId, reference) {

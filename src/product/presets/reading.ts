@@ -43,7 +43,7 @@ export async function findPreset(
   return resolvePresetReference(store, accountId, reference, param);
 }
 
-/** Does the same as `findPreset` for a parsed reference. */
+/** Finds the preset and version of a parsed reference, as `findPreset` does. */
 export async function resolvePresetReference(
   store: PresetsStore,
   accountId: string,
@@ -51,7 +51,7 @@ export async function resolvePresetReference(
   param: string,
 ): Promise<FoundPreset> {
   const preset = findBuiltInPreset(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (preset === null) throw presetNotFoundError(param, idOrSlug, await knownSlugs(store, accountId));
+  if (preset === null) throw presetNotFoundError(param, idOrSlug, await usablePresetSlugs(store, accountId));
   const version =
     number === undefined ? currentPresetVersion(preset) : await store.findVersion(accountId, preset, number);
   if (version === null) throw presetVersionNotFoundError(param, preset);
@@ -59,7 +59,7 @@ export async function resolvePresetReference(
 }
 
 /** The slugs of the account's presets and of the built-ins. */
-export async function knownSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
+export async function usablePresetSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
   return [...(await store.slugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
 }
 
@@ -79,7 +79,10 @@ export function presetReferenceOfPath(slug: string, version: string | undefined)
   return reference;
 }
 
-/** @throws ApiError invalid_param on version. */
+/**
+ * Parses the version in a path.
+ * @throws ApiError invalid_param on version.
+ */
 export function presetVersionOfPath(text: string): number {
   const version = parseVersion(text);
   if (version === null) throw malformedPresetVersionError('version');
@@ -95,14 +98,14 @@ export function refuseReadOnlyPresetPath(idOrSlug: string): void {
   if (findBuiltInPreset(idOrSlug) !== undefined) throw builtInPresetReadOnlyError();
 }
 
-/** The number of presets in one batch. Each may have 512 KB, and an account may have a thousand. */
-const BATCH = 16;
-/** The number of presets with their versions in one batch. Each may have 25 MB. */
-const BATCH_WITH_VERSIONS = 4;
+/** The number of presets in one batch. A preset may have 512 KB, and an account may have a thousand presets. */
+const PRESET_BATCH_SIZE = 16;
+/** The number of presets in one batch with all their versions. Such a preset may have 25 MB. */
+const HISTORY_BATCH_SIZE = 4;
 
 /**
- * Lists the built-in presets, followed by the account's presets, most recently updated first. Their ids are read at the
- * start, so that a save during the listing hides no preset; the presets are read in batches.
+ * Lists the built-in presets, followed by the account's presets, most recently updated first. The ids are read at the
+ * start, so that a save during the listing hides no preset. The presets are then read in batches.
  */
 export async function listPresets(
   store: PresetsStore,
@@ -110,8 +113,8 @@ export async function listPresets(
   { filter, includeVersions = false }: PresetListQuery,
   usageOf: ReadPresetUsage,
 ): Promise<AsyncGenerator<PresetData>> {
-  const batch = includeVersions ? BATCH_WITH_VERSIONS : BATCH;
-  const ids = filter === 'builtin' ? [] : await store.ids(accountId);
+  const batch = includeVersions ? HISTORY_BATCH_SIZE : PRESET_BATCH_SIZE;
+  const ids = filter === 'builtin' ? [] : await store.listIds(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
     if (filter !== 'user') yield* await readRows(BUILT_IN_PRESETS);
@@ -126,7 +129,7 @@ export async function listPresets(
         accountId,
         presets.map(({ _id }) => _id),
       ),
-      includeVersions ? store.histories(accountId, presets) : undefined,
+      includeVersions ? store.findHistories(accountId, presets) : undefined,
     ]);
     return presets.map((preset, index) => {
       const data =
@@ -144,7 +147,7 @@ export type ReadPresetUsage = (
   presetIds: readonly string[],
 ) => Promise<ReadonlyMap<string, PresetUsage>>;
 
-const NEVER_RAN: PresetUsage = { runs: 0 };
+const NO_USAGE: PresetUsage = { runs: 0 };
 
 /** A preset as the API shows it. */
 function presetDataOf(preset: Preset): PresetData {
@@ -167,14 +170,14 @@ export function earlierVersionDataOf(
 
 /** A preset in the response to a write, with warnings. */
 export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], models: ModelsFile): PresetData {
-  return { ...presetExportOf(preset, versions), warnings: warningsAbout(preset, models) };
+  return { ...presetExportOf(preset, versions), warnings: findPresetWarnings(preset, models) };
 }
 
 /**
- * The warnings about a preset's steps. A renamed preset may have steps that are no longer accepted, because their model
- * is not offered any more; it has no warnings then.
+ * The warnings about the steps of a preset. The list is empty for steps that are no longer accepted, for example
+ * because their model is no longer offered.
  */
-function warningsAbout({ steps }: Preset, models: ModelsFile): StepWarning[] {
+function findPresetWarnings({ steps }: Preset, models: ModelsFile): StepWarning[] {
   try {
     return stepWarningsOf(compileSteps(sentSteps(steps), models));
   } catch (error) {
@@ -183,7 +186,7 @@ function warningsAbout({ steps }: Preset, models: ModelsFile): StepWarning[] {
   }
 }
 
-/** Adds the fields that only reads return. */
+/** Adds the usage to a preset, which only reads return. */
 export function withPresetUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
-  return { ...data, usage: usage.get(data.id) ?? NEVER_RAN };
+  return { ...data, usage: usage.get(data.id) ?? NO_USAGE };
 }

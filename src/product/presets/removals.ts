@@ -1,10 +1,12 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { type Preset, presetCacheTagOf } from './preset.ts';
 
-const GONE = 'presets/gone';
+const REMOVED_CHANNEL = 'presets/gone';
 
-/** Deleted versions of a preset, as the tags of the pictures that they made. */
-interface GoneVersions {
+/**
+ * The message about deleted versions of a preset. It contains the cache tags of the pictures that the versions made.
+ */
+interface RemovedVersions {
   accountId: string;
   tags: string[];
 }
@@ -19,13 +21,13 @@ export class PresetRemovals {
 
   /**
    * Announces deleted versions.
-   * @returns the tags that a cache in front of the service has to purge.
+   * @returns the cache tags that a CDN must purge.
    */
   async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
     const tags = versions.map((version) => presetCacheTagOf(_id, version));
-    const gone: GoneVersions = { accountId, tags };
+    const gone: RemovedVersions = { accountId, tags };
     // If the message is lost, the pictures stay in the caches of other processes, but are never served.
-    await this.#coordination.publish(GONE, JSON.stringify(gone)).catch(() => undefined);
+    await this.#coordination.publish(REMOVED_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
     return tags;
   }
 
@@ -34,8 +36,8 @@ export class PresetRemovals {
    * @returns a function that removes the listener.
    */
   onRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
-    return this.#coordination.subscribe(GONE, (message) => {
-      const { accountId, tags } = JSON.parse(message) as GoneVersions;
+    return this.#coordination.subscribe(REMOVED_CHANNEL, (message) => {
+      const { accountId, tags } = JSON.parse(message) as RemovedVersions;
       listener(accountId, tags);
     });
   }

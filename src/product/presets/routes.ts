@@ -16,7 +16,6 @@ import { checkPresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
 import {
   earlierVersionDataOf,
-  knownSlugs,
   listPresets,
   presetExportOf,
   presetReferenceOfPath,
@@ -25,6 +24,7 @@ import {
   refuseReadOnlyPresetPath,
   resolvePresetReference,
   savedPresetDataOf,
+  usablePresetSlugs,
   withPresetUsage,
 } from './reading.ts';
 import type { PresetRemovals } from './removals.ts';
@@ -58,14 +58,14 @@ export interface PresetRoutesOptions extends PresetContentRules {
 
 const writePreset = createRowWriter(PresetData);
 
-const ROUTES = [list, create, importAll, read, change, remove, removeVersion];
+const ROUTES = [listRoute, createRoute, importRoute, readRoute, changeRoute, removeRoute, removeVersionRoute];
 
 /** The routes of presets: versioned lists of steps, which are checked when they are saved and then run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function list(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function listRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Querystring: PresetListQuery }>(
     '/presets',
     {
@@ -84,7 +84,7 @@ function list(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOption
   );
 }
 
-function create(app: FastifyInstance, options: PresetRoutesOptions): void {
+function createRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, now } = options;
   app.post<{ Body: NewPreset }>(
     '/presets',
@@ -113,13 +113,13 @@ function create(app: FastifyInstance, options: PresetRoutesOptions): void {
         reply,
         `/presets/${preset.slug}`,
         'Preset created.',
-        await readSaved(options, accountId, preset),
+        await readSavedPreset(options, accountId, preset),
       );
     },
   );
 }
 
-function importAll(app: FastifyInstance, options: PresetRoutesOptions): void {
+function importRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, models, now } = options;
   app.post<{ Body: unknown[] }>(
     '/presets/import',
@@ -145,7 +145,7 @@ function importAll(app: FastifyInstance, options: PresetRoutesOptions): void {
   );
 }
 
-function read(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function readRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Params: PresetParams; Querystring: PresetReadQuery }>(
     '/presets/:slug',
     {
@@ -164,7 +164,7 @@ function read(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOption
       const isCurrent = version.version === preset.version;
       const [usage, [versions = []]] = await Promise.all([
         usageOf(accountId, [preset._id]),
-        isCurrent ? store.histories(accountId, [preset]) : [],
+        isCurrent ? store.findHistories(accountId, [preset]) : [],
       ]);
       const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);
       return successEnvelope('Preset read.', withPresetUsage(data, usage));
@@ -172,7 +172,7 @@ function read(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOption
   );
 }
 
-function change(app: FastifyInstance, options: PresetRoutesOptions): void {
+function changeRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, models, now } = options;
   declareChangeRoute<{ Params: PresetParams; Body: PresetChange }>(
     app,
@@ -203,13 +203,13 @@ function change(app: FastifyInstance, options: PresetRoutesOptions): void {
         now(),
       );
       const { slug } = request.params;
-      if (preset === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
-      return successEnvelope('Preset changed.', await readSaved(options, accountId, preset));
+      if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
+      return successEnvelope('Preset changed.', await readSavedPreset(options, accountId, preset));
     },
   );
 }
 
-function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
+function removeRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetParams }>(
     '/presets/:slug',
     {
@@ -226,14 +226,15 @@ function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOpt
       refuseReadOnlyPresetPath(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
-      if (removed === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
+      if (removed === null)
+        throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
       const tags = await removals.announce(accountId, removed, [...removed.superseded, removed.version]);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
 }
 
-function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
+function removeVersionRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetVersionParams }>(
     '/presets/:slug/versions/:version',
     {
@@ -251,7 +252,7 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
       refuseReadOnlyPresetPath(slug);
       const version = presetVersionOfPath(request.params.version);
       const preset = await store.find(accountId, slug);
-      if (preset === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
+      if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParamError('version', message, { received: version });
@@ -265,7 +266,7 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
 }
 
 /** A preset in the response of a write. */
-async function readSaved({ store, models }: PresetRoutesOptions, accountId: string, preset: Preset) {
-  const [versions = []] = await store.histories(accountId, [preset]);
+async function readSavedPreset({ store, models }: PresetRoutesOptions, accountId: string, preset: Preset) {
+  const [versions = []] = await store.findHistories(accountId, [preset]);
   return savedPresetDataOf(preset, versions, models);
 }

@@ -22,12 +22,12 @@ export interface PresetContentRules {
 }
 
 /**
- * The largest steps and subjects of a version as JSON. An account may have a thousand presets, which are listed without
- * pages.
+ * The most bytes of a version's content as JSON. The limit is low, because an account may have a thousand presets,
+ * which are listed without pages.
  */
 const MAX_CONTENT_BYTES = 512 * 1024;
 
-/** Content as sent, which are not checked yet. */
+/** The content of a preset as it was sent, before it is checked. */
 type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
 /** An asset that a version names, and the parameter to name in an error. */
@@ -98,7 +98,7 @@ export function parsePresetContent(
   const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
   const { widths, fallback } = sent;
   checkPresetWidths(widths, `${where}widths`);
-  checkSize({ steps, subjects }, where);
+  checkContentSize({ steps, subjects }, where);
   const ofFallback =
     fallback === undefined ? [] : [{ assetId: fallback.assetId, param: `${where}fallback.assetId` }];
   const content = { steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
@@ -106,8 +106,9 @@ export function parsePresetContent(
 }
 
 /**
- * Merges a PUT into the current preset: sent fields replace current ones. Null when nothing changes. Unchanged steps
- * and subjects are not checked again, so that a rename works although one of their assets was deleted.
+ * Merges a PUT into the current preset: sent fields replace current ones. The result is null when nothing changes.
+ * Unchanged steps and subjects are not checked again, so that a preset can be renamed although one of its assets was
+ * deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkPresetRevision(
@@ -116,13 +117,13 @@ export async function checkPresetRevision(
   accountId: string,
   rules: PresetContentRules,
 ): Promise<{ revision: PresetRevision; isNewVersion: boolean } | null> {
-  const before = fieldsOf(current);
+  const before = revisionFieldsOf(current);
   const subjects =
     change.subjects === undefined ? before.subjects : parseSubjects(change.subjects, 'subjects');
   const sent = { ...before, ...change, subjects };
   const steps = sent.steps.map(normalizeStepSpelling);
-  // The stored forms are compared, because JSON has no -0.
-  const revision: PresetRevision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
+  // Both contents are compared as they are stored, because JSON has no -0.
+  const revision: PresetRevision = JSON.parse(JSON.stringify(revisionFieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
     [revision.steps, revision.subjects, revision.widths, revision.fallback],
@@ -132,7 +133,7 @@ export async function checkPresetRevision(
   return { revision, isNewVersion };
 }
 
-function fieldsOf({
+function revisionFieldsOf({
   slug,
   name,
   description,
@@ -144,7 +145,10 @@ function fieldsOf({
   return { slug, name, description, steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
 }
 
-/** @throws ApiError invalid_param on `param` for widths that do not ascend. */
+/**
+ * Refuses widths that do not ascend.
+ * @throws ApiError invalid_param on `param`.
+ */
 export function checkPresetWidths(widths: readonly number[] | undefined, param: string): void {
   const at = widths?.findIndex((width, index) => index > 0 && width <= (widths[index - 1] ?? 0)) ?? -1;
   if (at === -1) return;
@@ -172,7 +176,10 @@ export async function refuseMissingAssets(
   throw invalidParamError(param, message, { missing });
 }
 
-/** @throws ApiError invalid_param on name or slug. */
+/**
+ * Checks the name and the slug, if they are sent.
+ * @throws ApiError invalid_param on name or slug.
+ */
 export function checkPresetNames({ name, slug }: PresetChange): void {
   if (name !== undefined) checkPresetName(name);
   if (slug !== undefined) checkPresetSlug(slug);
@@ -184,7 +191,7 @@ export function checkPresetName(name: string): void {
 }
 
 /**
- * Refuses a reserved slug; the schema checks its form.
+ * Refuses a reserved slug. The schema checks the form of a slug.
  * @throws ApiError invalid_param on slug.
  */
 function checkPresetSlug(slug: string): void {
@@ -197,7 +204,7 @@ export function isUsablePresetSlug(sent: unknown): sent is string {
   return typeof sent === 'string' && isSlug(sent, MAX_PRESET_SLUG_CHARACTERS) && !isReservedSlug(sent);
 }
 
-function checkSize(content: PresetContent, where: string): void {
+function checkContentSize(content: PresetContent, where: string): void {
   const sizeBytes = Buffer.byteLength(JSON.stringify(content));
   if (sizeBytes <= MAX_CONTENT_BYTES) return;
   const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_CONTENT_BYTES} are allowed.`;

@@ -14,10 +14,15 @@ import {
   RequestedStepList,
 } from '../catalogue/plan/step.ts';
 
-/** Limits that protect the store and its readers, far above what a preset needs. */
+/**
+ * The most characters of a name. This limit and the next one protect the store, and are far above what a preset needs.
+ */
 const MAX_NAME_CHARACTERS = 1_000;
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
-/** A limit that protects the store. A slug that is derived from a name is far shorter (ids/slugs.ts). */
+/**
+ * The most characters of a slug. The limit protects the store. A slug that is derived from a name is far shorter
+ * (ids/slugs.ts).
+ */
 export const MAX_PRESET_SLUG_CHARACTERS = 1_000;
 
 /** The most stored versions of one preset, including the current one. */
@@ -27,7 +32,7 @@ const MAX_IMPORTED_VERSION = 1_000_000_000;
 
 const subjects = Type.Array(PromptSubject, { maxItems: MAX_SUBJECTS });
 
-/** The most widths of a preset, and the largest of them. */
+/** The most widths of a preset. The next bound is that of each width. */
 const MAX_WIDTHS = 32;
 const MAX_WIDTH_PX = 8_192;
 
@@ -135,7 +140,7 @@ export const PresetEntries = Type.Array(
   },
 );
 
-const savedAt = (description: string) => Type.String({ format: 'date-time', description });
+const instantField = (description: string) => Type.String({ format: 'date-time', description });
 
 const PresetVersionData = componentSchema('PresetVersionData', {
   version,
@@ -143,7 +148,7 @@ const PresetVersionData = componentSchema('PresetVersionData', {
   subjects,
   widths: Type.Optional(widths),
   fallback: Type.Optional(fallback),
-  updatedAt: savedAt('When that version was saved.'),
+  updatedAt: instantField('When that version was saved.'),
 });
 
 export const PresetUsage = componentSchema('PresetUsage', {
@@ -151,7 +156,7 @@ export const PresetUsage = componentSchema('PresetUsage', {
     format: 'int64',
     description: 'Jobs that ran it at any version, while they are on record.',
   }),
-  lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
+  lastRunAt: Type.Optional(instantField('When the most recent was submitted.')),
 });
 export type PresetUsage = Static<typeof PresetUsage>;
 
@@ -183,8 +188,8 @@ export const PresetData = componentSchema('PresetData', {
   ),
   usage: Type.Optional(PresetUsage),
   warnings: Type.Optional(Type.Array(StepWarning)),
-  createdAt: savedAt('When the preset was created.'),
-  updatedAt: savedAt(
+  createdAt: instantField('When the preset was created.'),
+  updatedAt: instantField(
     'When it was last saved, a rename included; of an earlier version, when that was saved.',
   ),
 });

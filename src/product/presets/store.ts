@@ -23,20 +23,20 @@ export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: '
  * The content is stored as JSON text, because it may contain keys that have a meaning to a store (a schema's `$ref`, a
  * key with a dot).
  */
-type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
+type StoredContent<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
-interface PresetDocument extends Stored<Preset>, NamedDocument {
+interface PresetDocument extends StoredContent<Preset>, NamedDocument {
   revision: number;
 }
 
-interface PresetVersionDocument extends Stored<PresetVersion> {
+interface PresetVersionDocument extends StoredContent<PresetVersion> {
   /** `<preset id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   accountId: string;
   presetId: string;
 }
 
-/** A preset to be stored, with its history. */
+/** A preset that is to be stored, with its earlier versions. */
 export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'version' | keyof PresetContent> {
   slug: string;
   /** Whether a taken slug gets a numeric suffix. Otherwise the draft is refused. */
@@ -81,14 +81,14 @@ export class PresetsStore {
     );
   }
 
-  /** The preset of this id or slug. */
+  /** The preset with an id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const found = await this.#named.find(accountId, idOrSlug);
     return found && presetOf(found);
   }
 
   /** The ids of an account's presets, the most recently updated first. */
-  async ids(accountId: string): Promise<string[]> {
+  async listIds(accountId: string): Promise<string[]> {
     const sort = sortBy('-updatedAt', '-_id');
     const rows = await this.#presets.find({ accountId }, { sort, fields: ['_id'] });
     return rows.map(({ _id }) => _id);
@@ -114,7 +114,7 @@ export class PresetsStore {
   }
 
   /** The earlier versions of each of these presets, in the order of the presets, oldest first. */
-  async histories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
+  async findHistories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
     const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
     const filter = { accountId, presetId: { $in: ids } };
     const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: sortBy('version') });
@@ -155,12 +155,12 @@ export class PresetsStore {
   }
 
   /**
-   * Saves the result of `revise`, which gets the current state. `revise` is called again when another write was faster,
-   * and returns null when nothing changes. Changed content becomes the next version. Null when there is no such preset.
+   * Saves the result of `revise`, which gets the current preset. `revise` is called again when another write was
+   * faster, and returns null when nothing changes. Changed content becomes the next version. The result is null when
+   * there is no such preset.
    *
-   * First the current version is stored under its own key, then the document is updated if its revision is unchanged. A
-   * crash between the two leaves a row that the next save reuses. So a version number is issued by one conditional
-   * update, and each version is stored before the next one replaces it.
+   * The current version is first stored under its own key. Then the document is updated on the condition that its
+   * revision is unchanged. If the process crashes in between, the next save reuses the stored version.
    * @throws ApiError invalid_param on slug when another preset has it; resource_limit_exceeded on steps; any error of
    *   `revise`.
    */
@@ -174,7 +174,7 @@ export class PresetsStore {
       const current = presetOf(document);
       const revised = await revise(current);
       if (revised === null) return null;
-      const { _id, ...next } = stored(nextVersion(current, revised, now));
+      const { _id, ...next } = storedContentOf(nextVersion(current, revised, now));
       if (revised.isNewVersion)
         await this.#versions.insertMany([versionDocument(accountId, _id, currentPresetVersion(current))]);
       return { ...next, revision: document.revision + 1 };
@@ -183,8 +183,8 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with every version, and returns it; null when there is none. The document is deleted first, so
-   * that versions that a crash leaves are unreachable.
+   * Deletes a preset with all its versions, and returns the preset; null when there is none. The document is deleted
+   * first, so that no one can reach versions that a crash leaves.
    */
   async remove(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const preset = await this.find(accountId, idOrSlug);
@@ -214,7 +214,7 @@ function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accou
   const instants = { versionSavedAt: at, createdAt: at, updatedAt: at };
   const _id = newId('pre', now.getTime());
   return {
-    ...stored({
+    ...storedContentOf({
       ...{ _id, name, description, version, steps, subjects, superseded },
       ...withoutAbsentFields({ widths, fallback }),
       ...instants,
@@ -242,10 +242,16 @@ function versionId(presetId: string, version: number): string {
 }
 
 function versionDocument(accountId: string, presetId: string, version: PresetVersion): PresetVersionDocument {
-  return { _id: versionId(presetId, version.version), accountId, presetId, ...stored(version) };
+  return { _id: versionId(presetId, version.version), accountId, presetId, ...storedContentOf(version) };
 }
 
-function stored<T extends PresetContent>({ steps, subjects, widths, fallback, ...rest }: T): Stored<T> {
+function storedContentOf<T extends PresetContent>({
+  steps,
+  subjects,
+  widths,
+  fallback,
+  ...rest
+}: T): StoredContent<T> {
   return { ...rest, content: JSON.stringify({ steps, subjects, widths, fallback }) };
 }
 

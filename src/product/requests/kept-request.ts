@@ -3,7 +3,7 @@ import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { recordedErrorOf } from '../../platform/http/errors/failures.ts';
 
-/** An answered call as a process keeps it. Texts that are costly to parse are kept as they were sent. */
+/** The facts of an answered call that a process keeps. Texts that are costly to parse are kept as they were sent. */
 export interface KeptRequest {
   /** The X-Request-Id. A caller may choose it, so it need not be unique. */
   id: string;
@@ -20,7 +20,7 @@ export interface KeptRequest {
   bytesIn: number | null;
   /** The size of the response; null for a stream of unknown length. */
   bytesOut: number | null;
-  /** Null for a console session. */
+  /** The API key of the caller; null for a console session. */
   apiKeyId: string | null;
   /** The header Server-Timing; null without one. */
   serverTiming: string | null;
@@ -39,15 +39,15 @@ export interface KeptRefusal {
   fix: string | null;
 }
 
-/** The memory of a kept request besides its texts: its objects, numbers and pointers. */
-const OBJECT_BYTES = 300;
+/** An estimate of the memory of a kept request besides its texts. */
+const KEPT_OBJECT_BYTES = 300;
 
 /** An estimate of the memory of a kept request. Text takes one byte per character, or two if it is not Latin. */
 export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
   const texts = [id, path, serverTiming, warnings, refusal?.message, refusal?.param, refusal?.fix];
   let characters = 0;
   for (const text of texts) characters += text?.length ?? 0;
-  return OBJECT_BYTES + 2 * characters;
+  return KEPT_OBJECT_BYTES + 2 * characters;
 }
 
 /** The facts of an answered call that are kept, without its body and its headers. */
@@ -66,10 +66,10 @@ export function keptRequestOf(
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     bytesIn: announcedBytes(request),
-    bytesOut: sentBytes(reply),
+    bytesOut: responseBytes(reply),
     apiKeyId,
-    serverTiming: textOf(reply.getHeader('server-timing')),
-    warnings: textOf(reply.getHeader('x-service-warnings')),
+    serverTiming: textOrNull(reply.getHeader('server-timing')),
+    warnings: textOrNull(reply.getHeader('x-service-warnings')),
     refusal: refusal === undefined ? null : keptRefusalOf(refusal),
   };
 }
@@ -85,37 +85,38 @@ function keptRefusalOf({ code, message, retryable, param, details = {} }: ApiErr
   };
 }
 
-/** No answer of these statuses has a body. */
-function sentBytes(reply: FastifyReply): number | null {
+/** The bytes of a response's body; null for a stream of unknown length. Responses with status 204 or 304 have none. */
+function responseBytes(reply: FastifyReply): number | null {
   if (reply.statusCode === 204 || reply.statusCode === 304) return 0;
   const length = reply.getHeader('content-length');
   return length === undefined ? null : Number(length);
 }
 
-function textOf(header: unknown): string | null {
+function textOrNull(header: unknown): string | null {
   return header === undefined ? null : String(header);
 }
 
-const HIDDEN = '[redacted]';
+const REDACTED_TEXT = '[redacted]';
 /** Names of query fields whose values are secrets: those of signed links, and what callers send by mistake. */
-const SECRET_NAME =
+const SECRET_FIELD_PATTERN =
   /signature|token|secret|passw|passphrase|pwd|credential|authorization|bearer|cookie|jwt|(?:api|access|private|signing|subscription)[-_]?key$|^(?:key|auth|sig|pass)$/i;
 /** Matches the secrets that this service issues. Its ids are shorter. */
-const OWN_SECRET = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
+const OWN_SECRET_PATTERN = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
 /**
  * Matches an address within text: its scheme, the user and password before the host, its host and path, its query. The
  * length of the scheme is limited, because a long word would otherwise be searched from each of its characters.
  */
-const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
+const ADDRESS_PATTERN =
+  /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
 const MAX_PATH_CHARACTERS = 2_000;
 
 /** A path with its query, without the values of secret fields and without secrets in other values. */
 export function pathWithoutSecrets(path: string): string {
   const start = path.indexOf('?');
-  if (start === -1) return shortened(path.replaceAll(OWN_SECRET, HIDDEN), path.length);
+  if (start === -1) return truncatedCopy(path.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT), path.length);
   const fields = path.slice(start + 1).split('&');
-  const shown = `${path.slice(0, start)}?${fields.map(withoutSecret).join('&')}`;
-  return shortened(shown.replaceAll(OWN_SECRET, HIDDEN), path.length);
+  const shown = `${path.slice(0, start)}?${fields.map(fieldWithoutSecret).join('&')}`;
+  return truncatedCopy(shown.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT), path.length);
 }
 
 /**
@@ -123,30 +124,30 @@ export function pathWithoutSecrets(path: string): string {
  * query may contain a signature.
  */
 export function textWithoutSecrets(text: string): string {
-  return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET, HIDDEN));
+  return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT));
 }
 
 function withoutSecretsOfAddresses(text: string): string {
   if (!text.includes('://')) return text;
   return text.replaceAll(
-    ADDRESS,
+    ADDRESS_PATTERN,
     (_, scheme: string, user: string | undefined, place: string, query: string | undefined) =>
-      `${scheme}${user === undefined ? '' : `${HIDDEN}@`}${place}${query === undefined ? '' : `?${HIDDEN}`}`,
+      `${scheme}${user === undefined ? '' : `${REDACTED_TEXT}@`}${place}${query === undefined ? '' : `?${REDACTED_TEXT}`}`,
   );
 }
 
-function withoutSecret(field: string): string {
+function fieldWithoutSecret(field: string): string {
   const [name = '', ...rest] = field.split('=');
-  if (SECRET_NAME.test(decoded(name))) return `${name}=${HIDDEN}`;
+  if (SECRET_FIELD_PATTERN.test(percentDecoded(name))) return `${name}=${REDACTED_TEXT}`;
   const value = rest.join('=');
   if (!/:\/\/|%3a/i.test(value)) return field;
-  const text = decoded(value.replaceAll('+', ' '));
+  const text = percentDecoded(value.replaceAll('+', ' '));
   const shown = withoutSecretsOfAddresses(text);
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }
 
 /** Text with its percent-encoding decoded; unchanged if the encoding is malformed. */
-function decoded(text: string): string {
+function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -158,7 +159,7 @@ function decoded(text: string): string {
  * The beginning of a text. It is copied, because a part of a text would otherwise keep the whole text in memory.
  * @param sentCharacters the length of the text from which it was made.
  */
-function shortened(text: string, sentCharacters: number): string {
+function truncatedCopy(text: string, sentCharacters: number): string {
   if (sentCharacters <= MAX_PATH_CHARACTERS) return text;
   const kept = text.length > MAX_PATH_CHARACTERS ? `${text.slice(0, MAX_PATH_CHARACTERS)}…` : text;
   return Buffer.from(kept).toString();

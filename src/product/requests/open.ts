@@ -31,7 +31,10 @@ interface RequestsOptions {
   now: () => Date;
 }
 
-/** The recent requests. Each process keeps those that it answered, and answers the searches of other processes. */
+/**
+ * The slice of recent requests. Each process keeps the requests that it answered, and answers the searches of other
+ * processes.
+ */
 export class RequestsSlice implements ProductSlice {
   readonly #gate: CallGate;
   readonly #now: () => Date;
@@ -61,7 +64,7 @@ export class RequestsSlice implements ProductSlice {
   install(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const caller = this.#gate.callerIfAny(request);
-      // The options are read once, because reading them copies them.
+      // The options of a route are read once, because Fastify copies them at each access.
       const { url: route, config } = request.routeOptions;
       if (caller !== null && route !== undefined && !config.isUnlisted) {
         const { accountId, apiKeyId } = caller;

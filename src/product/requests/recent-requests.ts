@@ -2,13 +2,15 @@ import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
 /** The most requests of an account that a process keeps. */
-const MAX_REQUESTS = 1_000;
-const MAX_ACCOUNT_BYTES = 2 * MEGABYTE_BYTES;
-/** The memory for all accounts of a process. Above it, the account that has been quiet for longest is dropped. */
+const MAX_REQUESTS_PER_ACCOUNT = 1_000;
+const MAX_BYTES_PER_ACCOUNT = 2 * MEGABYTE_BYTES;
+/**
+ * The memory for all accounts of a process. Above this limit, the account that has been quiet for longest is dropped.
+ */
 const MAX_BYTES = 16 * MEGABYTE_BYTES;
-const KEPT_MS = HOUR_MS;
+const REQUEST_LIFE_MS = HOUR_MS;
 
-/** A request with its number in this process, which orders requests of the same millisecond. */
+/** A request with its number in this process. The number orders requests of the same millisecond. */
 export interface NumberedRequest extends KeptRequest {
   number: number;
 }
@@ -26,7 +28,10 @@ interface MemoryLimits {
   bytes?: number;
 }
 
-/** The recent requests of this process by account: of the last hour, with a limit per account and in total. */
+/**
+ * The requests of the last hour that this process answered, by account. Their memory is limited per account and in
+ * total.
+ */
 export class RecentRequests {
   readonly #maxRequests: number;
   readonly #maxAccountBytes: number;
@@ -37,8 +42,8 @@ export class RecentRequests {
   #lastNumber = 0;
 
   constructor({
-    requests = MAX_REQUESTS,
-    accountBytes = MAX_ACCOUNT_BYTES,
+    requests = MAX_REQUESTS_PER_ACCOUNT,
+    accountBytes = MAX_BYTES_PER_ACCOUNT,
     bytes = MAX_BYTES,
   }: MemoryLimits = {}) {
     this.#maxRequests = requests;
@@ -57,44 +62,44 @@ export class RecentRequests {
     this.#accounts.set(accountId, account);
     this.#lastNumber += 1;
     account.requests.push(Object.assign(request, { number: this.#lastNumber }));
-    this.#count(account, memoryBytesOfRequest(request));
+    this.#addBytes(account, memoryBytesOfRequest(request));
     while (
       account.requests.length > this.#maxRequests ||
       account.bytes > this.#maxAccountBytes ||
-      isOver(account.requests[0], request.atMs)
+      isExpired(account.requests[0], request.atMs)
     )
-      this.#forgetOldest(account);
-    this.#forgetQuietAccounts(request.atMs);
+      this.#removeOldest(account);
+    this.#removeQuietAccounts(request.atMs);
   }
 
   /** The requests of an account in the last hour, newest first. */
-  *newestFirst(accountId: string, nowMs: number): Generator<NumberedRequest> {
+  *listNewestFirst(accountId: string, nowMs: number): Generator<NumberedRequest> {
     for (const request of (this.#accounts.get(accountId)?.requests ?? []).toReversed()) {
-      if (isOver(request, nowMs)) return;
+      if (isExpired(request, nowMs)) return;
       yield request;
     }
   }
 
-  #forgetOldest(account: AccountRequests): void {
+  #removeOldest(account: AccountRequests): void {
     const oldest = account.requests.shift();
-    if (oldest !== undefined) this.#count(account, -memoryBytesOfRequest(oldest));
+    if (oldest !== undefined) this.#addBytes(account, -memoryBytesOfRequest(oldest));
   }
 
   /** Drops whole accounts: those without a request in the last hour, and more if there is no room. */
-  #forgetQuietAccounts(nowMs: number): void {
+  #removeQuietAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {
-      if (this.#bytes <= this.#maxBytes && !isOver(account.requests.at(-1), nowMs)) return;
+      if (this.#bytes <= this.#maxBytes && !isExpired(account.requests.at(-1), nowMs)) return;
       this.#accounts.delete(accountId);
       this.#bytes -= account.bytes;
     }
   }
 
-  #count(account: AccountRequests, bytes: number): void {
+  #addBytes(account: AccountRequests, bytes: number): void {
     account.bytes += bytes;
     this.#bytes += bytes;
   }
 }
 
-function isOver(request: KeptRequest | undefined, nowMs: number): boolean {
-  return request !== undefined && request.atMs < nowMs - KEPT_MS;
+function isExpired(request: KeptRequest | undefined, nowMs: number): boolean {
+  return request !== undefined && request.atMs < nowMs - REQUEST_LIFE_MS;
 }

@@ -3,14 +3,14 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
 import type { RequestErrorGroup, RequestRecord } from './schema.ts';
 
-const TIMED_PART = /([\w-]+);dur=([\d.]+)/g;
+const TIMING_PATTERN = /([\w-]+);dur=([\d.]+)/g;
 
 /** The path pattern of a request, with its parameters in braces. */
 export function routePatternOf({ route }: KeptRequest): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** The name of its call. */
+/** The name of the called operation. */
 export function operationNameOf(request: KeptRequest): string {
   return operationIdOf(request.method, routePatternOf(request));
 }
@@ -29,15 +29,22 @@ export function requestRecordOf(request: KeptRequest): RequestRecord {
     },
     ...{ path, status, durationMs },
     ...withoutAbsentFields({
-      error: refusal === null ? null : errorOf(refusal),
-      timing: serverTiming === null ? null : timingOf(serverTiming),
+      error: refusal === null ? null : requestErrorOf(refusal),
+      timing: serverTiming === null ? null : timingByPart(serverTiming),
       warnings: warnings?.split(','),
       ...{ bytesIn, bytesOut, apiKeyId },
     }),
   };
 }
 
-function errorOf({ code, message, retryable, param, reason, fix }: KeptRefusal): RequestRecord['error'] {
+function requestErrorOf({
+  code,
+  message,
+  retryable,
+  param,
+  reason,
+  fix,
+}: KeptRefusal): RequestRecord['error'] {
   return {
     code,
     message,
@@ -46,24 +53,24 @@ function errorOf({ code, message, retryable, param, reason, fix }: KeptRefusal):
   };
 }
 
-function timingOf(serverTiming: string): Record<string, number> {
-  const parts = [...serverTiming.matchAll(TIMED_PART)];
+function timingByPart(serverTiming: string): Record<string, number> {
+  const parts = [...serverTiming.matchAll(TIMING_PATTERN)];
   return Object.fromEntries(parts.map(([, name, ms]) => [name, Number(ms)]));
 }
 
-/** Groups the refused requests of a list by their cause: code, reason and parameter at one operation. */
+/** Groups the refused requests of a list by their cause: the operation, the code, the reason and the parameter. */
 export function groupRequestErrors(requests: readonly RequestRecord[]): RequestErrorGroup[] {
-  return mergeErrorGroups(requests.flatMap((request) => groupOf(request) ?? []));
+  return mergeErrorGroups(requests.flatMap((request) => errorGroupOf(request) ?? []));
 }
 
 /** Merges groups with the same cause, with the facts of the latest request. The most frequent group comes first. */
 export function mergeErrorGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
-  return [...Map.groupBy(groups, keyOf).values()]
-    .map((same) => same.reduce(merged))
+  return [...Map.groupBy(groups, groupKeyOf).values()]
+    .map((same) => same.reduce(mergePair))
     .sort((one, other) => other.count - one.count || (one.lastAt < other.lastAt ? 1 : -1));
 }
 
-function groupOf({ id, at, method, operation, route, error }: RequestRecord): RequestErrorGroup | null {
+function errorGroupOf({ id, at, method, operation, route, error }: RequestRecord): RequestErrorGroup | null {
   if (error === undefined) return null;
   const { code, message, param, reason, fix } = error;
   const place = { method, operation, route };
@@ -71,11 +78,11 @@ function groupOf({ id, at, method, operation, route, error }: RequestRecord): Re
   return { ...place, code, message, ...withoutAbsentFields({ param, reason, fix }), ...times };
 }
 
-function keyOf({ operation, code, param, reason }: RequestErrorGroup): string {
+function groupKeyOf({ operation, code, param, reason }: RequestErrorGroup): string {
   return JSON.stringify([operation, code, param, reason]);
 }
 
-function merged(one: RequestErrorGroup, other: RequestErrorGroup): RequestErrorGroup {
+function mergePair(one: RequestErrorGroup, other: RequestErrorGroup): RequestErrorGroup {
   const [earlier, later] = one.lastAt < other.lastAt ? [one, other] : [other, one];
   const firstAt = one.firstAt < other.firstAt ? one.firstAt : other.firstAt;
   return { ...later, count: earlier.count + later.count, firstAt };

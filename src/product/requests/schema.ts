@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 
-const refusal = {
+const errorFields = {
   code: textField('The code of the error.'),
   message: textField('As it was answered.'),
   param: Type.Optional(textField('The parameter at fault.')),
@@ -25,7 +25,7 @@ const refusal = {
   ),
 };
 
-const place = {
+const operationFields = {
   method: Type.String(),
   operation: textField('The name of the call in generated clients, such as `transformImage`.'),
   route: textField('The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`.'),
@@ -35,11 +35,11 @@ const place = {
 export const RequestRecord = componentSchema('RequestRecord', {
   id: textField('The X-Request-Id: several calls may have the same one, if their caller chose it.'),
   at: instantField('When it was answered.'),
-  ...place,
+  ...operationFields,
   path: textField('The path and query as they were sent, without secrets.'),
   status: int32Field('Of the answer.'),
   error: Type.Optional(
-    Type.Object({ ...refusal, retryable: flagField('Whether the same call may succeed later.') }),
+    Type.Object({ ...errorFields, retryable: flagField('Whether the same call may succeed later.') }),
   ),
   durationMs: Type.Number({ description: 'From the request to the end of its answer.' }),
   timing: Type.Optional(
@@ -56,8 +56,8 @@ export type RequestRecord = Static<typeof RequestRecord>;
 
 /** The calls that were refused for the same reason at the same place. */
 export const RequestErrorGroup = componentSchema('RequestErrorGroup', {
-  ...place,
-  ...refusal,
+  ...operationFields,
+  ...errorFields,
   message: textField('Of the last one.'),
   count: int32Field('How many of the recent calls.'),
   firstAt: instantField('When the first of them was answered.'),

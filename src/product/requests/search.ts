@@ -33,9 +33,11 @@ interface RowPosition {
   position: string;
 }
 
-interface Row extends RequestRecord, RowPosition {}
+interface RequestRow extends RequestRecord, RowPosition {}
 
-/** A question to a process: for its groups of errors, for its newest rows, or only for their positions. */
+/**
+ * A question to all processes: for their groups of errors, for their newest rows, or only for the positions of these.
+ */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
@@ -46,21 +48,21 @@ interface SearchQuestion {
 }
 
 interface SearchAnswer {
-  rows: Row[];
+  rows: RequestRow[];
   places: RowPosition[];
   groups: RequestErrorGroup[];
   /** The number of requests that match the filters, whatever the limit is. */
   total: number;
 }
 
-const CHANNEL = 'requests';
-/** How long an answer is awaited. A process that is busy for longer is left out. */
-const ANSWER_MS = 2_000;
-/** Characters to which a number is padded, so that text sorts as numbers do. */
-const NUMBER_CHARACTERS = 12;
+const SEARCH_CHANNEL = 'requests';
+/** How long answers are awaited. A process that is busy for longer is left out. */
+const ANSWER_TIMEOUT_MS = 2_000;
+/** The characters to which a number is padded, so that texts sort as numbers do. */
+const NUMBER_WIDTH = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
 
-/** The recent requests of all processes of every host. Each process keeps those that it answered. */
+/** Searches the recent requests of all processes on all hosts. Each process keeps the requests that it answered. */
 export class RequestSearch {
   readonly #coordination: MessageChannels;
 
@@ -72,7 +74,11 @@ export class RequestSearch {
    * Lists requests, newest first.
    * @throws ApiError invalid_param on cursor.
    */
-  async list(accountId: string, filters: RequestFilters, query: RequestListQuery): Promise<ListPage<Row>> {
+  async list(
+    accountId: string,
+    filters: RequestFilters,
+    query: RequestListQuery,
+  ): Promise<ListPage<RequestRow>> {
     const listing: ListingScope = {
       name: 'requests',
       accountId,
@@ -83,11 +89,11 @@ export class RequestSearch {
     const page = requestedPageNumber(query);
     const after =
       query.cursor === undefined
-        ? await this.#placeBefore(page * perPage, accountId, filters)
+        ? await this.#findPositionBefore(page * perPage, accountId, filters)
         : parseCursor(query.cursor, listing, query.page);
     const question = { accountId, filters, after, limit: perPage + 1 };
-    const answers = await this.#ask({ ...question, wants: 'rows' });
-    const rows = answers.flatMap((answer) => answer.rows).sort(byAge);
+    const answers = await this.#askProcesses({ ...question, wants: 'rows' });
+    const rows = answers.flatMap((answer) => answer.rows).sort(compareNewestFirst);
     const total = answers.reduce((sum, answer) => sum + answer.total, 0);
     return toListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
@@ -95,30 +101,40 @@ export class RequestSearch {
   /** The last request with an id; null if no process keeps it. */
   async find(accountId: string, requestId: string): Promise<RequestRecord | null> {
     const question = { accountId, filters: { requestId }, after: null, limit: 1 };
-    const answers = await this.#ask({ ...question, wants: 'rows' });
-    return answers.flatMap(({ rows }) => rows).sort(byAge)[0] ?? null;
+    const answers = await this.#askProcesses({ ...question, wants: 'rows' });
+    return answers.flatMap(({ rows }) => rows).sort(compareNewestFirst)[0] ?? null;
   }
 
   /** Groups of refused requests with the same cause, the most frequent first. */
   async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
-    const answers = await this.#ask({ accountId, filters, wants: 'groups', after: null, limit: 0 });
+    const answers = await this.#askProcesses({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergeErrorGroups(answers.flatMap(({ groups }) => groups));
   }
 
   /**
-   * The position of the last of the first `skipped` requests; null without one. Any process may have the rows of a
-   * page, so each sends the positions of the rows before it.
+   * The position of the last of the first `skipped` requests; null if there are fewer. Each process sends the positions
+   * of its rows, because any of them may have rows before the page.
    */
-  async #placeBefore(skipped: number, accountId: string, filters: RequestFilters): Promise<unknown[] | null> {
+  async #findPositionBefore(
+    skipped: number,
+    accountId: string,
+    filters: RequestFilters,
+  ): Promise<unknown[] | null> {
     if (skipped === 0) return null;
-    const answers = await this.#ask({ accountId, filters, wants: 'places', after: null, limit: skipped });
-    const places = answers.flatMap((answer) => answer.places).sort(byAge);
+    const answers = await this.#askProcesses({
+      accountId,
+      filters,
+      wants: 'places',
+      after: null,
+      limit: skipped,
+    });
+    const places = answers.flatMap((answer) => answer.places).sort(compareNewestFirst);
     const last = places.slice(0, skipped).at(-1);
     return last === undefined ? null : [last.at, last.position];
   }
 
-  #ask(question: SearchQuestion): Promise<SearchAnswer[]> {
-    return askEveryProcess(this.#coordination, CHANNEL, question, ANSWER_MS);
+  #askProcesses(question: SearchQuestion): Promise<SearchAnswer[]> {
+    return askEveryProcess(this.#coordination, SEARCH_CHANNEL, question, ANSWER_TIMEOUT_MS);
   }
 }
 
@@ -132,9 +148,9 @@ export function answerRequestSearches(
   process: string,
   now: () => Date,
 ): Promise<() => void> {
-  return answerProcessQuestions(coordination, CHANNEL, (question: SearchQuestion): SearchAnswer => {
+  return answerProcessQuestions(coordination, SEARCH_CHANNEL, (question: SearchQuestion): SearchAnswer => {
     const { accountId, filters, wants, after, limit } = question;
-    const kept = requests.newestFirst(accountId, now().getTime());
+    const kept = requests.listNewestFirst(accountId, now().getTime());
     const found = [...kept].filter((request) => matchesRequestFilters(request, filters));
     const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
     if (wants === 'groups') {
@@ -142,7 +158,7 @@ export function answerRequestSearches(
       return { ...answer, groups: groupRequestErrors(refused.map(requestRecordOf)) };
     }
     const page = found
-      .map((request) => ({ request, place: placeOf(request, process) }))
+      .map((request) => ({ request, place: positionOf(request, process) }))
       .filter(({ place }) => after === null || isAfter(place, after))
       .slice(0, limit);
     if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
@@ -150,16 +166,16 @@ export function answerRequestSearches(
   });
 }
 
-function placeOf({ atMs, number }: NumberedRequest, process: string): RowPosition {
-  const position = `${process}/${String(number).padStart(NUMBER_CHARACTERS, '0')}`;
+function positionOf({ atMs, number }: NumberedRequest, process: string): RowPosition {
+  const position = `${process}/${String(number).padStart(NUMBER_WIDTH, '0')}`;
   return { at: new Date(atMs).toISOString(), position };
 }
 
-function byAge(one: RowPosition, other: RowPosition): number {
-  return one.at === other.at ? compared(other.position, one.position) : compared(other.at, one.at);
+function compareNewestFirst(one: RowPosition, other: RowPosition): number {
+  return one.at === other.at ? compareText(other.position, one.position) : compareText(other.at, one.at);
 }
 
-function compared(one: string, other: string): number {
+function compareText(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
@@ -178,15 +194,18 @@ interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 't
   to?: number;
 }
 
-/** The key name of calls without a key, as in GET /usage. */
-const CONSOLE = 'console';
-const STATUS = /^[1-5](\d\d|xx)$/;
+/** The name that stands for calls without an API key, as in GET /usage. */
+const CONSOLE_KEY = 'console';
+const STATUS_PATTERN = /^[1-5](\d\d|xx)$/;
 
-/** @throws ApiError invalid_param on status, from or to. */
+/**
+ * Parses the filters of a search.
+ * @throws ApiError invalid_param on status, from or to.
+ */
 export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
   const { status, from, to, errorCode, operation, path, requestId, apiKeyId } = sent;
   return withoutAbsentFields({
-    status: status === undefined ? undefined : readStatus(status),
+    status: status === undefined ? undefined : parseStatusFilter(status),
     from: from === undefined ? undefined : requireDateOrInstant('from', from).getTime(),
     to: to === undefined ? undefined : requireDateOrInstant('to', to).getTime(),
     ...{ errorCode, operation, path, requestId, apiKeyId },
@@ -197,10 +216,10 @@ export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
 function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): boolean {
   const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
   return (
-    (status === undefined || isOf(status, request.status)) &&
+    (status === undefined || matchesStatus(status, request.status)) &&
     (errorCode === undefined || request.refusal?.code === errorCode) &&
     (requestId === undefined || request.id === requestId) &&
-    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE) === apiKeyId) &&
+    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE_KEY) === apiKeyId) &&
     (from === undefined || request.atMs >= from) &&
     (to === undefined || request.atMs < to) &&
     (operation === undefined || operationNameOf(request) === operation) &&
@@ -212,13 +231,13 @@ function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): b
  * Whether a status matches the filter.
  * @param filter a status, or a class of statuses such as `4xx`.
  */
-function isOf(filter: string, status: number): boolean {
+function matchesStatus(filter: string, status: number): boolean {
   const text = String(status);
   return filter.endsWith('xx') ? filter[0] === text[0] : filter === text;
 }
 
-function readStatus(sent: string): string {
+function parseStatusFilter(sent: string): string {
   const status = sent.toLowerCase();
-  if (STATUS.test(status)) return status;
+  if (STATUS_PATTERN.test(status)) return status;
   throw invalidParamError('status', 'status must be a status such as 404, or a class of them such as 4xx.');
 }

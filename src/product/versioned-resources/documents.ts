@@ -11,8 +11,8 @@ import {
 import { SLOT_INDEX, shuffledFreeSlots } from '../../platform/stores/documents/slots.ts';
 
 /**
- * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
- * the account. Two unique indexes enforce this, even for racing writes.
+ * A named document of an account: a template or a preset. The number of documents is limited, and each has a slug that
+ * is unique in the account. Two unique indexes enforce both rules, even for concurrent writes.
  */
 export interface NamedDocument extends DocumentWithId {
   accountId: string;
@@ -32,7 +32,7 @@ export const NAMED_DOCUMENT_INDEXES: readonly IndexSpec[] = [
   { name: 'updated', fields: sortBy('accountId', '-updatedAt', '-_id') },
 ];
 
-/** A document that has no slot yet. */
+/** A document before it gets a slot. */
 interface DocumentDraft<T extends NamedDocument> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
@@ -41,8 +41,8 @@ interface DocumentDraft<T extends NamedDocument> {
 }
 
 /**
- * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
- * can exhaust the attempts.
+ * The most attempts of a save. One of several concurrent saves succeeds in each round, so only more saves than attempts
+ * can fail.
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
@@ -55,7 +55,10 @@ export interface ResourceKind {
   guard: 'revision' | 'version';
 }
 
-/** The documents of one kind. Each method takes the account first, and returns only its own documents. */
+/**
+ * The store of the named documents of one kind. Each method takes the account first, and returns only its own
+ * documents.
+ */
 export class NamedDocuments<T extends NamedDocument> {
   readonly #collection: DocumentCollection<T>;
   readonly #kind: ResourceKind;
@@ -79,7 +82,7 @@ export class NamedDocuments<T extends NamedDocument> {
 
   /**
    * Sets the fields that `revise` returns for the current document. `revise` is called again when another write was
-   * faster, and returns null when nothing changes. Null when there is no such document.
+   * faster, and returns null when nothing changes. The result is null when there is no such document.
    * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
    */
   async update(
@@ -98,26 +101,27 @@ export class NamedDocuments<T extends NamedDocument> {
         const { matched } = await this.#collection.updateOne(unchanged, { $set: { ...fields } });
         if (matched === 1) return { ...current, ...fields };
       } catch (error) {
-        throw error instanceof DuplicateKeyError ? slugTaken(this.#kind, fields.slug) : error;
+        throw error instanceof DuplicateKeyError ? slugTakenError(this.#kind, fields.slug) : error;
       }
     }
-    throw tooContended(this.#kind);
+    throw contendedError(this.#kind);
   }
 
   /**
    * Stores all of the drafts, in order, or none. When another write takes a slot or a slug first, the next free one is
-   * tried. When concurrent inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
-   * drafts that were already stored.
+   * tried. When concurrent inserts together exceed the limit, all of them may be refused. After a crash, the drafts
+   * remain that were already stored.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
    */
   async insert(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
     if (drafts.length === 0) return [];
     const stored = new Map<DocumentDraft<T>, T>();
     try {
-      // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
+      // One of several concurrent writes succeeds in each round, so only more writes than rounds can exhaust the
+      // attempts.
       for (let round = 0; round < 2 * this.#kind.limit; round++) {
         const waiting = drafts.filter((draft) => !stored.has(draft));
-        const candidates = await this.#withSlots(accountId, waiting);
+        const candidates = await this.#assignSlots(accountId, waiting);
         const { duplicates } = await this.#collection.insertMany(candidates);
         const refused = new Set(duplicates);
         waiting.forEach((draft, index) => {
@@ -126,7 +130,7 @@ export class NamedDocuments<T extends NamedDocument> {
         });
         if (refused.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
       }
-      throw tooContended(this.#kind);
+      throw contendedError(this.#kind);
     } catch (error) {
       const ids = Array.from(stored.values(), ({ _id }) => _id);
       if (ids.length > 0) await this.#collection.deleteMany({ accountId, _id: { $in: ids } });
@@ -135,13 +139,13 @@ export class NamedDocuments<T extends NamedDocument> {
   }
 
   /** Gives each draft a slot and a slug that are free now. */
-  async #withSlots(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
+  async #assignSlots(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
     const held = await this.#collection.find({ accountId }, { fields: ['slug', 'slot'] });
     const slots = shuffledFreeSlots(this.#kind.limit, held);
-    if (drafts.length > slots.length) throw tooMany(this.#kind, slots.length);
+    if (drafts.length > slots.length) throw tooManyDocumentsError(this.#kind, slots.length);
     const slugs = new Set(held.map(({ slug }) => slug));
     return drafts.map((draft, index) => {
-      if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(this.#kind, draft.slug);
+      if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTakenError(this.#kind, draft.slug);
       const slug = firstFreeSlug(draft.slug, slugs);
       slugs.add(slug);
       return { ...draft.document, accountId, slug, slot: slots[index] } as T;
@@ -150,19 +154,19 @@ export class NamedDocuments<T extends NamedDocument> {
 }
 
 /** The error 400: another document of the account has this slug. */
-function slugTaken({ noun }: ResourceKind, slug: string): ApiError {
+function slugTakenError({ noun }: ResourceKind, slug: string): ApiError {
   const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
   return invalidParamError('slug', message);
 }
 
 /** The error 422: the account would exceed its number of documents. */
-function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
+function tooManyDocumentsError({ noun, limit }: ResourceKind, left: number): ApiError {
   const message = `An account holds at most ${limit} ${noun}s and ${left} are left: delete some, or send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
 /** The error 500, retryable: concurrent writes to the same document were faster in every attempt. */
-function tooContended({ noun }: ResourceKind): ApiError {
+function contendedError({ noun }: ResourceKind): ApiError {
   return new ApiError(
     'internal_error',
     `Too many calls changed the same ${noun} at once: repeat the same call.`,
@@ -185,15 +189,15 @@ interface RefusedImportEntry {
  * @throws ApiError resource_limit_exceeded.
  */
 export function checkImportEntryCount({ limit }: ResourceKind, count: number): void {
-  const most = 10 * limit;
-  if (count <= most) return;
-  const message = `The import has ${count} entries, and at most ${most} are read: nothing was imported, send fewer.`;
-  throw new ApiError('resource_limit_exceeded', message, { details: { limit: most, received: count } });
+  const maxEntries = 10 * limit;
+  if (count <= maxEntries) return;
+  const message = `The import has ${count} entries, and at most ${maxEntries} are read: nothing was imported, send fewer.`;
+  throw new ApiError('resource_limit_exceeded', message, { details: { limit: maxEntries, received: count } });
 }
 
 /**
- * Divides entries, each with its index as sent, into those that `check` accepts and those that it refuses. The event
- * loop serves other calls between two entries.
+ * Divides the entries of an import into those that `check` accepts and those that it refuses. Each keeps its index as
+ * it was sent. The event loop serves other calls between two entries.
  */
 export async function partitionEntries<E, T>(
   entries: Iterable<[number, E]>,

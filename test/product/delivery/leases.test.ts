@@ -35,7 +35,7 @@ function openStore() {
 type Store = ReturnType<typeof openStore>;
 
 const open = (coordination: Store, processId: string, more: { waitMs?: number; pause?: Pause } = {}) =>
-  Leases.open({ coordination, among: 'host', processId, waitMs: 60_000, ...more });
+  Leases.open({ coordination, scope: 'host', processId, waitMs: 60_000, ...more });
 type Pause = () => Promise<void>;
 
 /** Work that ends when it is let, and how often it was begun. */

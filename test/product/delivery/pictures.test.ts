@@ -93,8 +93,8 @@ t.test('a picture that is read from the cache twice is in memory', async (t) => 
   for (let call = 0; call < 4; call += 1) t.same((await pictures.get(request('often'))).bytes, bytes);
   t.equal(reads.length, 2);
   for (let index = 0; index < 600; index += 1) await pictures.get(request(`once-${index}`));
-  t.equal(pictures.inMemory(request('once-599')), null, 'one that is asked for once displaces nothing');
-  t.same(pictures.inMemory(request('often'))?.bytes, bytes);
+  t.equal(pictures.findInMemory(request('once-599')), null, 'one that is asked for once displaces nothing');
+  t.same(pictures.findInMemory(request('often'))?.bytes, bytes);
 });
 
 t.test('a source that fails is tried once in ten seconds while its last picture is kept', async (t) => {

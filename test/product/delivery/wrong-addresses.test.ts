@@ -92,7 +92,7 @@ t.test('wrong, expired, revoked and unknown addresses cost the same reads', asyn
   const costOf = async (claim: { keyId: string; signature: string; expiresAt: number | null }) => {
     clock.nowMs += 1_000;
     const before = { ...reads };
-    const signer = await signers.verify({ message, ...claim }, { looksUp: true });
+    const signer = await signers.verify({ message, ...claim }, { mayReadStore: true });
     return [signer, reads.keys - before.keys, reads.accounts - before.accounts];
   };
   const right = signatureOf(key.secret, message);

@@ -23,7 +23,7 @@ function request(id: string, atMs = START_MS, more: Partial<KeptRequest> = {}): 
 }
 
 const idsOf = (requests: RecentRequests, accountId: string, nowMs = START_MS) =>
-  [...requests.newestFirst(accountId, nowMs)].map(({ id }) => id);
+  [...requests.listNewestFirst(accountId, nowMs)].map(({ id }) => id);
 
 t.test('an account keeps its last requests, newest first', async (t) => {
   const requests = new RecentRequests({ requests: 3 });

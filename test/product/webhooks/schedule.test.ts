@@ -104,7 +104,7 @@ t.test(
     t.match(JSON.parse(mails[0] ?? ''), { to: owner.email, text: new RegExp(registered.id) });
 
     await leaveInOutbox(server.stores, [announced(0)]);
-    await eventually(async () => (await outbox.oldest(new Date(clock.ms), 1)).length === 0);
+    await eventually(async () => (await outbox.findOldest(new Date(clock.ms), 1)).length === 0);
     clock.ms += 1;
     const enabled = (await server.call(path, { key, method: 'PUT', json: { enabled: true } })).json.data;
     t.match(enabled, { enabled: true, consecutiveFailures: 0 });

@@ -40,7 +40,7 @@ export class EventFanOut {
   /** Fans out a batch of the outbox, also events that other processes wrote. */
   readonly drainOutbox = (): void => {
     this.#options.outbox
-      .oldest(this.#options.now(), MAX_BATCH_SIZE)
+      .findOldest(this.#options.now(), MAX_BATCH_SIZE)
       .then(this.accept)
       .catch((error) =>
         this.#options.log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
@@ -50,7 +50,7 @@ export class EventFanOut {
   /** Fans out a batch of events that dead processes left over. Returns their number. */
   readonly sweep = async (instant: Date): Promise<number> => {
     const before = new Date(instant.getTime() - MIN_LEFT_OVER_AGE_MS);
-    const events = await this.#options.outbox.oldest(before, MAX_BATCH_SIZE);
+    const events = await this.#options.outbox.findOldest(before, MAX_BATCH_SIZE);
     if (events.length > 0) await this.#fanOut(events);
     return events.length;
   };
