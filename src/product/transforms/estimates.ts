@@ -11,7 +11,7 @@ import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/parameters.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
-import type { CompiledOutput } from './transform-call.ts';
+import type { CompiledCallPass } from './transform-call.ts';
 
 const unlessUnknown = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
@@ -56,7 +56,7 @@ export const OutputEstimates = componentSchema('OutputEstimates', {
 /** The work of a dry run: an image, and the passes over it. */
 export interface DryRunWork {
   image: LoadedImage;
-  branches: readonly Omit<CompiledOutput, 'name' | 'op'>[];
+  branches: readonly CompiledCallPass[];
   caller: Caller;
 }
 

@@ -43,23 +43,27 @@ export type SentTransform =
   | ({ kind: 'pass' } & CompiledTransformCall)
   | ({ kind: 'outputs' } & RequestedOutputsWork);
 
-export interface CompiledTransformCall {
-  /** The name under which usage counts it: the op, or `steps`. */
-  name: string;
+/** One pass of a call, compiled. */
+export interface CompiledCallPass {
+  /** The name under which usage counts it: the op, `steps`, or `preset`. */
+  op: string;
   pass: ImagePass;
   warnings: readonly StepWarning[];
   /** The second pictures that the pass reads. */
   layers: readonly RequestedLayer[];
   /** Maps a parameter of the pass to the parameter of the call. */
   paramOf: (passParam: string) => string;
+}
+
+/** A call with one result. */
+export interface CompiledTransformCall extends CompiledCallPass {
   /** The body of a job that does the same, without its assets. Absent if a job could not read all the pictures. */
   asJob?: Record<string, unknown>;
 }
 
-/** One output of a call, compiled. */
-export interface CompiledOutput extends Omit<CompiledTransformCall, 'asJob'> {
-  /** The name under which usage counts it: the op, `steps`, or `preset`. */
-  op: string;
+/** One output of a call with several. */
+export interface CompiledOutput extends CompiledCallPass {
+  name: string;
 }
 
 /** The most compiled queries that a process caches. */
@@ -111,7 +115,7 @@ export class TransformCallCompiler {
     const { op, preset } = namedIn(query, {});
     if (op !== undefined && preset === undefined)
       checkKeys(
-        transformOp(op, (any) => readParameters(any, query, {})),
+        transformOp(op, (any) => parseParameters(any, query, {})),
         query,
       );
   }
@@ -124,10 +128,10 @@ export class TransformCallCompiler {
     if (Array.isArray(query.response)) parseText('response', query.response);
     checkDryRun(query);
     refuseListsIn(query);
-    if (body.outputs !== undefined) return { kind: 'outputs', ...readOutputs(query, body) };
+    if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
-      const steps = readSteps(query, body);
-      return this.#onePass('steps', sentSteps(steps), { steps });
+      const steps = parseSteps(query, body);
+      return this.#compileOnly('steps', sentSteps(steps), { steps });
     }
     const { op, preset } = namedIn(query, body);
     if (preset !== undefined) return presetCall(preset, query, body);
@@ -137,9 +141,12 @@ export class TransformCallCompiler {
       const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
       throw invalidParamError('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
     }
-    const found = transformOp(op, (any) => readParameters(any, query, body));
-    const parameters = readParameters(found, query, body);
-    const pass = this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
+    const found = transformOp(op, (any) => parseParameters(any, query, body));
+    const parameters = parseParameters(found, query, body);
+    const pass = this.#compileOnly(op, [{ op, parameters, at: parameterIn(query, body) }], {
+      op,
+      parameters,
+    });
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
   }
@@ -156,16 +163,15 @@ export class TransformCallCompiler {
     const compiled: CompiledOutput[] = [];
     for (const [index, output] of outputs.entries()) {
       const where = `outputs[${index}]`;
-      const own = await this.#readSteps(output, where, readPreset);
-      const { steps, ...pass } = this.#compiledPass([...first, ...own]);
-      const paramOf = (passParam: string) => sentParameterOf(steps, passParam, where);
+      const own = await this.#findSteps(output, where, readPreset);
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
-      compiled.push({ name: output.name, op, ...pass, paramOf });
+      compiled.push({ name: output.name, ...this.#compilePass(op, [...first, ...own], where) });
     }
     return compiled;
   }
 
-  async #readSteps(
+  /** The steps of an output, those of a saved preset included. */
+  async #findSteps(
     { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
     readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
@@ -186,23 +192,23 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
-  /** The single pass of these steps. */
-  #onePass(
-    name: string,
+  /** The work of a call that makes one result by these steps. */
+  #compileOnly(
+    op: string,
     sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
   ): SentTransform {
-    const { steps, ...pass } = this.#compiledPass(sent);
-    const paramOf = (passParam: string) => sentParameterOf(steps, passParam);
-    return { kind: 'pass', name, ...pass, paramOf, ...(areAllLayersAssets(pass.layers) && { asJob }) };
+    const compiled = this.#compilePass(op, sent);
+    return { kind: 'pass', ...compiled, ...(areAllLayersAssets(compiled.layers) && { asJob }) };
   }
 
-  #compiledPass(sent: readonly RequestedStep[]) {
-    const { steps: bound, layers } = bindStepLayers(sent);
+  /** @param whole the field of the call that holds all of the steps. */
+  #compilePass(op: string, sent: readonly RequestedStep[], whole = 'steps'): CompiledCallPass {
+    const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const compiled = compilePass(bound, this.#models, onlyAsJob(sent), ids);
-    const { pass, steps } = compiled;
-    return { pass, steps, layers, warnings: stepWarningsOf([compiled]) };
+    const compiled = compilePass(steps, this.#models, onlyAsJob(sent), ids);
+    const paramOf = (passParam: string) => sentParameterOf(compiled.steps, passParam, whole);
+    return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
   }
 }
 
@@ -258,7 +264,7 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
 }
 
 /** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
-function readParameters(op: Op, query: RawQueryFields, body: BodyFields): GivenParameters {
+function parseParameters(op: Op, query: RawQueryFields, body: BodyFields): GivenParameters {
   return normalizeParameterSpelling(op, {
     ...body.parameters,
     ...parseOpParameters(op, body.texts ?? {}),
@@ -278,7 +284,7 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
 const checkShape = createValidator(Type.Object({ steps: RequestedTransformSteps }), 'steps');
 
 /** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
-function readSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
+function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
   const extra = extraIn(query, { ...fields, ...withoutAbsentFields({ texts }) });
   if (extra !== undefined) {
     const fix = ['op', 'preset', 'parameters'].includes(extra)
@@ -311,7 +317,10 @@ function extraIn(query: RawQueryFields, { texts, ...fields }: BodyFields): strin
  * Parses outputs.
  * @throws ApiError invalid_param on outputs, `outputs[i]…` or a field that must not be sent with them.
  */
-function readOutputs(query: RawQueryFields, { outputs, steps, ...others }: BodyFields): RequestedOutputsWork {
+function parseOutputs(
+  query: RawQueryFields,
+  { outputs, steps, ...others }: BodyFields,
+): RequestedOutputsWork {
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;

@@ -1,6 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { LayerFiles, PassOutcome, TransformResult } from '../../imaging/images/image-call.ts';
+import type {
+  LayerFiles,
+  PassOutcome,
+  RunningCall,
+  TransformResult,
+} from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -149,9 +154,9 @@ class TransformCalls {
 
   /** Makes one result, or for a dry run its estimate. */
   async #answerResult(open: OpenCall, call: CompiledTransformCall) {
-    const { request, reply, underWay, terms, input } = open;
+    const { request, reply, underWay, input } = open;
     const { allowance, imageWorkers, results } = this.#options;
-    const { name, pass, warnings, layers, paramOf, asJob } = call;
+    const { op, pass, warnings, layers, paramOf, asJob } = call;
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
       const [estimate] = await this.#estimated(open, [call]);
@@ -159,17 +164,13 @@ class TransformCalls {
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
     const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
-    const done = await runCountedWork(allowance, underWay.caller, name, async () => {
-      const pictures = await this.#load(open, layers);
-      const fetchMs = underWay.admittedMs();
-      const bytesIn = bytesSent(pictures);
-      const result = await underWay.finish(
-        imageWorkers.transform({ ...pictures, ...terms, pass, paramOf, ...job }),
+    const done = await runCountedWork(allowance, underWay.caller, op, async () => {
+      const result = await this.#run(open, layers, (pictures) =>
+        imageWorkers.transform({ ...pictures, pass, paramOf, ...job }),
       );
-      const link = request.query.response === 'url' ? await results.store(result) : null;
-      return { fetchMs, bytesIn, link, ...result };
+      return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
     });
-    underWay.ran(name, { ...done, bytesOut: done.data.length });
+    underWay.ran(op, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     sendFindings(reply, done);
     reply.header('x-service-format', formatOfContentType(done));
@@ -181,7 +182,7 @@ class TransformCalls {
    * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
    */
   async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
-    const { request, reply, underWay, terms, input } = open;
+    const { request, reply, underWay, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
     const branches = await this.#compiledOutputs(sent, underWay.caller);
     const layers = branches.flatMap((branch) => branch.layers);
@@ -192,20 +193,16 @@ class TransformCalls {
     }
     const ops = branches.map(({ op }) => op);
     const done = await runCountedWorks(allowance, underWay.caller, ops, async () => {
-      const pictures = await this.#load(open, layers);
-      const fetchMs = underWay.admittedMs();
-      const bytesIn = bytesSent(pictures);
-      const made = await underWay.finish(imageWorkers.branch({ ...pictures, ...terms, branches }));
+      const made = await this.#run(open, layers, (pictures) =>
+        imageWorkers.branch({ ...pictures, branches }),
+      );
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
       const outputs = await this.#nameOutputs(branches, made.outputs);
       const links =
         request.query.response === 'url' ? await sendOutputLinks(request, outputs, results) : null;
-      return {
-        result: { fetchMs, bytesIn, outputs, links, queueMs: made.queueMs, timings: made.timings },
-        succeeded,
-      };
+      return { result: { ...made, outputs, links }, succeeded };
     });
     underWay.ran('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
     const succeeded = done.outputs.filter((output) => 'picture' in output).length;
@@ -220,6 +217,19 @@ class TransformCalls {
     const estimates = await estimatePasses({ image, branches, caller: open.underWay.caller }, this.#options);
     addWarnings(open.reply, warningsInEstimates(estimates));
     return estimates;
+  }
+
+  /** Loads the pictures of a call, and runs work over them. The result tells what Server-Timing shows of it. */
+  async #run<T>(
+    open: OpenCall,
+    layers: readonly RequestedLayer[],
+    start: (pictures: LoadedPictures & PoolCallTerms) => RunningCall<T>,
+  ): Promise<T & { fetchMs: number; bytesIn: number }> {
+    const pictures = await this.#load(open, layers);
+    const fetchMs = open.underWay.admittedMs();
+    // Bytes are handed over to the work, and have no length afterwards.
+    const bytesIn = bytesSent(pictures);
+    return { ...(await open.underWay.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }
 
   /** Loads the image of a call, and the second pictures that its steps read. */
@@ -255,7 +265,7 @@ class TransformCalls {
     const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
     const run = await this.#options.presets.findPass(accountId, reference);
-    return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
+    return { ...run, op: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
   #compiledOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {

@@ -5,18 +5,19 @@ import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, Op, PixelOp } from '../../../src/product/catalogue/op.ts';
-import { compileRegistryStep, compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
+import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/step.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 import { layersOf, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { surroundingsOf } from './surroundings.ts';
 
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 const pixelOps = Object.values<Op>(OPS).filter((op) => op.runs === 'pass');
 
 /** Compiles, and holds every step against the registry. */
 function compiledFor(op: PixelOp, given: GivenParameters) {
   const fragment = op.compile(checkOpParameters(op, given));
-  for (const { operation, params } of fragment.steps) compileRegistryStep(operation, params);
+  compileSteps(sentSteps(fragment.steps), models);
   return fragment;
 }
 
@@ -64,10 +65,9 @@ t.test('a default of an op never contradicts what the registry takes', (t) => {
 t.test(
   'a registry step is refused on its operation, or on its params with the argument named in words',
   (t) => {
-    const refused: [unknown, unknown, string, RegExp][] = [
+    const refused: [string, unknown, string, RegExp][] = [
       ['zoom', {}, 'steps[4].operation', /no operation "zoom": it has resize, extract/],
       ['constructor', {}, 'steps[4].operation', /no operation/],
-      [5, {}, 'steps[4].operation', /no operation 5/],
       ['grayscale', {}, 'steps[4].operation', /no operation "grayscale"/],
       ['blur', { sigma: 0 }, 'steps[4].params', /sigma is 0, but a number from 0\.3 to/],
       [
@@ -101,13 +101,14 @@ t.test(
       ],
     ];
     for (const [operation, params, param, message] of refused) {
-      t.throws(() => compileRegistryStep(operation, params, (key) => sentFieldAt(`steps[4].${key}`)), {
+      const step = { operation, params, at: (key: string) => sentFieldAt(`steps[4].${key}`) };
+      t.throws(() => compileSteps([step], models), {
         code: 'invalid_param',
         param,
         message,
       });
     }
-    t.throws(() => compileRegistryStep('zoom'), {
+    t.throws(() => compileSteps(sentSteps([{ operation: 'zoom' }]), models), {
       details: { allowed: Object.keys(OPERATIONS) },
       code: 'invalid_param',
     });
@@ -116,7 +117,6 @@ t.test(
 );
 
 t.test('registry steps join a pass like ops: pixels as steps, formats and decoding as settings', (t) => {
-  const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
   const steps = [
     { operation: 'decode', params: { frame: 'all' } },
     { operation: 'greyscale' },

@@ -3,11 +3,11 @@ import { findOperation, layersOf, OPERATIONS } from '../../../../workers/image/o
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import type { OperationStep } from '../../../../workers/protocol.ts';
 import {
+  type ApiError,
   invalidParamError,
   mendsAtSentFields,
   type SentField,
   type SentFieldFinder,
-  sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
 import { unknownWordError } from '../../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../../platform/ids/nearest.ts';
@@ -93,11 +93,9 @@ export function compilePreset(steps: readonly PresetStep[], param: string, model
 
 function compileStep(step: RequestedStep, index: number, models: ModelsFile): CompiledStep {
   const { op: name, operation, at } = step;
-  if ((name === undefined) === (operation === undefined)) {
-    const found = name === undefined ? 'neither op nor operation' : 'both op and operation';
-    throw at('').refuse(`${at('').name} has ${found}: a step is one or the other.`);
-  }
-  if (name === undefined) return registryStep(step, index);
+  if (name !== undefined && operation !== undefined) throw formError(at(''), 'both op and operation');
+  if (operation !== undefined) return registryStep(step, operation, index);
+  if (name === undefined) throw formError(at(''), 'neither op nor operation');
   const op = requireOp(name, at('op'), isStepOp, (found, allowed) => {
     const problem = found === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
     return `${problem}: use one of ${allowed}.`;
@@ -109,36 +107,35 @@ function compileStep(step: RequestedStep, index: number, models: ModelsFile): Co
   return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), at };
 }
 
+function formError({ name, refuse }: SentField, found: string): ApiError {
+  return refuse(`${name} has ${found}: a step is one or the other.`);
+}
+
 function isStepOp(op: Op) {
   return op.runs === 'model' || op.runs === 'pass';
 }
 
-function registryStep(step: RequestedStep, index: number): DeterministicStep {
-  const { operation, params, at } = step;
+function registryStep(step: RequestedStep, operation: string, index: number): DeterministicStep {
+  const { params = {}, at } = step;
   refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
   refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
-  const fragment = compileRegistryStep(operation, params, at);
+  const fragment = compileOperation(operation, params, at);
   return { runs: 'pass', index, parameters: { ...(params as GivenParameters) }, fragment, at };
 }
 
 /**
- * Checks a step of the form `operation` + `params` against the processing registry, and compiles it.
- * @param at the two fields as they were sent.
+ * Checks arguments against their operation of the registry, and compiles them.
  * @throws ApiError invalid_param on `operation` when the registry has no such operation, with all operations in
  *   details.allowed; on `params` for invalid arguments.
  */
-export function compileRegistryStep(
-  operation: unknown,
-  params: unknown = {},
-  at: SentFieldFinder = sentFieldAt,
-): PassFragment {
-  const entry = typeof operation === 'string' ? findOperation(operation) : undefined;
+function compileOperation(operation: string, params: unknown, at: SentFieldFinder): PassFragment {
+  const entry = findOperation(operation);
   if (entry === undefined) {
     const allowed = Object.keys(OPERATIONS);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
     throw unknownWordError(at('operation'), operation, allowed, (hint) => hintFirst(hint, message));
   }
-  const violation = findFirstViolation(entry.parameters, params, String(operation));
+  const violation = findFirstViolation(entry.parameters, params, operation);
   if (violation !== undefined) {
     const mends = mendsAtSentFields(violation.mends ?? [], (param) => at(`params.${param}`));
     throw at('params').refuse(violation.message, violation.details, mends);
@@ -147,7 +144,7 @@ export function compileRegistryStep(
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
   const refusal = entry.rule(checked);
   if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
-  return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
+  return { decode: {}, steps: [{ operation, params: checked }], encode: {} };
 }
 
 /** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
