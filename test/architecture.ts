@@ -88,7 +88,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   StoresToCopy: 'two ports, and how they are closed',
   ZipArchive: 'a stream that is made once, with what is known of it',
   HandedConnections: 'listeners of one worker process, and how they end',
-  JobBatch: 'a record of promises',
   SentField: 'a record of a name and of how it is refused',
   ImageSourceFile: 'a record of a file; a function per kind of source makes one',
   SyncCall: 'a call that its handler ends; its members are closures over one request',

@@ -2,22 +2,9 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { ItemOutcome, JobDocument } from '../job.ts';
-import type { ItemAtWork } from './active-job.ts';
+import type { ItemAtWork, RunnerItemSlot } from './active-job.ts';
 import type { JobCompletion } from './completion.ts';
 import type { DecidedItem, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
-
-/** The outcomes of one job that this process has decided but not yet recorded. */
-interface JobBatch {
-  waiting: WaitingOutcome[];
-  isRecording: boolean;
-  /** When the last recording began, in the clock's elapsed milliseconds. */
-  lastMs: number;
-  /** Cancels the timer of the next recording; null when no timer runs. */
-  cancelTimer: (() => void) | null;
-  /** Whether more outcomes of the job will follow, as the slot of the latest item says. */
-  hasMore: () => boolean;
-  view: RecordedJobView;
-}
 
 interface WaitingOutcome {
   decided: DecidedItem;
@@ -55,12 +42,10 @@ interface OutcomeToRecord extends ItemAtWork {
  */
 export class OutcomeBatcher {
   readonly #parts: BatcherOptions;
-  readonly #clock: Clock;
   readonly #batches = new Map<string, JobBatch>();
 
   constructor(parts: BatcherOptions) {
     this.#parts = parts;
-    this.#clock = parts.clock ?? systemClock;
   }
 
   /**
@@ -70,14 +55,9 @@ export class OutcomeBatcher {
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
-    const { readings } = batch.view;
+    const { readings } = batch;
     if (!(await retryThroughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
-    await new Promise<void>((recorded, failed) => {
-      batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
-      batch.hasMore = slot.hasSiblings;
-      if (batch.waiting.length < MAX_BATCH_SIZE) slot.release();
-      this.#recordSoon(job._id, batch);
-    });
+    await batch.record({ ...item, outcome }, readings, slot);
     return true;
   }
 
@@ -86,61 +66,95 @@ export class OutcomeBatcher {
    * @param job as it was before its items were claimed.
    */
   #batchOf(job: JobDocument): JobBatch {
-    const batch = this.#batches.get(job._id) ?? newBatch(job);
+    const known = this.#batches.get(job._id);
+    if (known !== undefined) return known;
+    const batch = new JobBatch(job, this.#parts, (isOver) => {
+      if (isOver || this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(job._id);
+    });
     this.#batches.set(job._id, batch);
     return batch;
   }
+}
+
+/** The outcomes of one job that this process has decided but not yet recorded. */
+class JobBatch {
+  readonly #jobId: string;
+  readonly #parts: BatcherOptions;
+  readonly #clock: Clock;
+  /** Called when the job is over, and when no outcome waits. */
+  readonly #onIdle: (isOver: boolean) => void;
+  readonly #view: RecordedJobView;
+  readonly #waiting: WaitingOutcome[] = [];
+  #isRecording = false;
+  /** When the last recording began, in the clock's elapsed milliseconds. */
+  #lastMs = Number.NEGATIVE_INFINITY;
+  /** Cancels the timer of the next recording; null when no timer runs. */
+  #cancelTimer: (() => void) | null = null;
+  /** Whether more outcomes of the job will follow, as the slot of the latest item says. */
+  #hasMore = () => false;
+
+  constructor(job: JobDocument, parts: BatcherOptions, onIdle: (isOver: boolean) => void) {
+    this.#jobId = job._id;
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
+    this.#onIdle = onIdle;
+    // A job without a settlement has nothing to publish, so it need not be read again.
+    this.#view = { job: job.settlement === null ? job : null, readings: 0 };
+  }
+
+  /** How often the job has been read for this batch. */
+  get readings(): number {
+    return this.#view.readings;
+  }
+
+  /** Has an outcome recorded that was decided after so many readings of the job. Resolves when it is recorded. */
+  record(decided: DecidedItem, readings: number, slot: RunnerItemSlot): Promise<void> {
+    return new Promise<void>((recorded, failed) => {
+      this.#waiting.push({ decided, readings, recorded, failed });
+      this.#hasMore = slot.hasSiblings;
+      if (this.#waiting.length < MAX_BATCH_SIZE) slot.release();
+      this.#recordSoon();
+    });
+  }
+
+  #recordSoon(): void {
+    const waitMs = this.#remainingWaitMs();
+    if (waitMs === 0) void this.#recordWaiting();
+    else this.#cancelTimer ??= this.#clock.after(waitMs, () => void this.#recordWaiting());
+  }
 
   /** Milliseconds until the waiting outcomes are recorded. */
-  #remainingWaitMs({ waiting, lastMs, hasMore }: JobBatch): number {
-    if (waiting.length >= MAX_BATCH_SIZE || !hasMore()) return 0;
-    return Math.max(0, lastMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
+  #remainingWaitMs(): number {
+    if (this.#waiting.length >= MAX_BATCH_SIZE || !this.#hasMore()) return 0;
+    return Math.max(0, this.#lastMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
   }
 
-  #recordSoon(jobId: string, batch: JobBatch): void {
-    const waitMs = this.#remainingWaitMs(batch);
-    if (waitMs === 0) void this.#recordWaiting(jobId, batch);
-    else batch.cancelTimer ??= this.#clock.after(waitMs, () => void this.#recordWaiting(jobId, batch));
-  }
-
-  async #recordWaiting(jobId: string, batch: JobBatch): Promise<void> {
-    batch.cancelTimer?.();
-    batch.cancelTimer = null;
-    if (batch.isRecording) return;
-    batch.isRecording = true;
+  async #recordWaiting(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#isRecording) return;
+    this.#isRecording = true;
     do {
-      batch.lastMs = this.#clock.elapsedMs();
-      await this.#recordBatch(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
-    } while (batch.waiting.length > 0 && this.#remainingWaitMs(batch) === 0);
-    batch.isRecording = false;
-    if (batch.waiting.length > 0) this.#recordSoon(jobId, batch);
-    else if (this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(jobId);
+      this.#lastMs = this.#clock.elapsedMs();
+      await this.#recordBatch(this.#waiting.splice(0, MAX_BATCH_SIZE));
+    } while (this.#waiting.length > 0 && this.#remainingWaitMs() === 0);
+    this.#isRecording = false;
+    if (this.#waiting.length > 0) this.#recordSoon();
+    else this.#onIdle(false);
   }
 
-  async #recordBatch(jobId: string, batch: JobBatch, together: WaitingOutcome[]): Promise<void> {
-    const { view } = batch;
+  async #recordBatch(together: readonly WaitingOutcome[]): Promise<void> {
+    const view = this.#view;
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
     try {
-      const job = await this.#parts.outcomes.record(jobId, decided, view);
+      const job = await this.#parts.outcomes.record(this.#jobId, decided, view);
       const completed = job && (await this.#parts.completion.completeIfOver(job, { isPublished: true }));
-      if (completed?.phase !== 'open') this.#batches.delete(jobId);
+      if (completed?.phase !== 'open') this.#onIdle(true);
       for (const { recorded } of together) recorded();
     } catch (error) {
       view.job = null;
       for (const { failed } of together) failed(error);
     }
   }
-}
-
-/** A new batch. A job without a settlement has nothing to publish, so it need not be read again. */
-function newBatch(job: JobDocument): JobBatch {
-  return {
-    waiting: [],
-    isRecording: false,
-    lastMs: Number.NEGATIVE_INFINITY,
-    cancelTimer: null,
-    hasMore: () => false,
-    view: { job: job.settlement === null ? job : null, readings: 0 },
-  };
 }

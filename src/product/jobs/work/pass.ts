@@ -25,90 +25,36 @@ export interface PassWorkOptions {
   meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
-/** Makes the function that runs a pass over the picture of an item, with the second assets that its steps read. */
-export function createPassWork({ imageWorkers, readers, assets, meters, fonts }: PassWorkOptions) {
-  async function readSecondAsset(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
-    try {
-      return (await assets.read(accountId, assetId)).bytes;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
-      const message = `The second asset ${assetId} is gone: send the job again with another.`;
-      throw new ApiError('not_found', message);
-    }
-  }
+/** The function that runs a pass over the picture of an item, with the second assets that its steps read. */
+export function createPassWork(options: PassWorkOptions) {
+  return (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>): Promise<SegmentResult> =>
+    new PassRun(options, call, segment, input).run();
+}
 
-  function workTerms({ job, signal, waitSignal }: ItemCall) {
-    const deadlineMs = Date.now() + DEADLINE_MS;
-    const { accountId } = job;
-    return { accountId, deadlineMs, signal, waitSignal, work: 'job' as const, inBatch: isBatchJob(job) };
-  }
+/** A pass over the picture of one item. */
+class PassRun {
+  readonly #options: PassWorkOptions;
+  readonly #call: ItemCall;
+  readonly #segment: PassSegment;
+  readonly #input: Uint8Array<ArrayBuffer>;
 
-  async function runTransform(
-    call: ItemCall,
-    pass: PassSegment['pass'],
-    { layers }: PassSegment,
-    bytes: Uint8Array<ArrayBuffer>,
-    options: Pick<TransformCall, 'describes'> = {},
-  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
-    const { accountId } = call.job;
-    const files: Record<string, LayerFile> = {};
-    for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecondAsset(accountId, assetId) };
-    const bytesIn = bytes.length;
-    const second = layers.length > 0 ? { layers: files } : {};
-    const result = await imageWorkers.transform({ ...workTerms(call), bytes, pass, ...second, ...options })
-      .result;
-    const { queueMs, timings, data } = result;
-    const op = call.job.op ?? 'preset';
-    meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
-    return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
-  }
-
-  /** The lossless result of the steps, for a segment that returns something about it. */
-  async function renderLossless(
+  constructor(
+    options: PassWorkOptions,
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
-  ): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
-    const pass = { ...segment.pass, encode: { format: 'png' as const } };
-    return pass.steps.length === 0 ? { data: input, warnings: [] } : runTransform(call, pass, segment, input);
+  ) {
+    this.#options = options;
+    this.#call = call;
+    this.#segment = segment;
+    this.#input = input;
   }
 
-  /** Compares the result of the steps with another asset. */
-  async function compareResult(
-    call: ItemCall,
-    segment: PassSegment,
-    input: Uint8Array<ArrayBuffer>,
-    otherId: string,
-  ): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await renderLossless(call, segment, input);
-    const other = await readSecondAsset(call.job.accountId, otherId);
-    const { isScored } = segment;
-    const comparison = await imageWorkers.compare({ ...workTerms(call), bytes, other, isScored }).result;
-    const { difference: output } = comparison;
-    return { kind: 'json', output, warnings: [...warnings, ...comparisonWarnings(comparison)] };
-  }
-
-  /** Reads text or codes from the result of the steps. */
-  async function readResult(
-    call: ItemCall,
-    segment: PassSegment,
-    input: Uint8Array<ArrayBuffer>,
-    reading: ReadingTask,
-  ): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await renderLossless(call, segment, input);
-    const { output } = await readers.read({ ...workTerms(call), bytes, reading }).result;
-    return { kind: 'json', output, warnings };
-  }
-
-  return async (
-    call: ItemCall,
-    segment: PassSegment,
-    bytes: Uint8Array<ArrayBuffer>,
-  ): Promise<SegmentResult> => {
-    if (segment.compareWith !== undefined) return compareResult(call, segment, bytes, segment.compareWith);
-    if (segment.reads !== undefined) return readResult(call, segment, bytes, segment.reads);
-    const options = { describes: isLastSegment(call, segment) };
-    const result = await runTransform(call, segment.pass, segment, bytes, options);
+  async run(): Promise<SegmentResult> {
+    const { pass, compareWith, reads } = this.#segment;
+    if (compareWith !== undefined) return this.#compareResult(compareWith);
+    if (reads !== undefined) return this.#readResult(reads);
+    const result = await this.#runTransform(pass, { describes: this.#isLastSegment() });
     const { data, contentType, achieved, facts, warnings } = result;
     return {
       kind: 'image',
@@ -117,10 +63,86 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
       warnings,
       ...withoutAbsentFields({ facts, achieved: achieved && { ...achieved } }),
     };
-  };
-}
+  }
 
-/** Whether the result of a segment is the output of the item, and not the input of another segment. */
-function isLastSegment({ item, definition }: ItemCall, { index }: PassSegment): boolean {
-  return definition.variants[item.variant]?.segments.length === index + 1;
+  /** Compares the result of the steps with another asset. */
+  async #compareResult(otherId: string): Promise<SegmentResult> {
+    const { data: bytes, warnings } = await this.#renderLossless();
+    const other = await this.#readSecondAsset(otherId);
+    const { isScored } = this.#segment;
+    const call = { ...this.#workTerms(), bytes, other, isScored };
+    const comparison = await this.#options.imageWorkers.compare(call).result;
+    return {
+      kind: 'json',
+      output: comparison.difference,
+      warnings: [...warnings, ...comparisonWarnings(comparison)],
+    };
+  }
+
+  /** Reads text or codes from the result of the steps. */
+  async #readResult(reading: ReadingTask): Promise<SegmentResult> {
+    const { data: bytes, warnings } = await this.#renderLossless();
+    const { output } = await this.#options.readers.read({ ...this.#workTerms(), bytes, reading }).result;
+    return { kind: 'json', output, warnings };
+  }
+
+  /** The lossless result of the steps, for a segment that returns something about it. */
+  async #renderLossless(): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
+    const { pass } = this.#segment;
+    if (pass.steps.length === 0) return { data: this.#input, warnings: [] };
+    return this.#runTransform({ ...pass, encode: { format: 'png' } });
+  }
+
+  async #runTransform(
+    pass: PassSegment['pass'],
+    options: Pick<TransformCall, 'describes'> = {},
+  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
+    const { imageWorkers, meters, fonts } = this.#options;
+    const bytes = this.#input;
+    const layers = await this.#readLayers();
+    // The bytes are handed over to the work, and have no length afterwards.
+    const bytesIn = bytes.length;
+    const call = { ...this.#workTerms(), bytes, pass, ...layers, ...options };
+    const result = await imageWorkers.transform(call).result;
+    const { queueMs, timings, data } = result;
+    const op = this.#call.job.op ?? 'preset';
+    meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
+    return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
+  }
+
+  async #readLayers(): Promise<Pick<TransformCall, 'layers'>> {
+    const layers: Record<string, LayerFile> = {};
+    for (const { assetId } of this.#segment.layers)
+      layers[assetId] ??= { bytes: await this.#readSecondAsset(assetId) };
+    return this.#segment.layers.length > 0 ? { layers } : {};
+  }
+
+  async #readSecondAsset(assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      return (await this.#options.assets.read(this.#call.job.accountId, assetId)).bytes;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
+      const message = `The second asset ${assetId} is gone: send the job again with another.`;
+      throw new ApiError('not_found', message);
+    }
+  }
+
+  /** The terms of a call to a pool. Its deadline counts from now. */
+  #workTerms() {
+    const { job, signal, waitSignal } = this.#call;
+    return {
+      accountId: job.accountId,
+      deadlineMs: Date.now() + DEADLINE_MS,
+      signal,
+      waitSignal,
+      work: 'job' as const,
+      inBatch: isBatchJob(job),
+    };
+  }
+
+  /** Whether the result is the output of the item, and not the input of another segment. */
+  #isLastSegment(): boolean {
+    const { item, definition } = this.#call;
+    return definition.variants[item.variant]?.segments.length === this.#segment.index + 1;
+  }
 }
