@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { markTransferable } from '../transport/moved.ts';
 import { BrowserKeeper } from './keeper.ts';
@@ -8,6 +9,8 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
   parentPort?.postMessage(notice),
 );
 const renderer = createRenderer(keeper);
+// Such a thread is ended from outside, and Node writes its code cache only at an ordinary end.
+flushCompileCache();
 
 /**
  * A call, with a message port `client`. A message from the sender means that nobody waits for the answer any more. The

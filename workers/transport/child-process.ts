@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import {
@@ -25,4 +26,6 @@ export function serveTasks<Task, Reply>(perform: (task: Task) => Promise<Reply>)
   });
   // An ordinary exit would wait for native work, which may never end.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // At an ordinary exit Node would do this. The next process then starts from the code cache.
+  flushCompileCache();
 }
