@@ -2,9 +2,9 @@ import { ApiError, invalidParamError } from '../../platform/http/errors/errors.t
 import { createValidator } from '../../platform/http/errors/validation.ts';
 import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
+import { checkImportEntryCount, partitionEntries } from '../../platform/named-documents.ts';
 import type { RequestedAnswerSchema } from '../catalogue/plan/subjects.ts';
 import type { ModelsFile } from '../models/models.ts';
-import { checkImportEntryCount, partitionEntries } from '../versioned-resources/documents.ts';
 import {
   checkPresetName,
   type FindMissingAssets,

@@ -1,17 +1,17 @@
 import { newId } from '../../platform/ids/ids.ts';
 import {
+  NAMED_DOCUMENT_INDEXES,
+  type NamedDocument,
+  NamedDocuments,
+  type ResourceKind,
+} from '../../platform/named-documents.ts';
+import {
   type DeclaredCollection,
   type DocumentCollection,
   type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import {
-  NAMED_DOCUMENT_INDEXES,
-  type NamedDocument,
-  NamedDocuments,
-  type ResourceKind,
-} from '../versioned-resources/documents.ts';
 import { tooManyPresetVersionsError } from './errors.ts';
 import { currentPresetVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
 import { MAX_PRESET_VERSIONS } from './schema.ts';

@@ -13,8 +13,8 @@ import {
   streamList,
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
+import { checkImportEntryCount, partitionEntries } from '../../platform/named-documents.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { checkImportEntryCount, partitionEntries } from '../versioned-resources/documents.ts';
 import { templateNotFoundError } from './errors.ts';
 import {
   findTemplate,

@@ -1,18 +1,18 @@
 import { newId } from '../../platform/ids/ids.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import {
+  NAMED_DOCUMENT_INDEXES,
+  type NamedDocument,
+  NamedDocuments,
+  type ResourceKind,
+} from '../../platform/named-documents.ts';
+import {
   type DeclaredCollection,
   type DocumentCollection,
   type DocumentFilter,
   type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
-import {
-  NAMED_DOCUMENT_INDEXES,
-  type NamedDocument,
-  NamedDocuments,
-  type ResourceKind,
-} from '../versioned-resources/documents.ts';
 import type { TemplateContent } from './rules.ts';
 import {
   currentTemplateVersion,

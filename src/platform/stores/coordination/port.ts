@@ -7,8 +7,7 @@
  * Limits that all processes of a host share, by key and time, are counted here: rate windows, failures, slots. Two
  * kinds of limits are counted elsewhere. Calls that wait for a thread wait in its process
  * (src/imaging/images/admission.ts), which knows when one is free. What an account stores is counted in its documents
- * (src/product/assets/quota.ts, src/product/versioned-resources/documents.ts), because these counts must survive a
- * restart.
+ * (src/product/assets/quota.ts, src/platform/named-documents.ts), because these counts must survive a restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */

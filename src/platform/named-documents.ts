@@ -1,18 +1,18 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
-import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { firstFreeSlug } from '../../platform/ids/slugs.ts';
+import { ApiError, invalidParamError } from './http/errors/errors.ts';
+import { firstFreeSlug } from './ids/slugs.ts';
 import {
   type DocumentCollection,
   type DocumentWithId,
   DuplicateKeyError,
   type IndexSpec,
   sortBy,
-} from '../../platform/stores/documents/port.ts';
-import { SLOT_INDEX, shuffledFreeSlots } from '../../platform/stores/documents/slots.ts';
+} from './stores/documents/port.ts';
+import { SLOT_INDEX, shuffledFreeSlots } from './stores/documents/slots.ts';
 
 /**
- * A named document of an account: a template or a preset. The number of documents is limited, and each has a slug that
- * is unique in the account. Two unique indexes enforce both rules, even for concurrent writes.
+ * A named document of an account, such as a template or a preset. The number of documents is limited, and each has a
+ * slug that is unique in the account. Two unique indexes enforce both rules, even for concurrent writes.
  */
 export interface NamedDocument extends DocumentWithId {
   accountId: string;
@@ -48,7 +48,8 @@ const MAX_UPDATE_ATTEMPTS = 400;
 
 /** A kind of named documents. */
 export interface ResourceKind {
-  noun: 'preset' | 'template';
+  /** What messages call one of them. */
+  noun: string;
   /** The most of them that an account may have. */
   limit: number;
   /** The field that every save changes. A save only takes effect if the field still has the value that was read. */
