@@ -9,23 +9,23 @@ import { percentile, round, type SuiteResult, type SuiteRow, timed } from './sui
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
 /** Duration of the idle measurement of each kind, and of the warm-up of threads and compiler before it. */
 const IDLE_MS = 10_000;
-const WARM_MS = 5_000;
-const UPLOADS_AT_ONCE = 8;
+const WARM_UP_MS = 5_000;
+const CONCURRENT_UPLOADS = 8;
 const POLL_MS = 250;
-/** Largest multiple of the idle 95th percentile that is accepted during the batch. */
-const MAX_TIMES = { call: 2.5, job: 5 } as const;
+/** The largest multiple of the idle 95th percentile that is accepted during the batch. */
+const MAX_SLOWDOWN = { call: 2.5, job: 5 } as const;
 
-const CALLS_EVERY_MS = 50;
+const CALL_INTERVAL_MS = 50;
 /**
  * Interval between jobs. Two jobs of an account run at once, so jobs at a shorter interval would wait for each other,
  * however fast the service is.
  */
-const JOBS_EVERY_MS = 200;
+const JOB_INTERVAL_MS = 200;
 
 /** A request that the other account sends repeatedly. */
 interface Probe {
   name: string;
-  kind: keyof typeof MAX_TIMES;
+  kind: keyof typeof MAX_SLOWDOWN;
   /** Interval between two requests, whether or not the previous one is answered. */
   everyMs: number;
   /** @throws Error when it is refused, or is not completed. */
@@ -42,9 +42,9 @@ export async function run(): Promise<SuiteResult> {
   const probes = await prepareProbes(server, picture);
   const api = openApi(server);
   const assetIds = await uploadAll(api, picture);
-  for (const one of probes) await repeated(one, lasting(WARM_MS));
+  for (const one of probes) await repeatProbe(one, isWithin(WARM_UP_MS));
   const idle: number[][] = [];
-  for (const one of probes) idle.push(await repeated(one, lasting(IDLE_MS)));
+  for (const one of probes) idle.push(await repeatProbe(one, isWithin(IDLE_MS)));
 
   const batch = await beginBatch(api, assetIds);
   // The rest of the batch covers its start, and requests that still run when a share of it is done.
@@ -52,11 +52,11 @@ export async function run(): Promise<SuiteResult> {
   const alone = await batch.during(share, (isOn) => waitWhile(isOn));
   const rows: SuiteRow[] = [];
   for (const [index, one] of probes.entries()) {
-    const { result, perSecond } = await batch.during(share, (isOn) => repeated(one, isOn));
+    const { result, perSecond } = await batch.during(share, (isOn) => repeatProbe(one, isOn));
     rows.push(rowOf(one, idle[index] ?? [], result, { meanwhile: perSecond, alone: alone.perSecond }));
   }
   console.table(rows);
-  const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, compared with what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MAX_TIMES.call} for calls and ${MAX_TIMES.job} for jobs.`;
+  const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALL_INTERVAL_MS} ms and jobs every ${JOB_INTERVAL_MS} ms, answered or not, each kind during an equal share of the items, compared with what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MAX_SLOWDOWN.call} for calls and ${MAX_SLOWDOWN.job} for jobs.`;
   return { method, rows, missed: missesOf(rows, probes) };
 }
 
@@ -85,9 +85,9 @@ function rowOf(
 function missesOf(rows: readonly SuiteRow[], probes: readonly Probe[]): string[] {
   return probes.flatMap(({ name, kind }, index) => {
     const ratio = rows[index]?.['ratio p95'];
-    return Number(ratio) < MAX_TIMES[kind]
+    return Number(ratio) < MAX_SLOWDOWN[kind]
       ? []
-      : [`${name}: p95 is ${ratio} times idle (aim: below ${MAX_TIMES[kind]}).`];
+      : [`${name}: p95 is ${ratio} times idle (aim: below ${MAX_SLOWDOWN[kind]}).`];
   });
 }
 
@@ -102,7 +102,7 @@ async function prepareProbes(server: BenchServer, picture: Buffer): Promise<Prob
     await answer.bytes();
     if (!answer.ok) throw new Error(`A transform was answered ${answer.status}.`);
   };
-  const call = { kind: 'call', everyMs: CALLS_EVERY_MS } as const;
+  const call = { kind: 'call', everyMs: CALL_INTERVAL_MS } as const;
   const job = { op: 'resize', parameters: { width: 512 }, assetIds: [id] };
   return [
     { ...call, name: 'call, 1 MP to 512 px', once: transform('op=resize&width=512', large) },
@@ -110,7 +110,7 @@ async function prepareProbes(server: BenchServer, picture: Buffer): Promise<Prob
     {
       name: 'waited job of one item',
       kind: 'job',
-      everyMs: JOBS_EVERY_MS,
+      everyMs: JOB_INTERVAL_MS,
       async once() {
         const { status } = await api.post('/jobs?wait=30', job);
         if (status !== 'COMPLETED') throw new Error(`A waited job was ${status}.`);
@@ -120,7 +120,7 @@ async function prepareProbes(server: BenchServer, picture: Buffer): Promise<Prob
 }
 
 /** @returns the duration of each request, in milliseconds. */
-async function repeated({ once, everyMs }: Probe, isOn: () => boolean): Promise<number[]> {
+async function repeatProbe({ once, everyMs }: Probe, isOn: () => boolean): Promise<number[]> {
   const times: Promise<number>[] = [];
   while (isOn()) {
     times.push(timed(once));
@@ -133,7 +133,7 @@ async function waitWhile(isOn: () => boolean): Promise<void> {
   while (isOn()) await sleep(POLL_MS);
 }
 
-function lasting(durationMs: number): () => boolean {
+function isWithin(durationMs: number): () => boolean {
   const endsAt = performance.now() + durationMs;
   return () => performance.now() < endsAt;
 }
@@ -149,7 +149,7 @@ async function uploadAll(api: Api, picture: Buffer): Promise<string[]> {
       ids.push(String((await api.post('/assets/upload', { type: 'image/jpeg', bytes })).id));
     }
   };
-  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, worker));
   return ids;
 }
 

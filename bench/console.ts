@@ -11,20 +11,20 @@ import { type BenchServer, startBenchServer } from './server.ts';
 import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const ROUNDS = 9;
-const WATCHED_MS = 30_000;
-const TOKEN = 'a-token-of-an-operator-for-the-bench';
+const OPEN_PAGE_MS = 30_000;
+const OPERATOR_TOKEN_VALUE = 'a-token-of-an-operator-for-the-bench';
 const CACHE_DIR = join(tmpdir(), 'darkroom-bench-browser');
 /** Aims: milliseconds until a screen can be used, and per cent of a core for an open page of the operator. */
 const MAX_INTERACTIVE_MS = 200;
 const MAX_OPEN_PERCENT = 0.5;
-/** A page with a button and one script, which nothing slows down. */
-const BARE =
+/** A page with only a button and one script, with which the console is compared. */
+const BARE_PAGE_HTML =
   '<!doctype html><html lang="en"><title>Bare</title><script type="module" src="/script.js"></script><body><main><button class="button">Use it</button></main></body></html>';
 /**
- * Runs in the page: notes when its main button has been drawn and the thread is free for a press of it, and how long
- * tasks kept the thread.
+ * A script that runs in the page. It records when the main button is drawn and can be pressed, and how long tasks
+ * blocked the thread.
  */
-const WATCH = `
+const WATCH_SCRIPT = `
   globalThis.watched = { interactiveMs: null, longTasksMs: 0 };
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) globalThis.watched.longTasksMs += duration;
@@ -35,7 +35,7 @@ const WATCH = `
   };
   requestAnimationFrame(look);
 `;
-const LOADED = `JSON.stringify({
+const LOADED_EXPRESSION = `JSON.stringify({
   ...globalThis.watched,
   bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
     .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
@@ -53,7 +53,7 @@ interface PageLoad {
 export async function run(): Promise<SuiteResult> {
   const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   await using browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
-  await using server = await startBenchServer({ OPERATOR_TOKEN: TOKEN });
+  await using server = await startBenchServer({ OPERATOR_TOKEN: OPERATOR_TOKEN_VALUE });
   using bare = await startBarePage();
   const [cold, warm] = await measureLoads(browser, server, bare.url);
   const percent = await openPagePercent(browser, server);
@@ -61,7 +61,7 @@ export async function run(): Promise<SuiteResult> {
   console.table(rows);
   const late = Math.min(Number(cold['interactive ms']), Number(warm['interactive ms'])) > MAX_INTERACTIVE_MS;
   return {
-    method: `The playground of a signed-in account in Chromium on this machine, beside a page of one button and one script on bare Node, in turn, medians of ${ROUNDS} loads: milliseconds from the navigation until the main button is drawn and the thread is free. Cold has an empty cache. An open page of the operator is watched for ${WATCHED_MS / 1_000} s, beside as long without one; CPU is that of all processes of the service.`,
+    method: `The playground of a signed-in account in Chromium on this machine, beside a page of one button and one script on bare Node, in turn, medians of ${ROUNDS} loads: milliseconds from the navigation until the main button is drawn and the thread is free. Cold has an empty cache. An open page of the operator is watched for ${OPEN_PAGE_MS / 1_000} s, beside as long without one; CPU is that of all processes of the service.`,
     rows,
     missed: [
       ...(late ? [`The first screen can be used after more than ${MAX_INTERACTIVE_MS} ms.`] : []),
@@ -76,7 +76,7 @@ async function startBarePage(): Promise<{ url: string } & Disposable> {
   const server = createServer(({ url }, response) => {
     const isScript = url === '/script.js';
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(isScript ? 'document.title = "Ready";' : BARE);
+    response.end(isScript ? 'document.title = "Ready";' : BARE_PAGE_HTML);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -92,7 +92,7 @@ async function measureLoads(browser: Browser, server: BenchServer, bareUrl: stri
   for (let number = 0; number <= ROUNDS; number += 1)
     for (const side of ['ours', 'bare'] as const) {
       const context = await browser.newContext();
-      await context.addInitScript(WATCH);
+      await context.addInitScript(WATCH_SCRIPT);
       if (side === 'ours') await signIn(context, server);
       const [first, second] = [await load(context, pages[side]), await load(context, pages[side])];
       // The first round starts what comes only once.
@@ -118,7 +118,7 @@ async function load(context: BrowserContext, url: string): Promise<PageLoad> {
   await page.waitForLoadState('networkidle');
   // The policy of the page lets nothing wait within it for a text that is run as a script.
   await page.locator('main .button:not(:disabled)').first().waitFor();
-  const loaded = JSON.parse(await page.evaluate<string>(LOADED)) as PageLoad;
+  const loaded = JSON.parse(await page.evaluate<string>(LOADED_EXPRESSION)) as PageLoad;
   await page.close();
   return loaded;
 }
@@ -140,14 +140,14 @@ function rowOf(name: string, { ours, bare }: Record<'ours' | 'bare', PageLoad[]>
 async function openPagePercent(browser: Browser, { url, pid }: BenchServer): Promise<number> {
   const spentMs = async () => {
     const beforeMs = cpuMs(pid);
-    await pause(WATCHED_MS);
+    await pause(OPEN_PAGE_MS);
     return cpuMs(pid) - beforeMs;
   };
   const idleMs = await spentMs();
   const context = await browser.newContext();
   await context.request.post(`${url}/operator/v1/session`, {
     headers: { 'x-console': '1' },
-    data: { token: TOKEN },
+    data: { token: OPERATOR_TOKEN_VALUE },
   });
   const page = await context.newPage();
   await page.goto(`${url}/console/operate`);
@@ -155,5 +155,5 @@ async function openPagePercent(browser: Browser, { url, pid }: BenchServer): Pro
   await page.getByText(/examinations found nothing wrong/).waitFor({ timeout: 120_000 });
   const openMs = await spentMs();
   await context.close();
-  return round((100 * (openMs - idleMs)) / WATCHED_MS);
+  return round((100 * (openMs - idleMs)) / OPEN_PAGE_MS);
 }

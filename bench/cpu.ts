@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const TICK_MS = 10;
+const CLOCK_TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
 /** The use of one process according to /proc. */
@@ -22,17 +22,17 @@ export function cpuMs(pid: number): number {
 
 /** The process and all its descendants (Linux); empty elsewhere, and when there is no such process. */
 export function processesBelow(pid: number): ProcessUse[] {
-  return treeOf(pid).flatMap((member) => {
-    const stat = statOf(member);
-    return stat === null ? [] : [useOf(member, stat)];
+  return processTreeOf(pid).flatMap((member) => {
+    const stat = readProcessStat(member);
+    return stat === null ? [] : [processUseOf(member, stat)];
   });
 }
 
 /** The ids of a process and all its descendants. */
-export function treeOf(pid: number): number[] {
+export function processTreeOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of namesIn('/proc')) {
-    const stat = statOf(Number(name));
+    const stat = readProcessStat(Number(name));
     if (stat !== null) parents.set(Number(name), Number(stat.fields[1]));
   }
   const members = [pid];
@@ -50,20 +50,20 @@ function namesIn(folder: string): string[] {
   }
 }
 
-interface Stat {
+interface ProcessStatLine {
   name: string;
   /** The fields of proc(5) from the state on, which follows the name. */
   fields: string[];
 }
 
-function useOf(pid: number, { name, fields }: Stat): ProcessUse {
+function processUseOf(pid: number, { name, fields }: ProcessStatLine): ProcessUse {
   // The fields are utime, stime, cutime and cstime, then rss in pages.
   const ticks = fields.slice(11, 15).reduce((total, value) => total + Number(value), 0);
-  return { pid, name, cpuMs: ticks * TICK_MS, rssBytes: Number(fields[21]) * PAGE_BYTES };
+  return { pid, name, cpuMs: ticks * CLOCK_TICK_MS, rssBytes: Number(fields[21]) * PAGE_BYTES };
 }
 
 /** Null when there is no such process. */
-function statOf(pid: number): Stat | null {
+function readProcessStat(pid: number): ProcessStatLine | null {
   if (!Number.isInteger(pid)) return null;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -10,16 +10,16 @@ import {
 } from './encoder-tools.ts';
 import { mean, type PlotData, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
-const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
-const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
+const FORMATS = environmentList('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
+const WIDTHS = environmentList('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
 /** A folder with a folder of pictures for each set; without it, the photographs of the bench are the only set. */
 const FOLDER = process.env.BENCH_PICTURES;
 const EFFORTS = [undefined, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-/** The SSIMULACRA 2 at which files are compared: that of the default qualities. */
-const LIKENESS = 77;
+/** The SSIMULACRA 2 score at which files are compared. It is that of the default qualities. */
+const SSIMULACRA2_SCORE = 77;
 const QUALITIES = { least: 20, most: 99 };
 /** Number of runs, of which the fastest counts, because noise only ever adds time. */
-const RUNS = 3;
+const TIMED_RUNS = 3;
 
 /**
  * Measures CPU time and bytes of each encoder at equal likeness, at each effort, and the likeness of the default. No
@@ -41,7 +41,7 @@ export async function run(): Promise<SuiteResult> {
   }
   console.table(rows);
   return {
-    method: `Each picture as PNG to each format at the quality whose SSIMULACRA 2 is ${LIKENESS}, between two qualities on the line. CPU of the whole pass, the least of ${RUNS} runs; bytes are the geometric mean. The first row of a format is its default effort; "by default" is the SSIMULACRA 2 at the default quality, in the mean and of the worst picture.`,
+    method: `Each picture as PNG to each format at the quality whose SSIMULACRA 2 is ${SSIMULACRA2_SCORE}, between two qualities on the line. CPU of the whole pass, the least of ${TIMED_RUNS} runs; bytes are the geometric mean. The first row of a format is its default effort; "by default" is the SSIMULACRA 2 at the default quality, in the mean and of the worst picture.`,
     rows,
     curves,
   };
@@ -84,7 +84,7 @@ async function defaultLikeness(
   return { 'by default': round(mean(scores.map(([, score]) => score)), 1), least: round(least, 1), worst };
 }
 
-/** The file at LIKENESS, interpolated between the two nearest qualities. */
+/** The file at SSIMULACRA2_SCORE, interpolated between the two nearest qualities. */
 async function fileAt(picture: RasterPicture, format: OutputFormat, effort: number | undefined) {
   const encodedAt = (quality: number) =>
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
@@ -96,12 +96,12 @@ async function fileAt(picture: RasterPicture, format: OutputFormat, effort: numb
   let [low, high] = [await attempt(QUALITIES.least), await attempt(QUALITIES.most)];
   while (high.quality - low.quality > 1) {
     const middle = await attempt((low.quality + high.quality) >> 1);
-    if (middle.likeness < LIKENESS) low = middle;
+    if (middle.likeness < SSIMULACRA2_SCORE) low = middle;
     else high = middle;
   }
-  const share = Math.min(1, Math.max(0, (LIKENESS - low.likeness) / (high.likeness - low.likeness)));
+  const share = Math.min(1, Math.max(0, (SSIMULACRA2_SCORE - low.likeness) / (high.likeness - low.likeness)));
   let cpuMs = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < RUNS; run += 1) {
+  for (let run = 0; run < TIMED_RUNS; run += 1) {
     const before = process.cpuUsage();
     await encodedAt(high.quality);
     const { user, system } = process.cpuUsage(before);
@@ -114,6 +114,6 @@ async function fileAt(picture: RasterPicture, format: OutputFormat, effort: numb
   };
 }
 
-function listOf(variable: string, fallback: readonly string[]): readonly string[] {
+function environmentList(variable: string, fallback: readonly string[]): readonly string[] {
   return process.env[variable]?.split(',') ?? fallback;
 }

@@ -15,7 +15,7 @@ import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts'
 import { JobLifecycle } from '../src/product/jobs/lifecycle.ts';
 import type { JobOrder } from '../src/product/jobs/submit/order.ts';
 
-const PLAN = {
+const TEST_PLAN = {
   id: 'scale',
   processLimit: -1,
   overageCredits: null,
@@ -53,7 +53,7 @@ export async function engineAlone(
     holds: new JobHolds({
       ...{ store, now },
       movements: new CreditMovements(store, now),
-      plan: () => PLAN,
+      plan: () => TEST_PLAN,
       topUpUrl: () => '',
     }),
     assets: {
@@ -62,7 +62,7 @@ export async function engineAlone(
     } as unknown as JobsContext['assets'],
     objects: {} as JobsContext['objects'],
     events: { isWanted: async () => false, write: nothing },
-    plan: () => PLAN,
+    plan: () => TEST_PLAN,
     countAssets: async () => 0,
     topUpUrl: () => '',
     maxKeptBytes: 512 * 2 ** 20,
@@ -82,12 +82,12 @@ export async function engineAlone(
   const accountId = newId('acc');
   const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
   await accounts.insertOne({
-    ...{ _id: accountId, email: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
+    ...{ _id: accountId, email: accountId, plan: TEST_PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },
   });
 
   const startedMs = performance.now();
-  const caller = { accountId, plan: PLAN.id, apiKeyId: null, sessionId: null };
+  const caller = { accountId, plan: TEST_PLAN.id, apiKeyId: null, sessionId: null };
   const { job } = await lifecycle.submit(caller, orderOf(count));
   const submittedMs = performance.now();
   while ((await stores.jobs.get(job._id))?.phase !== 'done') {

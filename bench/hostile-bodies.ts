@@ -14,7 +14,8 @@ export function inTurn(calls: readonly AttackCall[]): () => AttackCall {
   return () => calls[sent++ % calls.length] as AttackCall;
 }
 
-const many = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, at) => of(at));
+const repeat = <T>(count: number, of: (index: number) => T) =>
+  Array.from({ length: count }, (_, at) => of(at));
 
 async function formCall(path: string, form: FormData): Promise<AttackCall> {
   const sent = new Response(form);
@@ -26,11 +27,11 @@ async function formCall(path: string, form: FormData): Promise<AttackCall> {
 export async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
   const flat = sharp(photo).resize(7_000, 7_000, { fit: 'fill', kernel: 'nearest' }).threshold(128);
   const bytes = new Blob([new Uint8Array(await flat.png().toBuffer())], { type: 'image/png' });
-  const outputs = many(20, (at) => ({ name: `o${at}`, op: 'resize', parameters: { width: 3_000 + at } }));
-  const steps = many(20, () => ({ op: 'overlay', parameters: { opacity: 0.5 } }));
+  const outputs = repeat(20, (at) => ({ name: `o${at}`, op: 'resize', parameters: { width: 3_000 + at } }));
+  const steps = repeat(20, () => ({ op: 'overlay', parameters: { opacity: 0.5 } }));
   const forms = [
     { work: { outputs }, files: ['file'] },
-    { work: { steps }, files: ['file', ...many(20, (at) => (at === 0 ? 'layer' : `layer${at + 1}`))] },
+    { work: { steps }, files: ['file', ...repeat(20, (at) => (at === 0 ? 'layer' : `layer${at + 1}`))] },
   ];
   const calls = forms.map(({ work, files }) => {
     const form = new FormData();
@@ -41,12 +42,12 @@ export async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
   return inTurn(await Promise.all(calls));
 }
 
-const PARTS = 10_000;
+const FORM_PARTS = 10_000;
 
 /** Forms of 10,000 fields, of 10,000 files of other names, and of 10,000 files to keep. */
 export async function manyParts(): Promise<() => AttackCall> {
   const [fields, others, files] = [new FormData(), new FormData(), new FormData()];
-  for (let at = 0; at < PARTS; at += 1) {
+  for (let at = 0; at < FORM_PARTS; at += 1) {
     fields.append(`field${at}`, 'x');
     others.append(`layer${at}`, new Blob(['x']), 'x.png');
     files.append('file', new Blob(['x']), 'x.png');
@@ -61,19 +62,23 @@ export async function manyParts(): Promise<() => AttackCall> {
 
 /** Bodies of up to 8 MB in turn, which are refused before parsing, after parsing, and as late as possible. */
 export function largeBodies(): () => AttackCall {
-  const names = (count: number) => Object.fromEntries(many(count, (at) => [`name${at}`, at]));
+  const names = (count: number) => Object.fromEntries(repeat(count, (at) => [`name${at}`, at]));
   const priced = '/jobs?dryRun=true';
   const calls = [
     [priced, { op: 'resize', parameters: names(350_000) }],
     [
       priced,
-      { op: 'render_template', templateId: 'builtin-template-quote', items: many(200_000, () => ({ a: 1 })) },
+      {
+        op: 'render_template',
+        templateId: 'builtin-template-quote',
+        items: repeat(200_000, () => ({ a: 1 })),
+      },
     ],
-    [priced, { steps: many(150_000, () => ({ op: 'x' })) }],
+    [priced, { steps: repeat(150_000, () => ({ op: 'x' })) }],
     [priced, { op: 'resize', parameters: { note: 'x'.repeat(7_900_000) } }],
-    [priced, { op: 'resize', assetIds: many(200_000, (at) => `ast_${at}`) }],
+    [priced, { op: 'resize', assetIds: repeat(200_000, (at) => `ast_${at}`) }],
     ['/images/render', { templateId: 'builtin-template-quote', data: names(15_000) }],
-    ['/presets', { name: 'x', steps: many(150_000, () => ({ op: 'x' })) }],
+    ['/presets', { name: 'x', steps: repeat(150_000, () => ({ op: 'x' })) }],
   ].map(
     ([path, body]): AttackCall => ({
       path: path as string,
@@ -84,11 +89,11 @@ export function largeBodies(): () => AttackCall {
 }
 
 const MAX_HTML_BYTES = 256 * 1024;
-const LOOP = '<script>for (;;) document.body.append("x");</script>';
-const NETWORK = `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/"><link rel="stylesheet" href="http://127.0.0.1/a.css">
+const ENDLESS_SCRIPT = '<script>for (;;) document.body.append("x");</script>';
+const NETWORK_ELEMENTS = `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/"><link rel="stylesheet" href="http://127.0.0.1/a.css">
 <img src="http://169.254.169.254/latest"><img src="file:///etc/passwd"><iframe src="/api/v1/assets"></iframe>
 <object data="https://a.example/a.svg"></object><video src="https://a.example/a.mp4" autoplay></video>`;
-const STYLE = `<style>@import "http://127.0.0.1/b.css"; @font-face { font-family: a; src: url(http://127.0.0.1/a.woff2); }
+const NETWORK_STYLE = `<style>@import "http://127.0.0.1/b.css"; @font-face { font-family: a; src: url(http://127.0.0.1/a.woff2); }
 body * { animation: a 1ms infinite alternate; will-change: transform; }
 @keyframes a { to { transform: rotate(1turn) scale(9); } }
 div { display: grid; grid-template-columns: repeat(auto-fill, minmax(1px, 1fr)); filter: blur(40px); backdrop-filter: blur(40px); }
@@ -96,7 +101,7 @@ p::before { content: counter(a, lower-roman); counter-increment: a 999999; } bod
 
 /** Pages as long as html may be: each with what the walls keep out, and with much of what is slow to lay out. */
 export function trickyPages(): () => AttackCall {
-  const head = NETWORK + STYLE + LOOP;
+  const head = NETWORK_ELEMENTS + NETWORK_STYLE + ENDLESS_SCRIPT;
   const fillers = [
     '<div>',
     '<p style="mask: linear-gradient(red, blue)">x</p>',

@@ -21,14 +21,14 @@ import { type LongestTurn, TURN_METRICS } from './turn-meter.ts';
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
 /** Runs only the attacks whose name contains this text. */
-const ONLY = process.env.BENCH_ATTACKS ?? '';
+const SELECTED_ATTACKS = process.env.BENCH_ATTACKS ?? '';
 /** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is more. */
-const MAX_TIMES_IDLE = 3;
+const MAX_SLOWDOWN = 3;
 const MAX_P99_MS = 250;
 /** Limit for the CPU time of the longest turn of an event loop. */
 const MAX_TURN_MS = 50;
-const IN_FLIGHT = 4;
-const PAUSE_MS = 25;
+const CALLS_IN_FLIGHT = 4;
+const CALL_PAUSE_MS = 25;
 
 interface Attack {
   name: string;
@@ -53,14 +53,14 @@ export async function run(): Promise<SuiteResult> {
   const rows: SuiteRow[] = [];
   const missed: string[] = [];
   for (const attack of await attacks()) {
-    if (!attack.name.includes(ONLY)) continue;
+    if (!attack.name.includes(SELECTED_ATTACKS)) continue;
     const row = await measure(attack, server, bare);
     rows.push(row);
     console.log(row);
     if (row.aim !== 'met') missed.push(`${attack.name}: ${row.aim}`);
   }
   console.table(rows);
-  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MAX_TIMES_IDLE} times the idle one or ${MAX_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200. The turn is the longest one of an event loop of the API processes, garbage collection and waiting for a core included; beside it is that of a bare Fastify that is called as often meanwhile, whose turns are long by the load of the machine alone. The aim of ${MAX_TURN_MS} ms is for the CPU time of a turn, which the load does not stretch.`;
+  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${CALLS_IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MAX_SLOWDOWN} times the idle one or ${MAX_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200. The turn is the longest one of an event loop of the API processes, garbage collection and waiting for a core included; beside it is that of a bare Fastify that is called as often meanwhile, whose turns are long by the load of the machine alone. The aim of ${MAX_TURN_MS} ms is for the CPU time of a turn, which the load does not stretch.`;
   return { method, rows, missed };
 }
 
@@ -87,7 +87,7 @@ async function measure(
   const idleMs = percentile(idle.timesMs, 0.99);
   const p99Ms = percentile(attacked.timesMs, 0.99);
   const misses = [
-    p99Ms > Math.max(MAX_TIMES_IDLE * idleMs, MAX_P99_MS) && 'p99',
+    p99Ms > Math.max(MAX_SLOWDOWN * idleMs, MAX_P99_MS) && 'p99',
     attacked.refused > 0 && 'refused',
     readiness.refused > 0 && 'not ready',
     turn.cpuMs > MAX_TURN_MS && 'turn',
@@ -135,7 +135,7 @@ async function startBare(): Promise<BareServer> {
       const endsAt = performance.now() + durationMs;
       while (performance.now() < endsAt) {
         await (await fetch(url)).bytes();
-        await sleep(PAUSE_MS);
+        await sleep(CALL_PAUSE_MS);
       }
     },
     async longestTurn() {
@@ -156,7 +156,7 @@ async function watch(call: AttackCall | null, server: BenchServer, durationMs: n
     await answer.bytes();
     if (answer.ok) watched.timesMs.push(performance.now() - before);
     else watched.refused += 1;
-    await sleep(call === null ? 10 * PAUSE_MS : PAUSE_MS);
+    await sleep(call === null ? 10 * CALL_PAUSE_MS : CALL_PAUSE_MS);
   }
   return watched;
 }
@@ -227,18 +227,18 @@ function repeated(call: AttackCall | (() => AttackCall)): Attack['run'] {
         const { path, body } = call instanceof Function ? call() : call;
         const answer = await api.send(path, body, signal).catch(() => null);
         await answer?.bytes().catch(() => null);
-        if (answer?.status === 429) await sleep(PAUSE_MS);
+        if (answer?.status === 429) await sleep(CALL_PAUSE_MS);
       }
     };
-    return Promise.all(Array.from({ length: IN_FLIGHT }, loop));
+    return Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, loop));
   };
 }
 
-const FILTERS = Array.from(
+const SVG_FILTERS = Array.from(
   { length: 40 },
   (_, index) => `<feTurbulence baseFrequency="0.0${index + 1}" numOctaves="9"/><feMorphology radius="20"/>`,
 ).join('');
-const HEAVY_PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="4096" height="4096"><filter id="f">${FILTERS}</filter><rect width="4096" height="4096" filter="url(#f)"/></svg>`;
+const HEAVY_PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="4096" height="4096"><filter id="f">${SVG_FILTERS}</filter><rect width="4096" height="4096" filter="url(#f)"/></svg>`;
 
 async function heavyPages(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const template = { name: 'slow', html: HEAVY_PAGE, width: 4_096, height: 4_096 };
@@ -321,7 +321,7 @@ async function slowItems(key: string, { url }: BenchServer, signal: AbortSignal)
       .send('/jobs', job, signal)
       .then((answer) => answer.bytes())
       .catch(() => null);
-    await sleep(10 * PAUSE_MS);
+    await sleep(10 * CALL_PAUSE_MS);
   }
 }
 
@@ -352,5 +352,5 @@ async function dripOnce(url: string, key: string, signal: AbortSignal): Promise<
   const drip = setInterval(() => dripping.write('x'), 1_000);
   await ended.promise;
   clearInterval(drip);
-  await sleep(PAUSE_MS);
+  await sleep(CALL_PAUSE_MS);
 }

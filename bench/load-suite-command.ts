@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { compareWithBaseline } from './compare/commands.ts';
-import { importSuite, overridden } from './load/checked-suite.ts';
+import { importSuite, withOverrides } from './load/checked-suite.ts';
 import { inspectInstance, remarksOn } from './load/instance.ts';
 import { runLoad } from './load/run.ts';
 import type { StageProgress, StageResult } from './load/stage.ts';
@@ -21,7 +21,7 @@ import type { SuiteRow } from './suite.ts';
  */
 export async function runLoadSuite(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
-  const suite = overridden(await importSuite(suiteFile), options.overrides);
+  const suite = withOverrides(await importSuite(suiteFile), options.overrides);
   console.log(`${suite.name}: ${suite.description}`);
   await using target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
   const instance = await unlessStopped(inspectInstance(target.url, target.keys), signal);
@@ -62,7 +62,7 @@ export async function runLoadSuite(file: string, options: BenchOptions, { signal
   if (options.thresholds && broken.length > 0) process.exitCode = 1;
 }
 
-const NONE = 'none';
+const NO_VALUE = 'none';
 
 /** Shows the progress line: rewritten on a terminal, printed every tenth second elsewhere. */
 function showProgress(stage: string, { at, right, errors, p50, p99 }: StageProgress): void {
@@ -88,7 +88,7 @@ function rowsOf(stages: readonly StageResult[]): SuiteRow[] {
 
 function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean): SuiteRow {
   const { askedPerSecond, offeredPerSecond, latencyMs: ms, errorShare } = result;
-  const figure = (value: number | null | undefined) => (isLimited ? NONE : (value ?? NONE));
+  const figure = (value: number | null | undefined) => (isLimited ? NO_VALUE : (value ?? NO_VALUE));
   return {
     stage,
     case: caseName,
@@ -96,7 +96,7 @@ function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: b
     'sent/s': offeredPerSecond,
     'right/s': figure(result.perSecond),
     'items/s': result.itemsPerSecond === null ? '' : figure(result.itemsPerSecond),
-    'errors %': errorShare === null ? NONE : Number((errorShare * 100).toFixed(2)),
+    'errors %': errorShare === null ? NO_VALUE : Number((errorShare * 100).toFixed(2)),
     unanswered: result.unanswered,
     drained: result.drained,
     'sent late': result.sentLate,

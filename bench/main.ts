@@ -10,7 +10,7 @@ import {
   mainHelp,
   readHelp,
   runMeasuredSuite,
-  unknownName,
+  unknownNameError,
 } from './registry.ts';
 import { stopOnSignals, unlessStopped } from './stopping.ts';
 
@@ -49,7 +49,7 @@ async function runNamed(name: string, options: BenchOptions): Promise<void> {
   if (loadFile !== undefined) return runLoad(loadFile, options);
   if (BASELINE_SUITES[name] !== undefined)
     return unlessStopped(runMeasuredSuite(name, options), stopping.signal);
-  throw unknownName(name);
+  throw unknownNameError(name);
 }
 
 /** `replay FILE`: the calls of a log at their own times, as a suite under load. */

@@ -8,13 +8,13 @@ import { startBenchServer } from './server.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
-const SAMPLE_EVERY = 250;
-/** Number of calls after which caches, compilers and allocators have reached their steady size. */
-const SETTLED_AT = 0.4 * CALLS;
+const CALLS_PER_SAMPLE = 250;
+/** The number of calls after which caches, compilers and allocators have reached their steady size. */
+const SETTLED_AFTER_CALLS = 0.4 * CALLS;
 /** Largest growth of the primary and of each API process from then on. */
 const MAX_GROWTH_MB = 10;
 const MAX_MB = 400;
-const IN_FLIGHT = 4;
+const CALLS_IN_FLIGHT = 4;
 const SEED = 20_240_229;
 const IMAGES = join(import.meta.dirname, '../../shared/images');
 
@@ -24,7 +24,7 @@ interface MixedCall {
 }
 
 /** Weight, path below /images, and the files of ../shared/images that are sent in turn. */
-const MIX: readonly [weight: number, path: string, files: readonly string[]][] = [
+const CALL_MIX: readonly [weight: number, path: string, files: readonly string[]][] = [
   [20, 'transform?op=resize&width=512&format=webp', ['orientation/landscape_4.jpg', 'photos/htc-one-m8.jpg']],
   [12, 'transform?op=thumbnail&size=128', ['photos/kodak-1.png', 'photos/kodak-15.png']],
   [10, 'transform?op=blur&sigma=3&format=png', ['photos/kodak-4.png', 'modern/mandrill.tiff']],
@@ -42,7 +42,7 @@ const DRAWING = Buffer.from(
   `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><defs><linearGradient id="g"><stop stop-color="#f00"/><stop offset="1" stop-color="#00f"/></linearGradient></defs><rect width="640" height="480" fill="url(#g)"/><circle cx="300" cy="200" r="150" fill="#ff0"/></svg>`,
 );
 const PAGE = { templateId: 'builtin-template-quote', data: {} };
-const TYPES: Record<string, string> = {
+const MEDIA_TYPES: Record<string, string> = {
   jpg: 'image/jpeg',
   png: 'image/png',
   webp: 'image/webp',
@@ -63,16 +63,16 @@ export async function run(): Promise<SuiteResult> {
       begun += 1;
       await send(api, next());
       done += 1;
-      if (done % SAMPLE_EVERY !== 0) continue;
+      if (done % CALLS_PER_SAMPLE !== 0) continue;
       const latest = sample(done, server.pid);
       samples.push(latest);
       console.log(rowOf(latest));
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  await Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, worker));
   const rows = samples.map(rowOf);
   console.table(rows);
-  const settled = samples.filter(({ calls }) => calls >= SETTLED_AT);
+  const settled = samples.filter(({ calls }) => calls >= SETTLED_AFTER_CALLS);
   return { method: methodOf(settled), rows, missed: missesOf(settled) };
 }
 
@@ -90,7 +90,7 @@ interface MemorySample {
 
 function methodOf(settled: readonly MemorySample[]): string {
   const growth = growthOf(settled.map(totalMegabytes));
-  const method = `${CALLS} calls of a fixed mix over real files, ${IN_FLIGHT} in flight, seed ${SEED}. Resident megabytes by kind of process; browsers share most of theirs. Growth of all from call ${SETTLED_AT} on: ${growth} MB (means of three samples).`;
+  const method = `${CALLS} calls of a fixed mix over real files, ${CALLS_IN_FLIGHT} in flight, seed ${SEED}. Resident megabytes by kind of process; browsers share most of theirs. Growth of all from call ${SETTLED_AFTER_CALLS} on: ${growth} MB (means of three samples).`;
   console.log(method);
   return method;
 }
@@ -101,7 +101,9 @@ function missesOf(settled: readonly MemorySample[]): string[] {
     const megabytes = settled.map(({ primary, api }) => [...primary, ...api][index] ?? 0);
     const [growth, most] = [growthOf(megabytes), Math.max(...megabytes)];
     return [
-      ...(growth >= MAX_GROWTH_MB ? [`the ${name} grew by ${growth} MB from call ${SETTLED_AT} on.`] : []),
+      ...(growth >= MAX_GROWTH_MB
+        ? [`the ${name} grew by ${growth} MB from call ${SETTLED_AFTER_CALLS} on.`]
+        : []),
       ...(most >= MAX_MB ? [`the ${name} had ${most} MB.`] : []),
     ];
   });
@@ -115,7 +117,7 @@ function growthOf(megabytes: readonly number[]): number {
 /** The same calls in the same order in every run. */
 function seededMix(): () => MixedCall {
   const random = seededRandom(SEED);
-  const calls = MIX.flatMap(([weight, path, files]) =>
+  const calls = CALL_MIX.flatMap(([weight, path, files]) =>
     files.map((file) => ({ weight: weight / files.length, call: callOf(path, file) })),
   );
   const total = calls.reduce((sum, { weight }) => sum + weight, 0);
@@ -132,7 +134,7 @@ function seededMix(): () => MixedCall {
 function callOf(path: string, file: string): MixedCall {
   if (file === 'page') return { path, body: PAGE };
   if (file === 'svg') return { path, body: { type: 'image/svg+xml', bytes: DRAWING } };
-  const type = TYPES[file.split('.').at(-1) ?? ''] ?? '';
+  const type = MEDIA_TYPES[file.split('.').at(-1) ?? ''] ?? '';
   return { path, body: { type, bytes: readFileSync(join(IMAGES, file)) } };
 }
 

@@ -97,13 +97,13 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
 export function commandLine(program: string, argv: readonly string[]): string {
   if (argv.length === 0) return program;
   const words = argv.map((word, index) =>
-    argv[index - 1] === '--key' ? '…' : quoted(word.replace(/^--key=.*/, '--key=…')),
+    argv[index - 1] === '--key' ? '…' : shellWord(word.replace(/^--key=.*/, '--key=…')),
   );
   return [program, '--', ...words].join(' ');
 }
 
 /** A word as a shell reads it back. */
-function quoted(word: string): string {
+function shellWord(word: string): string {
   return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 

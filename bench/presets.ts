@@ -42,7 +42,7 @@ async function measure(api: Api, { name, picture, type }: PresetCase): Promise<S
   const single: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const presetMs = await timed(() => transform(api, { preset: 'bench' }, picture, type));
-    const singleMs = await timed(() => oneByOne(api, picture, type));
+    const singleMs = await timed(() => transformOneByOne(api, picture, type));
     // The first round only warms up the threads.
     if (round === 0) continue;
     preset.push(presetMs);
@@ -56,7 +56,7 @@ async function measure(api: Api, { name, picture, type }: PresetCase): Promise<S
   };
 }
 
-async function oneByOne(api: Api, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
+async function transformOneByOne(api: Api, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
   let between = { bytes: picture, type };
   for (const { op, parameters } of STEPS) {
     between = await transform(api, { op, ...parameters }, between.bytes, between.type);

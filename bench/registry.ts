@@ -102,43 +102,43 @@ interface BenchCommand {
   options: readonly Option[];
 }
 
-const RESULT: readonly Option[] = ['formats', 'out'];
-const INSTANCE: readonly Option[] = ['url', 'key', 'keys', 'yes', 'images'];
-const COMPARED: readonly Option[] = ['against', 'rounds', 'fail-over'];
-const LOAD: readonly Option[] = [
-  ...INSTANCE,
+const RESULT_OPTIONS: readonly Option[] = ['formats', 'out'];
+const INSTANCE_OPTIONS: readonly Option[] = ['url', 'key', 'keys', 'yes', 'images'];
+const COMPARISON_OPTIONS: readonly Option[] = ['against', 'rounds', 'fail-over'];
+const LOAD_OPTIONS: readonly Option[] = [
+  ...INSTANCE_OPTIONS,
   ...(['seconds', 'rate', 'connections', 'thresholds', 'baseline'] as const),
-  ...COMPARED,
-  ...RESULT,
+  ...COMPARISON_OPTIONS,
+  ...RESULT_OPTIONS,
 ];
 
 const COMMANDS: Record<string, BenchCommand> = {
   '--suite': {
     usage: '--suite FILE.ts …',
     about: 'Loads an instance with a suite of your own. LOADING.md says how one is written.',
-    options: ['suite', ...LOAD],
+    options: ['suite', ...LOAD_OPTIONS],
   },
   capacity: {
     usage: "capacity [case …] [--slo 'p99<200ms,errors<0.1%'] …",
     about:
       'Searches for the most right answers per second of each kind of call alone that meets the objective, without a queue that grows.',
-    options: ['slo', 'suite', ...INSTANCE, 'seconds', 'connections', ...RESULT],
+    options: ['slo', 'suite', ...INSTANCE_OPTIONS, 'seconds', 'connections', ...RESULT_OPTIONS],
   },
   replay: {
     usage: 'replay FILE [--speed N] …',
     about:
       "Sends the transforms of a log when they arrived: of this service's access log, or of any log with times and addresses of imgproxy or thumbor. IMGPROXY_PRESETS defines its presets.",
-    options: ['speed', ...LOAD],
+    options: ['speed', ...LOAD_OPTIONS],
   },
   compare: {
     usage: 'compare A.json B.json …',
     about:
       'Compares two results of one suite. Runs that were not interleaved also differ by how busy the machine was.',
-    options: ['fail-over', ...RESULT],
+    options: ['fail-over', ...RESULT_OPTIONS],
   },
 };
 
-const PEERS = `npm run bench -- peers [--imgproxy URL] [--imagor URL] [--thumbor URL] [--ipx URL]
+const PEERS_USAGE = `npm run bench -- peers [--imgproxy URL] [--imagor URL] [--thumbor URL] [--ipx URL]
                        [--pattern 'http://…/{width}/{format}/{source}'] [--pid PORT=PID]
                        [--images DIR] [--cases TEXT] [--out DIR]
 
@@ -177,7 +177,7 @@ export function mainHelp(): string {
 
 /** The help of one command or suite. @throws Error for an unknown name. */
 export async function readHelp(name: string): Promise<string> {
-  if (name === 'peers') return PEERS;
+  if (name === 'peers') return PEERS_USAGE;
   const command = COMMANDS[name] ?? (await loadSuite(name));
   const { usage, about, options } = command;
   return [`npm run bench -- ${usage}`, '', about, '', ...optionLines(options)].join('\n');
@@ -188,16 +188,16 @@ async function loadSuite(name: string): Promise<BenchCommand> {
   if (file !== undefined) {
     const { description, cases } = await importSuite(file);
     const about = `${description} Its kinds of calls: ${Object.keys(cases).join(', ')}.`;
-    return { usage: `${name} …`, about, options: LOAD };
+    return { usage: `${name} …`, about, options: LOAD_OPTIONS };
   }
-  if (BASELINE_SUITES[name] === undefined) throw unknownName(name);
+  if (BASELINE_SUITES[name] === undefined) throw unknownNameError(name);
   const about =
     'Compares a part of the service with a baseline on this machine, in one run. README.md has the variables that make it longer.';
-  return { usage: `${name} …`, about, options: RESULT };
+  return { usage: `${name} …`, about, options: RESULT_OPTIONS };
 }
 
 /** A sentence for an unknown name, with the nearest suite or command. */
-export function unknownName(name: string): Error {
+export function unknownNameError(name: string): Error {
   return new Error(
     `There is no suite ${name}.${didYouMeanHint(name, NAMES)} There are: ${NAMES.join(', ')}.`,
   );

@@ -15,21 +15,21 @@ interface TestedRenderer {
 
 const WIDTH = 1200;
 const HEIGHT = 630;
-const IN_FLIGHT = [1, 2, 4];
+const PAGES_IN_FLIGHT = [1, 2, 4];
 const ROUNDS = 3;
 const ROUND_MS = 4_000;
 const CACHE_DIR = join(tmpdir(), 'darkroom-bench-browser');
 
-const BASE = 'margin:0;width:1200px;height:630px;font-family:sans-serif;color:#fff';
+const BASE_STYLE = 'margin:0;width:1200px;height:630px;font-family:sans-serif;color:#fff';
 const text = (number: number) =>
   `<h1 style="font-size:64px">Card number ${number} and its title</h1><p style="font-size:32px;opacity:.8">A longer description, which wraps onto a second line of the card</p>`;
 
 /** Typical share pictures: a flat one, and one with the two effects that cost most to draw. */
-const CARDS: Record<string, (number: number) => string> = {
+const CARD_PAGES: Record<string, (number: number) => string> = {
   flat: (number) =>
-    `<!doctype html><body style="${BASE};background:#123"><div style="padding:60px">${text(number)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3"></div></div>`,
+    `<!doctype html><body style="${BASE_STYLE};background:#123"><div style="padding:60px">${text(number)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3"></div></div>`,
   'gradient and shadow': (number) =>
-    `<!doctype html><body style="${BASE};background:linear-gradient(135deg,#123,#48c)"><div style="padding:60px">${text(number)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3;box-shadow:0 10px 40px #0008"></div></div>`,
+    `<!doctype html><body style="${BASE_STYLE};background:linear-gradient(135deg,#123,#48c)"><div style="padding:60px">${text(number)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3;box-shadow:0 10px 40px #0008"></div></div>`,
 };
 
 /**
@@ -38,8 +38,8 @@ const CARDS: Record<string, (number: number) => string> = {
  */
 export async function run(): Promise<SuiteResult> {
   const rows: SuiteRow[] = [];
-  for (const [card, html] of Object.entries(CARDS)) {
-    for (const inFlight of IN_FLIGHT) {
+  for (const [card, html] of Object.entries(CARD_PAGES)) {
+    for (const inFlight of PAGES_IN_FLIGHT) {
       const ours = await measure(() => renderThreads(), html, inFlight);
       const plain = await measure(() => warmPages(inFlight), html, inFlight);
       const ratio = round(ours.perSecond / plain.perSecond);

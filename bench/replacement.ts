@@ -9,9 +9,9 @@ import overload from './suites/overload.ts';
 
 /** How often a process is killed. */
 const KILLS = Number(process.env.BENCH_KILLS ?? 3);
-const WARM_SECONDS = 5;
+const WARM_UP_SECONDS = 5;
 const CAPACITY_SECONDS = 8;
-const TIMES_CAPACITY = 3;
+const OVERLOAD_FACTOR = 3;
 /** What is measured before the kill, right after it, and when the replacement has warmed up. */
 const BEFORE_SECONDS = 8;
 const AFTER_SECONDS = 8;
@@ -20,7 +20,7 @@ const STAGE_SECONDS = BEFORE_SECONDS + 3 * AFTER_SECONDS;
 const MAX_LISTENS_SECONDS = 5;
 
 /** A line of the log that says that an API process listens. */
-interface Listens {
+interface ListenTimes {
   processId: number;
   /** CPU time of the process until then. */
   cpuMs: number;
@@ -29,11 +29,11 @@ interface Listens {
 
 /** Kills one of two API processes amid an overload of bodies of 3 to 8 MB, again and again. */
 export async function run(): Promise<SuiteResult> {
-  const listening: Listens[] = [];
+  const listening: ListenTimes[] = [];
   const settings = { LOG_LEVEL: 'info', PROCESSES: '2' };
   await using server = await startBenchServer(settings, undefined, (line) => {
     if (!line.includes('An API process listens')) return;
-    listening.push({ ...(JSON.parse(line) as Omit<Listens, 'atMs'>), atMs: performance.now() });
+    listening.push({ ...(JSON.parse(line) as Omit<ListenTimes, 'atMs'>), atMs: performance.now() });
   });
   const others = Array.from({ length: (overload.accounts ?? 1) - 1 }, (_, index) =>
     openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
@@ -50,9 +50,9 @@ export async function run(): Promise<SuiteResult> {
   using loader = await openLoader({ suiteFile, picturesFolder: '', target });
   const closed = (seconds: number) =>
     loader.run({ name: 'capacity', seconds, loop: 'closed', connections: { camera: 8 } }, { rates: {} });
-  await closed(WARM_SECONDS);
+  await closed(WARM_UP_SECONDS);
   const capacity = (await closed(CAPACITY_SECONDS)).cases.camera?.perSecond ?? 1;
-  const rates = { camera: TIMES_CAPACITY * capacity };
+  const rates = { camera: OVERLOAD_FACTOR * capacity };
   const rows: SuiteRow[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
     const known = listening.length;
@@ -66,11 +66,11 @@ export async function run(): Promise<SuiteResult> {
     console.log(rows.at(-1));
   }
   console.table(rows);
-  const method = `One of two API processes is killed ${KILLS} times, ${BEFORE_SECONDS} s after the start of an open loop of bodies of 3 to 8 MB at ${TIMES_CAPACITY} times the capacity (${round(capacity, 1)} right answers a second with eight connections). The replacement is to listen within ${MAX_LISTENS_SECONDS} s; its CPU time until then, and right answers a second before the kill, in the ${AFTER_SECONDS} s after it, and in the last ${AFTER_SECONDS} s.`;
+  const method = `One of two API processes is killed ${KILLS} times, ${BEFORE_SECONDS} s after the start of an open loop of bodies of 3 to 8 MB at ${OVERLOAD_FACTOR} times the capacity (${round(capacity, 1)} right answers a second with eight connections). The replacement is to listen within ${MAX_LISTENS_SECONDS} s; its CPU time until then, and right answers a second before the kill, in the ${AFTER_SECONDS} s after it, and in the last ${AFTER_SECONDS} s.`;
   return { method, rows, missed: missesOf(rows) };
 }
 
-function rowOf(listens: Listens | undefined, killedMs: number, seconds: readonly Second[]): SuiteRow {
+function rowOf(listens: ListenTimes | undefined, killedMs: number, seconds: readonly Second[]): SuiteRow {
   const right = (from: number) =>
     round(mean(seconds.slice(from, from + AFTER_SECONDS).map((second) => second.right)), 1);
   return {

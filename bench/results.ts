@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
 /** Folder of the results, unless --out names another. */
-export const RESULTS = join(import.meta.dirname, 'results');
+export const RESULTS_FOLDER = join(import.meta.dirname, 'results');
 
 /** A result and its forms. */
 interface ResultFiles {
@@ -25,7 +25,7 @@ interface ResultFiles {
  */
 export async function writeResult(name: string, written: ResultFiles): Promise<string> {
   const { result, html, folder = '', formats = [], flat } = written;
-  const target = folder || RESULTS;
+  const target = folder || RESULTS_FOLDER;
   await mkdir(target, { recursive: true });
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const file = await writeNew(join(target, `${name}-${stamp}`), `${JSON.stringify(result, null, 2)}\n`);

@@ -16,17 +16,17 @@ export interface BenchServer extends AsyncDisposable {
 }
 
 const START_TIMEOUT_MS = 300_000;
-const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
+const BENCH_API_KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
 /** Settings that reach beyond this machine, or that an instance which runs here has for itself. */
-const OF_THE_SERVICE = [
+const SERVICE_VARIABLES = [
   ...[SETTINGS.stores, SETTINGS.mail, SETTINGS.providers].flatMap((table) => Object.keys(table)),
   ...['HOST', 'PUBLIC_URL', 'METRICS_PORT', 'METRICS_TOKEN'],
 ];
 
 /** The environment without the stores, the mail and the addresses of a service that it is made for. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(([name]) => !OF_THE_SERVICE.includes(name));
+  const entries = Object.entries(process.env).filter(([name]) => !SERVICE_VARIABLES.includes(name));
   return Object.fromEntries(entries);
 }
 
@@ -51,7 +51,7 @@ export async function startBenchServer(
       // The settings of the operator's file are for the service, and not for a measurement.
       ENV_FILE: join(directory, 'none.env'),
       LOG_LEVEL: 'error',
-      BOOTSTRAP_API_KEY: KEY,
+      BOOTSTRAP_API_KEY: BENCH_API_KEY,
       BOOTSTRAP_PASSWORD: 'bench-password',
       REQUESTS_PER_MINUTE: '1000000',
       SYNC_CALLS_PER_ACCOUNT: '64',
@@ -59,13 +59,13 @@ export async function startBenchServer(
     },
   });
   const forget = atExit(() => {
-    endGroup(child);
+    endProcessGroup(child);
     rmSync(directory, { recursive: true, force: true });
   });
   const url = await listeningAddress(child, onLine);
   return {
     url,
-    key: KEY,
+    key: BENCH_API_KEY,
     pid: child.pid ?? 0,
     directory,
     async [Symbol.asyncDispose]() {
@@ -81,7 +81,7 @@ export async function startBenchServer(
 }
 
 /** Ends a service with all of its processes at once. */
-function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+function endProcessGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, 'SIGKILL');

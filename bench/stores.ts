@@ -7,11 +7,11 @@ import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
 import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
-const IN_FLIGHT = [1, 8, 64];
+const CALLS_IN_FLIGHT = [1, 8, 64];
 const ACCOUNTS = 1_000;
 const ROUND_MS = 3_000;
 
-const METHOD = [
+const METHOD_TEXT = [
   'Conditional updates of one document by its _id, of a thousand, each durable before it counts:',
   'what money and claims are made of. The MongoDB is the one that the tests run on; where that is the server in Java,',
   'it keeps nothing on disk.',
@@ -20,7 +20,7 @@ const METHOD = [
 export async function run(): Promise<SuiteResult> {
   const rows = [...(await measureEmbedded()), ...(await measureMongo())];
   console.table(rows);
-  return { method: METHOD, rows };
+  return { method: METHOD_TEXT, rows };
 }
 
 async function measureEmbedded(): Promise<SuiteRow[]> {
@@ -85,7 +85,8 @@ async function measure(store: string, documents: DocumentStore): Promise<SuiteRo
   }
 
   const rows: SuiteRow[] = [];
-  for (const inFlight of IN_FLIGHT) rows.push({ store, inFlight, ...(await keepInFlight(inFlight, update)) });
+  for (const inFlight of CALLS_IN_FLIGHT)
+    rows.push({ store, inFlight, ...(await keepInFlight(inFlight, update)) });
   return rows;
 }
 

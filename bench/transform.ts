@@ -28,7 +28,7 @@ interface SentBody {
   body: Buffer | string;
 }
 
-const IN_FLIGHT = [1, 4, 16];
+const CALLS_IN_FLIGHT = [1, 4, 16];
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const QUALITY = 80;
@@ -60,8 +60,8 @@ export async function run(): Promise<SuiteResult> {
   const all = await cases();
   await warmUp(all, server);
   for (const benchCase of all) {
-    const sent = await sentFor(benchCase, server);
-    for (const inFlight of IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
+    const sent = await preparedBody(benchCase, server);
+    for (const inFlight of CALLS_IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
   }
   for (const { input } of all.filter(({ name }) => name === LARGE_CASE)) {
     for (const format of ['jpeg', 'webp'])
@@ -74,10 +74,10 @@ export async function run(): Promise<SuiteResult> {
 
 async function warmUp(all: readonly TransformCase[], server: BenchServer): Promise<void> {
   const small = all.find(({ name }) => name === WARM_UP_CASE);
-  if (small !== undefined) await overHttp(small, await sentFor(small, server), 4, server, WARM_UP_MS);
+  if (small !== undefined) await overHttp(small, await preparedBody(small, server), 4, server, WARM_UP_MS);
 }
 
-async function sentFor({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
+async function preparedBody({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
   if (!stored) return { type, body: input };
   const { id } = await openApi(server).post('/assets/upload', { type, bytes: input });
   return { type: 'application/json', body: JSON.stringify({ assetId: id }) };
@@ -92,10 +92,10 @@ async function measure(
 ): Promise<SuiteRow> {
   const http: TransformMeasurement[] = [];
   const plain: TransformMeasurement[] = [];
-  await barely(benchCase, inFlight, bare, CASE_WARM_UP_MS);
+  await runBare(benchCase, inFlight, bare, CASE_WARM_UP_MS);
   await overHttp(benchCase, sent, inFlight, server, CASE_WARM_UP_MS);
   for (let round = 0; round < ROUNDS; round += 1) {
-    plain.push(await withCpu(bare.pid ?? 0, () => barely(benchCase, inFlight, bare, ROUND_MS)));
+    plain.push(await withCpu(bare.pid ?? 0, () => runBare(benchCase, inFlight, bare, ROUND_MS)));
     http.push(await withCpu(server.pid, () => overHttp(benchCase, sent, inFlight, server, ROUND_MS)));
   }
   const perSecond = (answers: BareResult[]) => median(answers.map((answer) => answer.perSecond));
@@ -125,7 +125,7 @@ async function withCpu(pid: number, run: () => Promise<BareResult>): Promise<Tra
   return { ...answer, cpuMsEach: (cpuMs(pid) - before) / answer.durationsMs.length };
 }
 
-function barely(
+function runBare(
   { input, size, format, quality }: TransformCase,
   inFlight: number,
   bare: ChildProcess,
@@ -205,7 +205,7 @@ async function outputsRow(
     form.set('outputs', JSON.stringify(outputs));
     form.set('file', new Blob([new Uint8Array(jpeg)], { type: 'image/jpeg' }), 'photo.jpg');
     const headers = { authorization: `ApiKey ${server.key}` };
-    await received(
+    await readBody(
       await fetch(`${server.url}/api/v1/images/transform`, { method: 'POST', headers, body: form }),
     );
   };
@@ -213,15 +213,15 @@ async function outputsRow(
     for (const width of WIDTHS) {
       const query = `op=resize&width=${width}&format=${format}`;
       const body = { type: 'image/jpeg', bytes: jpeg };
-      await received(await openApi(server).send(`/images/transform?${query}`, body));
+      await readBody(await openApi(server).send(`/images/transform?${query}`, body));
     }
   };
   const [one, three]: [SpentMs[], SpentMs[]] = [[], []];
-  await spent(server, together);
-  await spent(server, apart);
+  await measureSpent(server, together);
+  await measureSpent(server, apart);
   for (let number = 0; number < rounds; number += 1) {
-    three.push(await spent(server, apart));
-    one.push(await spent(server, together));
+    three.push(await measureSpent(server, apart));
+    one.push(await measureSpent(server, together));
   }
   const times = (of: SpentMs[], part: keyof SpentMs) => median(of.map((each) => each[part]));
   return {
@@ -242,13 +242,13 @@ interface SpentMs {
 }
 
 /** The mean time of some calls. */
-async function spent({ pid }: BenchServer, call: () => Promise<void>): Promise<SpentMs> {
+async function measureSpent({ pid }: BenchServer, call: () => Promise<void>): Promise<SpentMs> {
   const [cpuBeforeMs, beforeMs] = [cpuMs(pid), performance.now()];
   for (let number = 0; number < CALLS; number += 1) await call();
   return { wallMs: (performance.now() - beforeMs) / CALLS, cpuMs: (cpuMs(pid) - cpuBeforeMs) / CALLS };
 }
 
-async function received(answer: Response): Promise<void> {
+async function readBody(answer: Response): Promise<void> {
   await answer.bytes();
   if (!answer.ok) throw new Error(`A transform answered ${answer.status}.`);
 }

@@ -11,7 +11,7 @@ export interface LongestTurn {
 }
 
 /** A look reports the time since the last look, which is up to this much more than the turn between them. */
-const LOOKS_EVERY_MS = 2;
+const LOOK_INTERVAL_MS = 2;
 
 /** Watches the event loop of this thread. @returns a function that answers its longest turn since the last call. */
 export function watchTurns(): () => LongestTurn {
@@ -25,7 +25,7 @@ export function watchTurns(): () => LongestTurn {
     };
     last = now;
   };
-  setInterval(note, LOOKS_EVERY_MS).unref();
+  setInterval(note, LOOK_INTERVAL_MS).unref();
   return () => {
     const turn = longest;
     longest = { ms: 0, cpuMs: 0 };
@@ -44,7 +44,7 @@ export const TURN_METRICS = {
   cpuMs: 'bench_longest_turn_cpu_milliseconds',
 } as const satisfies Record<keyof LongestTurn, string>;
 
-const DECLARED_EVERY_MS = 500;
+const DECLARE_INTERVAL_MS = 500;
 
 // Preloaded into a service that is measured. Its own metrics look at the event loop far too rarely for a turn of 50 ms,
 // so that an idle process is left alone.
@@ -72,5 +72,5 @@ if (cluster.isWorker && isMainThread) {
       },
     });
   };
-  setInterval(declare, DECLARED_EVERY_MS).unref();
+  setInterval(declare, DECLARE_INTERVAL_MS).unref();
 }

@@ -16,20 +16,20 @@ import { cpuMs } from './cpu.ts';
 import { randomDatabase, startMongo } from './services/mongodb.ts';
 import { startPrivateRedis } from './services/redis.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
-import type { Load } from './webhooks/process.ts';
+import type { AnnouncedLoad } from './webhooks/process.ts';
 import type { ReceiverReport } from './webhooks/receiver.ts';
 
 const PROCESSES = 2;
 const ENDPOINTS = 100;
-const HANGING = 900;
-const SECONDS = 10;
+const HANGING_ENDPOINTS = 900;
+const STAGE_SECONDS = 10;
 /** Outcomes per second. The last rate exceeds the capacity, and shows the maximum. */
 const RATES = [100, 500, 1_000, 2_000];
 const TIMEOUT_MS = 60_000;
 /** One host for all of the stores opened in turn, because the processes reach the stores that were provided last. */
 const HOST = clusterChannelHost();
 
-const METHOD = [
+const METHOD_TEXT = [
   `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, over ${ENDPOINTS} endpoints of as many accounts;`,
   'receivers in a process of their own, on the same cores, take each delivery over a new connection.',
   'Time is from the instant of the outcome to the arrival of the first attempt. "hanging" endpoints get the same events and never answer.',
@@ -37,29 +37,29 @@ const METHOD = [
   'The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.',
 ].join(' ');
 
-interface Setup {
+interface WebhookSetup {
   stores: 'embedded' | 'Redis and MongoDB';
   protocol: 'http' | 'https';
   hanging: number;
   rates: number[];
 }
 
-const SETUPS: Setup[] = [
+const WEBHOOK_SETUPS: WebhookSetup[] = [
   { stores: 'embedded', protocol: 'http', hanging: 0, rates: RATES },
   { stores: 'embedded', protocol: 'https', hanging: 0, rates: [200, 1_000] },
-  { stores: 'embedded', protocol: 'http', hanging: HANGING, rates: [100] },
+  { stores: 'embedded', protocol: 'http', hanging: HANGING_ENDPOINTS, rates: [100] },
   { stores: 'Redis and MongoDB', protocol: 'http', hanging: 0, rates: RATES },
-  { stores: 'Redis and MongoDB', protocol: 'http', hanging: HANGING, rates: [100] },
+  { stores: 'Redis and MongoDB', protocol: 'http', hanging: HANGING_ENDPOINTS, rates: [100] },
 ];
 
 export async function run(): Promise<SuiteResult> {
   const rows: SuiteRow[] = [];
-  for (const setup of SETUPS) rows.push(...(await measure(setup)));
+  for (const setup of WEBHOOK_SETUPS) rows.push(...(await measure(setup)));
   console.table(rows);
-  return { method: METHOD, rows };
+  return { method: METHOD_TEXT, rows };
 }
 
-async function measure(setup: Setup): Promise<SuiteRow[]> {
+async function measure(setup: WebhookSetup): Promise<SuiteRow[]> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const cleanUp = [() => rm(directory, { recursive: true, force: true })];
   try {
@@ -91,7 +91,7 @@ async function measure(setup: Setup): Promise<SuiteRow[]> {
   }
 }
 
-function labelsOf({ stores, protocol, hanging }: Setup) {
+function labelsOf({ stores, protocol, hanging }: WebhookSetup) {
   return { stores, protocol, hanging };
 }
 
@@ -104,12 +104,12 @@ async function measureRate(
   const startMs = performance.now();
   const startCpuMs = cpuMs(process.pid);
   const announced = processes.map((one) => waitForMessage(one, 'announced'));
-  const load: Load = { accountIds, perSecond: perSecond / PROCESSES, seconds: SECONDS };
+  const load: AnnouncedLoad = { accountIds, perSecond: perSecond / PROCESSES, seconds: STAGE_SECONDS };
   for (const one of processes) one.send({ kind: 'load', load });
   const delaysMs: number[] = [];
   let repeated = 0;
   let lastMs = startMs;
-  const expected = perSecond * SECONDS;
+  const expected = perSecond * STAGE_SECONDS;
   while (delaysMs.length < expected && performance.now() - startMs < TIMEOUT_MS) {
     await sleep(100);
     receiver.send('report');
@@ -143,7 +143,7 @@ async function registerEndpoints(documents: DocumentStore, base: string, hanging
   return accountIds;
 }
 
-async function startReceiver(protocol: Setup['protocol']) {
+async function startReceiver(protocol: WebhookSetup['protocol']) {
   const receiver = fork(
     join(import.meta.dirname, 'webhooks/receiver.ts'),
     protocol === 'https' ? ['tls'] : [],

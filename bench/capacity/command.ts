@@ -13,8 +13,8 @@ import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
 import {
   brokenCondition,
+  type CapacityFound,
   type Condition,
-  type Found,
   queueGrowth,
   readObjective,
   searchCapacity,
@@ -25,12 +25,15 @@ const OWN_SUITE = new URL('../suites/capacity.ts', import.meta.url).pathname;
 const DEFAULT_OBJECTIVE = 'p99<1s,errors<0.1%';
 const DEFAULT_SECONDS = 10;
 const DEFAULT_CONNECTIONS = 8;
-const CLOSED_SECONDS = 5;
-/** Calls of a probe at least, so that a p99 means something; a probe lasts three times its usual length at most. */
-const CALLS_NEEDED = 300;
-const MAX_TIMES_USUAL = 3;
-/** The rate that is reported is confirmed for this many times the length of a probe. */
-const CONFIRMED_TIMES = 2;
+const CLOSED_LOOP_SECONDS = 5;
+/**
+ * The fewest calls of a probe, so that its p99 is meaningful. For this, a probe may last up to three times its usual
+ * length.
+ */
+const MIN_PROBE_CALLS = 300;
+const MAX_PROBE_LENGTH_FACTOR = 3;
+/** The length of the probe that confirms the reported rate, as a multiple of the usual length. */
+const CONFIRMATION_LENGTH_FACTOR = 2;
 
 /** One rate that was tried on a case. Times are milliseconds. */
 export interface CapacityProbe extends TriedRate {
@@ -53,7 +56,7 @@ export interface CapacityProbe extends TriedRate {
 }
 
 /** The capacity of one case. */
-export interface CapacityResult extends Found<CapacityProbe> {
+export interface CapacityResult extends CapacityFound<CapacityProbe> {
   case: string;
   description: string;
   /** More may hold: the search was cut short, or the loader was the limit. */
@@ -71,7 +74,7 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
   const conditions = readObjective(objective);
   const suiteFile = options.suiteFile || OWN_SUITE;
   const suite = await importSuite(suiteFile);
-  const names = chosen(suite, options.names.slice(1));
+  const names = chooseCases(suite, options.names.slice(1));
   await using target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
   const { imagesFolder: picturesFolder, overrides, out } = options;
   using loader = await openLoader({ suiteFile, picturesFolder, target, signal });
@@ -93,7 +96,7 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
 }
 
 /** @throws Error for a case that the suite does not have. */
-function chosen({ name, cases }: LoadSuite, names: readonly string[]): string[] {
+function chooseCases({ name, cases }: LoadSuite, names: readonly string[]): string[] {
   const known = Object.keys(cases);
   for (const one of names)
     if (!known.includes(one)) throw new Error(`${name} has no case ${one}: ${known.join(', ')}.`);
@@ -114,12 +117,13 @@ interface CaseSearch {
 async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult, 'case' | 'description'>> {
   const { name, loader, target, signal, conditions } = search;
   const probes: CapacityProbe[] = [];
-  const first = await closedRate(search);
+  const first = await measureClosedLoopRate(search);
   /** @param times the usual length of a probe. */
   async function tried(rate: number, times: number): Promise<CapacityProbe | null> {
     if (signal.aborted) return null;
     const usual = search.seconds ?? DEFAULT_SECONDS;
-    const seconds = times * Math.min(MAX_TIMES_USUAL * usual, Math.max(usual, CALLS_NEEDED / rate));
+    const seconds =
+      times * Math.min(MAX_PROBE_LENGTH_FACTOR * usual, Math.max(usual, MIN_PROBE_CALLS / rate));
     const perSecond = { [name]: rate };
     const stage = { name: `${name} at ${rate}`, seconds, loop: 'open', perSecond } as const;
     const result = await loader.run(stage, { rates: perSecond, round: probes.length });
@@ -133,18 +137,18 @@ async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult,
   const found = await searchCapacity<CapacityProbe>({
     first,
     probe: (rate) => tried(rate, 1),
-    confirm: (rate) => tried(rate, CONFIRMED_TIMES),
+    confirm: (rate) => tried(rate, CONFIRMATION_LENGTH_FACTOR),
   });
   const isAtLeast = found.isCutShort || found.next?.isLoaderLimit === true;
   return { ...found, isAtLeast, probes };
 }
 
 /** The rate of a few busy connections, with which the search begins. */
-async function closedRate({ name, loader, connections }: CaseSearch): Promise<number> {
+async function measureClosedLoopRate({ name, loader, connections }: CaseSearch): Promise<number> {
   const busy = { [name]: connections ?? DEFAULT_CONNECTIONS };
   const stage = {
     name: `${name}, closed`,
-    seconds: CLOSED_SECONDS,
+    seconds: CLOSED_LOOP_SECONDS,
     loop: 'closed',
     connections: busy,
   } as const;

@@ -17,7 +17,7 @@ interface RateSearchOptions<P extends TriedRate> {
   confirm: (rate: number) => Promise<P | null>;
 }
 
-export interface Found<P extends TriedRate> {
+export interface CapacityFound<P extends TriedRate> {
   /** The highest rate that held when it was confirmed; null if no rate did. */
   best: P | null;
   /** The lowest rate that failed; null if none did. */
@@ -26,9 +26,9 @@ export interface Found<P extends TriedRate> {
   isCutShort: boolean;
 }
 
-/** The search ends when the highest rate that holds and the lowest that fails are this close. */
-const PRECISION = 1.05;
-const GROWTH = 2;
+/** The search ends when the quotient of the lowest rate that fails and the highest that holds is below this number. */
+const RATE_PRECISION = 1.05;
+const RATE_GROWTH = 2;
 const MIN_RATE = 0.1;
 const MAX_PROBES = 24;
 
@@ -38,11 +38,13 @@ const MAX_PROBES = 24;
  * a service fail. Chance can also make a rate hold, when few calls come in its time: so the highest one is confirmed
  * for longer, and the search goes on below it where it fails then.
  */
-export async function searchCapacity<P extends TriedRate>(options: RateSearchOptions<P>): Promise<Found<P>> {
+export async function searchCapacity<P extends TriedRate>(
+  options: RateSearchOptions<P>,
+): Promise<CapacityFound<P>> {
   const { first, probe, confirm } = options;
   const held: P[] = [];
   let next: P | null = null;
-  const found = (isCutShort: boolean): Found<P> => ({ best: held.at(-1) ?? null, next, isCutShort });
+  const found = (isCutShort: boolean): CapacityFound<P> => ({ best: held.at(-1) ?? null, next, isCutShort });
   let rate = first;
   for (let count = 0; count < MAX_PROBES; count += 1) {
     const tried = await twice(probe, rate);
@@ -75,12 +77,12 @@ async function twice<P extends TriedRate>(
 }
 
 function isPrecise(best: TriedRate | undefined, next: TriedRate | null): boolean {
-  return next !== null && next.rate <= (best?.rate ?? MIN_RATE) * PRECISION;
+  return next !== null && next.rate <= (best?.rate ?? MIN_RATE) * RATE_PRECISION;
 }
 
 function nextRate(holds: number | null, fails: number): number {
   if (holds === null) return Math.max(MIN_RATE, fails / 2);
-  return fails === Number.POSITIVE_INFINITY ? holds * GROWTH : Math.sqrt(holds * fails);
+  return fails === Number.POSITIVE_INFINITY ? holds * RATE_GROWTH : Math.sqrt(holds * fails);
 }
 
 const MEASURES = ['p50', 'p95', 'p99', 'errors'] as const;
@@ -134,10 +136,10 @@ function figureText(measure: Condition['measure'], value: number): string {
 }
 
 /**
- * From this share above the capacity on, a rate is an overload: the queue grows by that share of a second in each
- * second.
+ * The share above the capacity from which a rate is an overload. At such a rate, the queue grows by this share of a
+ * second in each second.
  */
-const OVERLOAD = 0.03;
+const MIN_OVERLOAD_SHARE = 0.03;
 const THIRD = 1 / 3;
 
 /**
@@ -153,7 +155,7 @@ export function queueGrowth(slices: readonly Figures[], seconds: number): string
   if (first === null) return null;
   if (last === null) return 'its queue grew: the last third has no right answer';
   const apartMs = (1 - count / slices.length) * seconds * 1000;
-  if (last - first <= OVERLOAD * apartMs) return null;
+  if (last - first <= MIN_OVERLOAD_SHARE * apartMs) return null;
   return `its queue grew: the mean latency went from ${Math.round(first)} to ${Math.round(last)} ms`;
 }
 

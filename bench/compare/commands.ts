@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { importSuite, overridden } from '../load/checked-suite.ts';
+import { importSuite, withOverrides } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { type Round, runRounds } from '../load/run.ts';
 import {
@@ -39,7 +39,7 @@ export async function runCompare(options: BenchOptions): Promise<void> {
 /** `<suite> --against REF`: compares this tree, or the instance at --url (B), with another side (A), in turn. */
 export async function runAgainst(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
-  const suite = overridden(await importSuite(suiteFile), options.overrides);
+  const suite = withOverrides(await importSuite(suiteFile), options.overrides);
   console.log(`${suite.name}: ${suite.description}`);
   const { against, rounds, imagesFolder: picturesFolder } = options;
   const targetOptions = { ...options, ...environmentOf(suite) };

@@ -19,7 +19,7 @@ export interface SideDifference {
 }
 
 /** Share of false alarms that is accepted. */
-const FALSE_ALARMS = 0.05;
+const FALSE_ALARM_RATE = 0.05;
 
 /** The estimate from one value per pair, such as the logarithm of its ratio. Null below two values. */
 export function pairedEstimate(values: readonly number[]): Estimate | null {
@@ -52,7 +52,7 @@ function chanceOf({ mean: centre, standardError, freedom }: Estimate): number {
 /** @param falseAlarms share of false alarms of this one interval: 0.05 for an interval of 95 %. */
 export function boundsOf(
   { mean: centre, standardError, freedom }: Estimate,
-  falseAlarms = FALSE_ALARMS,
+  falseAlarms = FALSE_ALARM_RATE,
 ): [low: number, high: number] {
   const half = standardError === 0 ? 0 : quantileOf(falseAlarms, freedom) * standardError;
   return [centre - half, centre + half];
@@ -62,13 +62,15 @@ export function boundsOf(
  * Holm's correction (1979): which of many estimates are shown, with at most 5 % false alarms in all of them together.
  * @returns for each estimate the share of false alarms at which its interval is drawn, and whether it is shown.
  */
-export function holm(estimates: readonly Estimate[]): Array<{ falseAlarms: number; isShown: boolean }> {
+export function holmCorrection(
+  estimates: readonly Estimate[],
+): Array<{ falseAlarms: number; isShown: boolean }> {
   const chances = estimates.map(chanceOf);
   const order = chances.map((_, index) => index).sort((a, b) => (chances[a] ?? 1) - (chances[b] ?? 1));
-  const judged = chances.map(() => ({ falseAlarms: FALSE_ALARMS, isShown: false }));
+  const judged = chances.map(() => ({ falseAlarms: FALSE_ALARM_RATE, isShown: false }));
   let isShown = true;
   order.forEach((index, rank) => {
-    const falseAlarms = FALSE_ALARMS / (order.length - rank);
+    const falseAlarms = FALSE_ALARM_RATE / (order.length - rank);
     isShown &&= (chances[index] ?? 1) < falseAlarms;
     judged[index] = { falseAlarms, isShown };
   });

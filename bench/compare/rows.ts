@@ -1,9 +1,9 @@
 import type { StageResult } from '../load/stage.ts';
 import type { Measure } from '../load/suite.ts';
 import { type Figures, rounded } from '../load/tally.ts';
-import { measured } from '../load/thresholds.ts';
+import { measuredValue } from '../load/thresholds.ts';
 import { mean } from '../suite.ts';
-import { boundsOf, type Estimate, holm, pairedEstimate, unpairedEstimate } from './interval.ts';
+import { boundsOf, type Estimate, holmCorrection, pairedEstimate, unpairedEstimate } from './interval.ts';
 
 /** `cpuMsPerCall` is the CPU time of all processes of an instance per right answer. */
 export type ComparedMeasure = Measure | 'cpuMsPerCall';
@@ -37,17 +37,23 @@ export interface ComparedRound {
 }
 
 const MEASURES = ['perSecond', 'p50', 'p95', 'p99', 'errorShare'] as const;
-/** Pairs of rounds from which a difference is computed: two that are alike by chance would show one. */
+/**
+ * The fewest pairs of rounds from which a difference is computed. Two pairs may be alike by chance and would then show
+ * a difference.
+ */
 const MIN_PAIRS = 3;
-/** Right answers of a side in each round for which a percentile is compared: five of them lie beyond it. */
-const CALLS_NEEDED: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
+/**
+ * The fewest right answers of a side in each round for which a percentile is compared, so that five of them lie beyond
+ * it.
+ */
+const MIN_RIGHT_CALLS: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
 /** Worse rows that a conclusion names, the largest changes first. */
 const MAX_NAMED = 3;
 /**
  * Rows are corrected for their number within a family. CPU time is far less noisy than speed on a busy machine, and
  * so does not pay for the number of rows of the others.
  */
-const FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
+const MEASURE_FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
   ['cpuMsPerCall'],
   ['errorShare'],
   ['perSecond', 'p50', 'p95', 'p99'],
@@ -81,7 +87,7 @@ export function compareRuns(a: readonly StageResult[], b: readonly StageResult[]
       );
     });
   });
-  return judged(candidates);
+  return judgeRows(candidates);
 }
 
 /**
@@ -90,14 +96,14 @@ export function compareRuns(a: readonly StageResult[], b: readonly StageResult[]
  */
 export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
   const candidates = (rounds[0]?.a ?? []).flatMap(({ name: stage, cases }) => {
-    const pairs = rounds.map((round) => pairOf(round, stage)).filter((pair) => pair !== undefined);
+    const pairs = rounds.map((round) => stagePairOf(round, stage)).filter((pair) => pair !== undefined);
     const unlimited = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
     const loaderLimit = pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit ?? null;
     const common = { stage, isPaired: true };
     const rows = Object.keys(cases).flatMap((name) =>
       MEASURES.map((measure) => {
         const used = measure === 'errorShare' ? pairs : unlimited;
-        const limit = used.length < MIN_PAIRS ? (loaderLimit ?? tooFew(used)) : null;
+        const limit = used.length < MIN_PAIRS ? (loaderLimit ?? tooFewPairsText(used)) : null;
         const side = (index: 0 | 1) => used.flatMap((pair) => pair[index].cases[name] ?? []);
         const values = valuesOf({ a: side(0), b: side(1) }, measure);
         return candidateOf({ ...common, limit, case: name, measure, ...values });
@@ -106,14 +112,14 @@ export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
     const cpu = (index: 0 | 1) => pairs.map((pair) => cpuMsPerCall(pair[index]));
     const hasCpu = [...cpu(0), ...cpu(1)].some((value) => value !== null);
     if (!hasCpu) return rows;
-    const limit = pairs.length < MIN_PAIRS ? tooFew(pairs) : null;
+    const limit = pairs.length < MIN_PAIRS ? tooFewPairsText(pairs) : null;
     const cost = { measure: 'cpuMsPerCall', a: cpu(0), b: cpu(1), fewest: Number.POSITIVE_INFINITY } as const;
     return [...rows, candidateOf({ ...common, limit, case: 'all cases', ...cost })];
   });
-  return judged(candidates);
+  return judgeRows(candidates);
 }
 
-function tooFew(pairs: readonly unknown[]): string {
+function tooFewPairsText(pairs: readonly unknown[]): string {
   return `too few rounds: ${pairs.length} of ${MIN_PAIRS}`;
 }
 
@@ -142,7 +148,7 @@ export function conclusionOf(rows: readonly ComparedRow[]): string {
   const compared = rows.filter(({ change }) => change !== null);
   if (rows.length === 0) return 'Nothing could be compared: no stage was measured on both sides.';
   if (compared.length === 0) return `Nothing could be compared: ${rows[0]?.conclusion}`;
-  const worse = worseThan(rows, 0).toSorted((one, other) => sizeOf(other) - sizeOf(one));
+  const worse = worseThan(rows, 0).toSorted((one, other) => changeSizeOf(other) - changeSizeOf(one));
   const better = compared.filter(({ change }) => change?.isShown).length - worse.length;
   const named = worse.slice(0, MAX_NAMED).map((row) => `${nameOf(row)} ${row.conclusion}`);
   const more = worse.length - named.length;
@@ -153,11 +159,14 @@ export function conclusionOf(rows: readonly ComparedRow[]): string {
   return `${counts}${list === '' ? '' : `: ${list}`}.${left}`;
 }
 
-function sizeOf({ change }: ComparedRow): number {
+function changeSizeOf({ change }: ComparedRow): number {
   return Math.abs(change?.by ?? 0);
 }
 
-function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, StageResult] | undefined {
+function stagePairOf(
+  { a, b }: ComparedRound,
+  stage: string,
+): readonly [StageResult, StageResult] | undefined {
   const [stageA, stageB] = [a, b].map((side) => side.find(({ name }) => name === stage));
   return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];
 }
@@ -171,7 +180,7 @@ export function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | nu
 type MeasuredValues = ReadonlyArray<number | null>;
 
 function valuesOf(sides: Record<'a' | 'b', readonly Figures[]>, measure: Measure) {
-  const read = (figures: readonly Figures[]) => figures.map((one) => measured(one, measure));
+  const read = (figures: readonly Figures[]) => figures.map((one) => measuredValue(one, measure));
   const fewest = Math.min(...[...sides.a, ...sides.b].map(({ right }) => right));
   return { a: read(sides.a), b: read(sides.b), fewest };
 }
@@ -196,7 +205,7 @@ function candidateOf(options: {
     if (known.length === 0) return null;
     return rounded(isShare ? mean(known) : Math.exp(mean(known)), isShare ? 4 : 2);
   };
-  const needed = CALLS_NEEDED[measure] ?? 0;
+  const needed = MIN_RIGHT_CALLS[measure] ?? 0;
   const isEnough = fewest >= needed;
   const estimate = isPaired
     ? pairedEstimate(
@@ -212,15 +221,15 @@ function isMeasured(value: number | null): value is number {
   return value !== null && Number.isFinite(value);
 }
 
-function judged(candidates: readonly CandidateRow[]): ComparedRow[] {
+function judgeRows(candidates: readonly CandidateRow[]): ComparedRow[] {
   const changes = new Map<CandidateRow, Change>();
-  for (const family of FAMILIES) {
+  for (const family of MEASURE_FAMILIES) {
     const members = candidates.flatMap((candidate) =>
       candidate.estimate !== null && family.includes(candidate.measure)
         ? [{ candidate, estimate: candidate.estimate }]
         : [],
     );
-    const corrected = holm(members.map(({ estimate }) => estimate));
+    const corrected = holmCorrection(members.map(({ estimate }) => estimate));
     members.forEach(({ candidate, estimate }, index) => {
       const { falseAlarms = 0.05, isShown = false } = corrected[index] ?? {};
       const [low, high] = boundsOf(estimate, falseAlarms);

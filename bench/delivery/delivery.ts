@@ -16,13 +16,16 @@ import { startNginx } from './nginx.ts';
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const WARM_UP_MS = 2_000;
-/** More than a process keeps in memory, so that asking for all of them in turn reads the disk each time. */
-const ON_DISK = 1_000;
-const EQUAL = 100;
-const IN_FLIGHT = 4;
-const TYPE = 'image/png';
+/**
+ * The number of pictures on the disk. It is more than a process keeps in memory, so that requests for all of them in
+ * turn always read the disk.
+ */
+const PICTURES_ON_DISK = 1_000;
+const EQUAL_REQUESTS = 100;
+const CALLS_IN_FLIGHT = 4;
+const PICTURE_TYPE = 'image/png';
 
-const AIMS = { memory: 0.6, disk: 0.4, distinct: 0.95, equal: 20 } as const;
+const MIN_RATIOS = { memory: 0.6, disk: 0.4, distinct: 0.95, equal: 20 } as const;
 
 /** An account's own server: it signs addresses of one asset. */
 interface AddressSigner {
@@ -38,7 +41,7 @@ export async function run(): Promise<SuiteResult> {
   const made = await measureMade();
   const rows = [...kept, ...made];
   console.table(rows);
-  const method = `Medians of ${ROUNDS} rounds of ${ROUND_MS} ms, in turn. Kept pictures: one API process, bare Fastify that answers bytes of the same picture from memory and, where the machine has it, nginx with one worker that serves it as a file, 8 connections. On the disk: ${ON_DISK} pictures in turn, more than the memory holds. Distinct pictures: a 12 MP JPEG to about 512 px WebP, ${IN_FLIGHT} in flight, two threads on both sides. Equal ones: ${EQUAL} at once for a picture that is not made yet, beside bare sharp that makes ${EQUAL}.`;
+  const method = `Medians of ${ROUNDS} rounds of ${ROUND_MS} ms, in turn. Kept pictures: one API process, bare Fastify that answers bytes of the same picture from memory and, where the machine has it, nginx with one worker that serves it as a file, 8 connections. On the disk: ${PICTURES_ON_DISK} pictures in turn, more than the memory holds. Distinct pictures: a 12 MP JPEG to about 512 px WebP, ${CALLS_IN_FLIGHT} in flight, two threads on both sides. Equal ones: ${EQUAL_REQUESTS} at once for a picture that is not made yet, beside bare sharp that makes ${EQUAL_REQUESTS}.`;
   const missed = rows.flatMap(({ case: name, ratio, aim }) =>
     Number(ratio) < Number(aim) ? [`${name}: ${ratio} beside the aim of ${aim}.`] : [],
   );
@@ -50,20 +53,20 @@ async function measureKept(): Promise<SuiteRow[]> {
   using bare = fork(join(import.meta.dirname, 'bare-picture.ts'));
   const { address } = await openSigner(server, await smallPhotograph());
   const inMemory = address('resize:width=200', 'png');
-  const onDisk = Array.from({ length: ON_DISK }, (_, index) =>
+  const onDisk = Array.from({ length: PICTURES_ON_DISK }, (_, index) =>
     address(`adjust:hue=${1 + (index % 359)},brightness=${1 + Math.floor(index / 359) / 10}`, 'png'),
   );
   const picture = await read(server, inMemory);
-  await forEachWithLimit(onDisk, IN_FLIGHT, (path) => read(server, path));
-  bare.send({ bytes: picture.toString('base64'), type: TYPE });
+  await forEachWithLimit(onDisk, CALLS_IN_FLIGHT, (path) => read(server, path));
+  bare.send({ bytes: picture.toString('base64'), type: PICTURE_TYPE });
   const [url] = (await once(bare, 'message')) as [string];
   const plain = { url, pid: bare.pid ?? 0 };
-  await using nginx = await startNginx(picture, TYPE);
+  await using nginx = await startNginx(picture, PICTURE_TYPE);
   if (nginx === null) console.log('nginx is missing, so nothing is compared with it.');
   const sides = { service: server, plain, nginx };
   return [
-    await measureCase('kept in memory', { aim: AIMS.memory, path: inMemory, paths: [inMemory] }, sides),
-    await measureCase('kept on the disk', { aim: AIMS.disk, path: '/', paths: onDisk }, sides),
+    await measureCase('kept in memory', { aim: MIN_RATIOS.memory, path: inMemory, paths: [inMemory] }, sides),
+    await measureCase('kept on the disk', { aim: MIN_RATIOS.disk, path: '/', paths: onDisk }, sides),
   ];
 }
 
@@ -126,23 +129,23 @@ async function measureMade(): Promise<SuiteRow[]> {
   const speeds = (side: CallCost[]) => side.map(({ perSecond }) => perSecond);
   const cpu = (side: CallCost[]) => round(median(side.map(({ cpuMsEach }) => cpuMsEach)), 1);
   const bareSpeed = median(speeds(plain));
-  const equalSpeeds = equalMs.map((ms) => (EQUAL * 1_000) / ms);
+  const equalSpeeds = equalMs.map((ms) => (EQUAL_REQUESTS * 1_000) / ms);
   return [
     {
       case: 'distinct',
       'service/s': round(median(speeds(ours)), 1),
       'bare/s': round(bareSpeed, 1),
       ratio: round(median(ratios(speeds(ours), speeds(plain)))),
-      aim: AIMS.distinct,
+      aim: MIN_RATIOS.distinct,
       'CPU ms': cpu(ours),
       'bare CPU ms': cpu(plain),
     },
     {
-      case: `${EQUAL} equal at once`,
+      case: `${EQUAL_REQUESTS} equal at once`,
       'service/s': round(median(equalSpeeds), 0),
       'bare/s': round(bareSpeed, 1),
       ratio: round(median(equalSpeeds) / bareSpeed, 1),
-      aim: AIMS.equal,
+      aim: MIN_RATIOS.equal,
     },
   ];
 }
@@ -171,14 +174,14 @@ async function makeFor(server: BenchServer, next: () => string, durationMs: numb
       made += 1;
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  await Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, worker));
   const perSecond = (made * 1_000) / (performance.now() - startedMs);
   return { perSecond, cpuMsEach: (cpuMs(server.pid) - usedMs) / made };
 }
 
 async function makeBare(bare: ChildProcess, bareCase: BareCase, durationMs: number): Promise<CallCost> {
   const usedMs = cpuMs(bare.pid ?? 0);
-  bare.send({ bareCase, inFlight: IN_FLIGHT, durationMs } satisfies BareRequest);
+  bare.send({ bareCase, inFlight: CALLS_IN_FLIGHT, durationMs } satisfies BareRequest);
   const [{ perSecond, durationsMs }] = (await once(bare, 'message')) as [BareResult];
   return { perSecond, cpuMsEach: (cpuMs(bare.pid ?? 0) - usedMs) / durationsMs.length };
 }
@@ -186,7 +189,7 @@ async function makeBare(bare: ChildProcess, bareCase: BareCase, durationMs: numb
 /** How long a hundred equal calls for a new picture take, in milliseconds. */
 async function askEqual(server: BenchServer, path: string): Promise<number> {
   const startedMs = performance.now();
-  await Promise.all(Array.from({ length: EQUAL }, () => read(server, path)));
+  await Promise.all(Array.from({ length: EQUAL_REQUESTS }, () => read(server, path)));
   return performance.now() - startedMs;
 }
 

@@ -1,8 +1,8 @@
 import type { CallEnd } from './sender.ts';
 import { type CaseResult, type Figures, LATE_MS, rounded, type Second, Tally, Timeline } from './tally.ts';
 
-/** Equal parts of a stage, over which two runs are compared. */
-const SLICES = 10;
+/** The number of equal parts of a stage. Two runs are compared part by part. */
+const STAGE_SLICES = 10;
 /** Different errors that are counted by name; more of them are one `other`. */
 const MAX_ERRORS = 50;
 
@@ -39,7 +39,10 @@ export class CaseRecorder {
   readonly #startMs: number;
   readonly #sliceMs: number;
   readonly #total = new Tally();
-  readonly #slices: TimeSlice[] = Array.from({ length: SLICES }, () => ({ tally: new Tally(), inside: 0 }));
+  readonly #slices: TimeSlice[] = Array.from({ length: STAGE_SLICES }, () => ({
+    tally: new Tally(),
+    inside: 0,
+  }));
   readonly #timeline: Timeline;
   readonly #errors: Record<string, number> = {};
   readonly #timing: Record<string, number> = {};
@@ -54,7 +57,7 @@ export class CaseRecorder {
   /** @param startMs by `performance.now()`. */
   constructor(startMs: number, durationMs: number) {
     this.#startMs = startMs;
-    this.#sliceMs = durationMs / SLICES;
+    this.#sliceMs = durationMs / STAGE_SLICES;
     this.#timeline = new Timeline(startMs);
   }
 
@@ -134,6 +137,6 @@ export class CaseRecorder {
 
   #slice(momentMs: number): TimeSlice {
     const index = Math.floor((momentMs - this.#startMs) / this.#sliceMs);
-    return this.#slices[Math.max(0, Math.min(SLICES - 1, index))] as TimeSlice;
+    return this.#slices[Math.max(0, Math.min(STAGE_SLICES - 1, index))] as TimeSlice;
   }
 }

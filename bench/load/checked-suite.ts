@@ -68,13 +68,13 @@ const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
  */
 export async function importSuite(file: string): Promise<LoadSuite> {
   const { default: suite } = (await import(file)) as { default: unknown };
-  const sentences = mistakesIn(suite);
+  const sentences = findMistakes(suite);
   if (sentences.length > 0) throw new Error([`${file} is not a suite:`, ...sentences].join('\n'));
   return suite as LoadSuite;
 }
 
 /** A sentence for each mistake of a suite: of its form first, then of the names by which its parts refer to others. */
-export function mistakesIn(suite: unknown): string[] {
+export function findMistakes(suite: unknown): string[] {
   const outline = violations(suite, Suite, '');
   if (outline.length > 0) return outline;
   const { cases, stages, thresholds = [] } = suite as LoadSuite;
@@ -178,7 +178,7 @@ export interface Overrides {
 }
 
 /** @throws Error if no stage has what is to be changed. */
-export function overridden(suite: LoadSuite, { seconds, rate, connections }: Overrides): LoadSuite {
+export function withOverrides(suite: LoadSuite, { seconds, rate, connections }: Overrides): LoadSuite {
   const measured = suite.stages.filter(({ isWarmUp }) => !isWarmUp);
   if (rate !== null && !measured.some((stage) => sumOfRates(stage) > 0))
     throw new Error(`--rate changes open stages with rates of their own, and ${suite.name} has none.`);
@@ -190,10 +190,12 @@ export function overridden(suite: LoadSuite, { seconds, rate, connections }: Ove
     if (timed.loop === 'closed')
       return connections === null
         ? timed
-        : { ...timed, connections: mapped(timed.connections, () => connections) };
+        : { ...timed, connections: mapValues(timed.connections, () => connections) };
     const sum = sumOfRates(timed);
     if (rate === null || sum === 0) return timed;
-    const perSecond = mapped(timed.perSecond, (own) => (typeof own === 'number' ? (own * rate) / sum : own));
+    const perSecond = mapValues(timed.perSecond, (own) =>
+      typeof own === 'number' ? (own * rate) / sum : own,
+    );
     return { ...timed, perSecond };
   };
   return { ...suite, stages: suite.stages.map(changed) };
@@ -208,6 +210,6 @@ function sumOfRates(stage: Stage): number {
   );
 }
 
-function mapped<A, B>(record: Record<string, A>, change: (value: A) => B): Record<string, B> {
+function mapValues<A, B>(record: Record<string, A>, change: (value: A) => B): Record<string, B> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }

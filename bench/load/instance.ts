@@ -18,7 +18,7 @@ interface InstanceLimits {
 
 const TIMEOUT_MS = 10_000;
 /** No closed stage is answered faster than this, so higher limits are not worth a sentence. */
-const FASTEST_PER_SECOND = 2_000;
+const MAX_REQUESTS_PER_SECOND = 2_000;
 
 /**
  * Asks an instance for its version and for the limits of the keys.
@@ -29,7 +29,7 @@ export async function inspectInstance(url: string, keys: readonly string[]): Pro
   if (version === null) return { version, accounts: keys.length, limits: null };
   const accounts = new Map<string, InstanceLimits>();
   for (const [index, key] of keys.entries()) {
-    const answer = await ask(`${url}/api/v1/account`, { authorization: `ApiKey ${key}` });
+    const answer = await request(`${url}/api/v1/account`, { authorization: `ApiKey ${key}` });
     if (!answer.ok)
       throw new Error(
         `${url} does not accept key ${index + 1} of ${keys.length}: it answered ${answer.status}.`,
@@ -46,10 +46,10 @@ export function remarksOn({ version, accounts, limits }: InstanceFacts, suite: L
   if (version === null)
     return ['The URL does not answer as a Darkroom: its version and its limits are unknown.'];
   const first = `Darkroom ${version}, ${accounts === 1 ? 'one account' : `${accounts} accounts`}.`;
-  return limits === null ? [first] : [first, ...tooMuchOf(suite, { accounts, limits })];
+  return limits === null ? [first] : [first, ...excessRemarks(suite, { accounts, limits })];
 }
 
-function tooMuchOf(
+function excessRemarks(
   suite: LoadSuite,
   { accounts, limits }: { accounts: number; limits: InstanceLimits },
 ): string[] {
@@ -76,7 +76,7 @@ function tooMuchOf(
           `The stage ${stage.name} keeps ${connections} calls in flight, but its accounts may have ${mostCalls} image calls. ${remedy} (SYNC_CALLS_PER_ACCOUNT).`,
         ];
   });
-  if (mostPerSecond < FASTEST_PER_SECOND && suite.stages.some(({ loop }) => loop === 'closed'))
+  if (mostPerSecond < MAX_REQUESTS_PER_SECOND && suite.stages.some(({ loop }) => loop === 'closed'))
     sentences.push(
       `Closed stages send as fast as they are answered: from ${round(mostPerSecond)} calls/s on they are refused (request_rate).`,
     );
@@ -85,7 +85,7 @@ function tooMuchOf(
 
 /** The version in the OpenAPI document; null if there is no document of a Darkroom. */
 async function readVersion(url: string): Promise<string | null> {
-  const answer = await ask(`${url}/openapi.json`, {});
+  const answer = await request(`${url}/openapi.json`, {});
   try {
     const { info } = (await answer.json()) as { info?: { title?: string; version?: string } };
     return info?.title?.includes('Darkroom') ? (info.version ?? null) : null;
@@ -94,7 +94,7 @@ async function readVersion(url: string): Promise<string | null> {
   }
 }
 
-async function ask(url: string, headers: Record<string, string>): Promise<Response> {
+async function request(url: string, headers: Record<string, string>): Promise<Response> {
   try {
     return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch (error) {

@@ -50,11 +50,11 @@ async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Pr
     const next = await prepareCalls(loadCase, { ...request, pictures });
     cases[name] = { loadCase, next };
   }
-  return pictures.map(phraseOf);
+  return pictures.map(pictureText);
 }
 
 /** For example `camera.jpg 4000 × 3000, 3.1 MB`. */
-function phraseOf({ name, bytes }: BenchPicture): string {
+function pictureText({ name, bytes }: BenchPicture): string {
   const header = readImageHeader(bytes);
   const size = header === null ? 'of unknown size' : `${header.width} × ${header.height}`;
   return `${name} ${size}, ${(bytes.length / 1e6).toFixed(2)} MB`;

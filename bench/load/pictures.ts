@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import sharp from 'sharp';
 import type { BenchPicture } from './suite.ts';
 
-const TYPES: Record<string, string> = {
+const MEDIA_TYPES: Record<string, string> = {
   '.jpg': 'image/jpeg',
   '.jpeg': 'image/jpeg',
   '.png': 'image/png',
@@ -25,13 +25,13 @@ export async function readPictures(folder: string): Promise<BenchPicture[]> {
   const pictures = readdirSync(folder)
     .sort()
     .flatMap((name) => {
-      const type = TYPES[extname(name).toLowerCase()];
+      const type = MEDIA_TYPES[extname(name).toLowerCase()];
       if (type === undefined) return [];
       const bytes = readFileSync(join(folder, name));
       return bytes.length > MAX_BYTES ? [] : [{ name, type, bytes }];
     });
   if (pictures.length === 0)
-    throw new Error(`${folder} holds no picture of ${Object.keys(TYPES).join(', ')} below 25 MB.`);
+    throw new Error(`${folder} holds no picture of ${Object.keys(MEDIA_TYPES).join(', ')} below 25 MB.`);
   return pictures;
 }
 

@@ -27,12 +27,14 @@ function contentError(answer: CallResponse, expects: Expectation | undefined): s
 }
 
 /** Types of images whose headers can be read. */
-const READABLE = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
+const READABLE_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map(
+  (name) => `image/${name}`,
+);
 
 /** What calls itself an image has a readable header of its type, and the expected width. */
 function imageError(type: string, body: Buffer, width: number | undefined): string | null {
   const header = readImageHeader(body);
-  if (READABLE.includes(type) && header?.mimeType !== type)
+  if (READABLE_TYPES.includes(type) && header?.mimeType !== type)
     return header === null ? 'not an image' : `${header.mimeType} called ${type}`;
   if (width === undefined) return null;
   if (header === null) return 'not an image';

@@ -71,7 +71,7 @@ export class Sender {
       dueMs,
       sentMs,
       endMs: performance.now(),
-      ...factsOf(answer),
+      ...responseFactsOf(answer),
     }));
   }
 
@@ -105,7 +105,7 @@ export class Sender {
       outgoing.on('response', (incoming) =>
         collect(incoming, {
           onAnswer: (answer) => {
-            const error = judged(answer, call, loadCase);
+            const error = judgeResponse(answer, call, loadCase);
             finish({ end: error === null ? 'right' : 'wrong', error: error ?? '' }, answer);
           },
           onTruncated: () => fail('truncated answer'),
@@ -132,7 +132,7 @@ export class Sender {
 }
 
 /** Time between two pieces of a slow body, in milliseconds. */
-const PIECE_MS = 50;
+const PIECE_INTERVAL_MS = 50;
 
 /** Sends a body at once, or in pieces at the speed of a slow line. */
 function sendBody(
@@ -144,14 +144,14 @@ function sendBody(
     outgoing.end(body);
     return;
   }
-  const size = Math.max(1, Math.round((bytesPerSecond * PIECE_MS) / 1000));
+  const size = Math.max(1, Math.round((bytesPerSecond * PIECE_INTERVAL_MS) / 1000));
   let at = 0;
   const timer = setInterval(() => {
     outgoing.write(body.subarray(at, at + size));
     at += size;
     if (at >= body.length) outgoing.end();
     if (at >= body.length) clearInterval(timer);
-  }, PIECE_MS);
+  }, PIECE_INTERVAL_MS);
   outgoing.on('close', () => clearInterval(timer));
 }
 
@@ -170,7 +170,7 @@ function collect(
 }
 
 /** A check that throws is the fault of the suite; its calls are wrong by that name, and the stage goes on. */
-function judged(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
+function judgeResponse(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
   try {
     return errorOf(answer, call, loadCase);
   } catch (error) {
@@ -178,7 +178,9 @@ function judged(answer: CallResponse, call: HttpCall, loadCase: LoadCase): strin
   }
 }
 
-function factsOf(answer: CallResponse | undefined): Pick<CallEnd, 'bytes' | 'timing' | 'retryAfterMs'> {
+function responseFactsOf(
+  answer: CallResponse | undefined,
+): Pick<CallEnd, 'bytes' | 'timing' | 'retryAfterMs'> {
   const retryAfter = Number(answer?.headers['retry-after'] ?? Number.NaN);
   return {
     bytes: answer?.body.length ?? 0,

@@ -67,13 +67,13 @@ const DRAIN_MS = 30_000;
 /** A stage that is stopped by hand ends soon. */
 const STOPPED_DRAIN_MS = 2_000;
 /**
- * Largest share of a core at which the figures count. One thread does all of the loading: above this share its own
- * queue is part of the latencies.
+ * The largest share of a core that the loader may use. One thread sends all calls, and above this share its own queue
+ * is part of the latencies.
  */
-const BUSIEST_SHARE = 0.85;
+const MAX_LOADER_CPU_SHARE = 0.85;
 const MAX_LAG_MS = 50;
-/** From this share of late calls on, the p99 is the loader's. */
-const LATEST_SHARE = 0.01;
+/** The share of late calls from which the p99 shows the loader instead of the service. */
+const MIN_LATE_SHARE = 0.01;
 /** In a stage of few calls, one or two late ones are no trend. */
 const MIN_LATE_STARTS = 3;
 
@@ -94,7 +94,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     const seconds = (performance.now() - startMs) / 1000;
     const use = own.stop();
     for (const { recorder } of running) recorder.close();
-    await within(signal.aborted ? Math.min(STOPPED_DRAIN_MS, drainMs) : drainMs, ended);
+    await settleWithin(signal.aborted ? Math.min(STOPPED_DRAIN_MS, drainMs) : drainMs, ended);
     for (const { sender } of running) sender.abandon();
     await ended;
 
@@ -116,7 +116,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
 }
 
 /** Resolves with the work, or after some time. */
-async function within(timeMs: number, work: Promise<unknown>): Promise<void> {
+async function settleWithin(timeMs: number, work: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   await Promise.race([work, sleep(timeMs, undefined, { signal: done.signal }).catch(() => undefined)]);
   done.abort();
@@ -247,9 +247,9 @@ function lateShareOf(results: readonly CaseResult[]): number {
 export function loaderLoad(use: { cpuShare: number; lagP99Ms: number; lateShare: number }): LoaderLoad {
   const { cpuShare, lagP99Ms, lateShare } = use;
   const reasons = [
-    cpuShare > BUSIEST_SHARE ? `it used ${Math.round(cpuShare * 100)} % of its core` : '',
+    cpuShare > MAX_LOADER_CPU_SHARE ? `it used ${Math.round(cpuShare * 100)} % of its core` : '',
     lagP99Ms > MAX_LAG_MS ? `its event loop was ${Math.round(lagP99Ms)} ms late (p99)` : '',
-    lateShare > LATEST_SHARE ? `it sent ${rounded(lateShare * 100, 1)} % of the calls late` : '',
+    lateShare > MIN_LATE_SHARE ? `it sent ${rounded(lateShare * 100, 1)} % of the calls late` : '',
   ].filter((reason) => reason !== '');
   return {
     cpuShare: rounded(cpuShare),

@@ -50,10 +50,10 @@ export interface CaseResult extends Figures {
   curve: Array<[share: number, ms: number]>;
 }
 
-/** Delay of a call by the loader from which on it counts as late, in milliseconds. */
+/** The delay by the loader from which a call counts as late, in milliseconds. */
 export const LATE_MS = 50;
-/** Shares at which the curve is reported, increasingly close to 1. */
-const CURVE = [
+/** The shares at which the curve of latencies is reported. They come ever closer to 1. */
+const CURVE_SHARES = [
   0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995, 0.997,
   0.998, 0.999, 0.9995, 0.9999, 1,
 ];
@@ -88,7 +88,7 @@ export class Tally {
   }
 
   curve(): CaseResult['curve'] {
-    return this.ends.right === 0 ? [] : CURVE.map((share) => [share, this.#atMs(share)]);
+    return this.ends.right === 0 ? [] : CURVE_SHARES.map((share) => [share, this.#atMs(share)]);
   }
 
   #latenciesMs(): Latencies {

@@ -35,9 +35,9 @@ function failureOf(threshold: Threshold, stages: readonly StageResult[]): string
   const what = `${stage}, ${threshold.case}: ${measure}`;
   if (found === undefined || result === undefined) return `${what} was not measured.`;
   if (found.loader.limit !== null) return `${what} has no figure. ${found.loader.limit}`;
-  const value = measured(result, measure);
+  const value = measuredValue(result, measure);
   const least = leastOf(atLeast, threshold.case, stages);
-  if (value === null) return `${what} has no figure: ${nothingOf(result)}.`;
+  if (value === null) return `${what} has no figure: ${nothingMeasuredText(result)}.`;
   if (atMost !== undefined && value > atMost) return `${what} is ${value}, above ${atMost}.`;
   if (least !== undefined && value < least) return `${what} is ${value}, below ${Number(least.toFixed(2))}.`;
   return null;
@@ -54,13 +54,13 @@ function leastOf(
   return reached === undefined ? Number.POSITIVE_INFINITY : atLeast.times * reached;
 }
 
-function nothingOf({ sent, right }: Figures): string {
+function nothingMeasuredText({ sent, right }: Figures): string {
   if (sent === 0) return 'no call was sent';
   return right === 0 ? `none of ${sent} calls was answered right` : 'it was not measured';
 }
 
 /** One figure of a case, times in milliseconds; null if there is none, such as a latency without a right answer. */
-export function measured(figures: Figures, measure: Measure): number | null {
+export function measuredValue(figures: Figures, measure: Measure): number | null {
   if (measure === 'perSecond' || measure === 'errorShare') return figures[measure];
   return figures.latencyMs?.[measure] ?? null;
 }

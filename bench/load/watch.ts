@@ -29,7 +29,7 @@ export interface Watch {
   stop(): InstanceSample[];
 }
 
-const EVERY_MS = 1_000;
+const SAMPLE_INTERVAL_MS = 1_000;
 
 /** Samples the instance each second: CPU and memory of its processes if they run here, and the pools from /metrics. */
 export function watch(url: string, pid: number | null): Watch {
@@ -64,7 +64,7 @@ export function watch(url: string, pid: number | null): Watch {
       .finally(() => {
         isSampling = false;
       });
-  }, EVERY_MS);
+  }, SAMPLE_INTERVAL_MS);
   return {
     seconds,
     stop() {
@@ -92,7 +92,7 @@ function cpuByPid(pid: number | null): Map<number, number> {
 }
 
 async function readPools(url: string): Promise<InstanceSample['pools']> {
-  const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(EVERY_MS) });
+  const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(SAMPLE_INTERVAL_MS) });
   return answer.ok ? parsePools(await answer.text()) : {};
 }
 

@@ -10,7 +10,7 @@ import { type Effort, measureCase } from './measure.ts';
 import { type PeerOptions, readPeerOptions, serveSources } from './options.ts';
 import { assetSide, bodySide, type PeerCase, type PeerFormat, type PeerSide, peerSide } from './sides.ts';
 
-const EFFORT: Effort = {
+const DEFAULT_EFFORT: Effort = {
   inFlight: 4,
   rounds: Number(process.env.BENCH_ROUNDS ?? 3),
   roundMs: Number(process.env.BENCH_ROUND_MS ?? 3_000),
@@ -37,7 +37,7 @@ export async function runPeers(argv: readonly string[]): Promise<void> {
   const peers = options.peers.map((peer) => peerSide(peer, sources));
   const rows = await measureAll(cases, [bodySide(server), assetSide(server), ...peers]);
   console.table(rows);
-  await write(rows, options);
+  await writeRows(rows, options);
 }
 
 async function measureAll(
@@ -46,7 +46,7 @@ async function measureAll(
 ): Promise<SuiteRow[]> {
   const rows: SuiteRow[] = [];
   for (const peerCase of cases)
-    for (const row of await measureCase(peerCase, sides, EFFORT)) {
+    for (const row of await measureCase(peerCase, sides, DEFAULT_EFFORT)) {
       rows.push(row);
       console.log(JSON.stringify(row));
     }
@@ -65,8 +65,8 @@ async function prepareCases(picture: BenchPicture): Promise<PeerCase[]> {
   }));
 }
 
-async function write(rows: SuiteRow[], { out }: PeerOptions): Promise<void> {
-  const { inFlight, rounds, roundMs, quality } = EFFORT;
+async function writeRows(rows: SuiteRow[], { out }: PeerOptions): Promise<void> {
+  const { inFlight, rounds, roundMs, quality } = DEFAULT_EFFORT;
   const result = {
     suite: 'peers',
     at: new Date().toISOString(),

@@ -44,12 +44,12 @@ export async function measureCase(
 ): Promise<SuiteRow[]> {
   const all: SideMeasurement[] = sides.map((side) => ({ side, answer: null, rounds: [], note: '' }));
   for (const one of all)
-    await unlessWrong(one, async () => {
+    await skipAfterWrongResponse(one, async () => {
       one.answer = await checkedResponse(one.side, peerCase, effort.quality);
     });
   for (let number = 0; number <= effort.rounds; number += 1)
-    for (const one of rotated(all, number))
-      await unlessWrong(one, async () => {
+    for (const one of rotate(all, number))
+      await skipAfterWrongResponse(one, async () => {
         const result = await runRound(peerCase, one.side, effort);
         // The first round warms up all sides.
         if (number > 0) one.rounds.push(result);
@@ -69,7 +69,7 @@ export async function measureCase(
 }
 
 /** Does the work of a side that has only answered rightly so far, and notes the first wrong answer. */
-async function unlessWrong(one: SideMeasurement, work: () => Promise<void>): Promise<void> {
+async function skipAfterWrongResponse(one: SideMeasurement, work: () => Promise<void>): Promise<void> {
   if (one.note !== '') return;
   try {
     await work();
@@ -80,7 +80,7 @@ async function unlessWrong(one: SideMeasurement, work: () => Promise<void>): Pro
 }
 
 /** Each round begins with another side, so that none is always the first after a pause. */
-function rotated<T>(items: readonly T[], by: number): T[] {
+function rotate<T>(items: readonly T[], by: number): T[] {
   return items.map((_, index) => items[(index + by) % items.length] as T);
 }
 

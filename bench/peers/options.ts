@@ -27,17 +27,17 @@ export interface PeerOptions {
 }
 
 /** Paths of the servers that have their own option. Each needs a setting that lets it fetch from loopback. */
-const PATHS = {
+const PEER_PATHS = {
   imgproxy: '/unsafe/rs:fit:{width}:0/q:{quality}/plain/{source}@{format}',
   imagor: '/unsafe/{width}x0/filters:format({format}):quality({quality})/{source}',
   thumbor: '/unsafe/{width}x0/filters:format({format}):quality({quality})/{source}',
   ipx: '/w_{width},f_{format},q_{quality}/{source}',
 } as const;
-type KnownPeer = keyof typeof PATHS;
+type KnownPeer = keyof typeof PEER_PATHS;
 
-const EXAMPLE = "--pattern 'http://127.0.0.1:8080/{width}/{format}/{source}'";
-/** Parts of an address without which a server cannot know the case. */
-const NEEDED = ['{width}', '{format}', '{source}'];
+const PATTERN_EXAMPLE = "--pattern 'http://127.0.0.1:8080/{width}/{format}/{source}'";
+/** The placeholders without which a server cannot know the case. */
+const REQUIRED_PLACEHOLDERS = ['{width}', '{format}', '{source}'];
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
 /** @throws Error with a sentence that says what is accepted. */
@@ -52,16 +52,16 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
     },
   });
   const pids = new Map(values.pid.map(readPid));
-  const known = (Object.keys(PATHS) as KnownPeer[])
+  const known = (Object.keys(PEER_PATHS) as KnownPeer[])
     .filter((name) => values[name] !== '')
-    .map((name) => parsePeer(name, `${values[name].replace(/\/$/, '')}${PATHS[name]}`, pids));
+    .map((name) => parsePeer(name, `${values[name].replace(/\/$/, '')}${PEER_PATHS[name]}`, pids));
   const other = values.pattern.map((pattern) => parsePeer(null, pattern, pids));
   const peers = [...known, ...other];
   if (peers.length === 0)
     throw new Error(
-      `peers compares Darkroom with servers that you have running: ${Object.keys(PATHS)
+      `peers compares Darkroom with servers that you have running: ${Object.keys(PEER_PATHS)
         .map((name) => `--${name} URL`)
-        .join(', ')} or ${EXAMPLE} is expected.`,
+        .join(', ')} or ${PATTERN_EXAMPLE} is expected.`,
     );
   const ports = peers.map(({ port }) => port);
   const unknownPort = [...pids.keys()].find((port) => !ports.includes(port));
@@ -73,9 +73,9 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
 /** @param name null for a server that is called by its address. */
 function parsePeer(name: KnownPeer | null, pattern: string, pids: ReadonlyMap<number, number>): Peer {
   const option = name ?? 'pattern';
-  const missing = NEEDED.filter((part) => !pattern.includes(part));
+  const missing = REQUIRED_PLACEHOLDERS.filter((part) => !pattern.includes(part));
   if (missing.length > 0)
-    throw new Error(`--${option} is "${pattern}", but it has no ${missing.join(', ')}: ${EXAMPLE}.`);
+    throw new Error(`--${option} is "${pattern}", but it has no ${missing.join(', ')}: ${PATTERN_EXAMPLE}.`);
   const url = URL.parse(pattern);
   const defaultPort = DEFAULT_PORTS[url?.protocol ?? ''];
   if (url === null || defaultPort === undefined)

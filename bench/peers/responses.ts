@@ -14,7 +14,7 @@ export interface PeerResponse {
 export class WrongResponseError extends Error {}
 
 /** The name that sharp has for a format, if it is another. */
-const READ_AS: Record<string, string> = { heif: 'avif' };
+const FORMAT_NAMES: Record<string, string> = { heif: 'avif' };
 const MIN_QUALITY = 30;
 const MAX_QUALITY = 100;
 const QUALITY_STEP = 4;
@@ -28,7 +28,7 @@ export async function checkedResponse(
 ): Promise<PeerResponse> {
   const bytes = await readBytes(await requestPicture(side, peerCase, quality));
   const { format, width, height } = await readMetadata(bytes);
-  const name = READ_AS[format] ?? format;
+  const name = FORMAT_NAMES[format] ?? format;
   if (name !== peerCase.format)
     throw new WrongResponseError(`answered ${name} instead of ${peerCase.format}`);
   if (width !== peerCase.width)
@@ -68,14 +68,14 @@ export async function bytesAt(
     next += direction * QUALITY_STEP
   ) {
     const answer = await checkedResponse(side, peerCase, next);
-    if ((answer.likeness - likeness) * direction >= 0) return between(likeness, last, answer);
+    if ((answer.likeness - likeness) * direction >= 0) return interpolateBytes(likeness, last, answer);
     last = answer;
   }
   return null;
 }
 
 /** The size at a likeness between two answers, on a logarithmic scale of the size. */
-function between(likeness: number, one: PeerResponse, other: PeerResponse): number {
+function interpolateBytes(likeness: number, one: PeerResponse, other: PeerResponse): number {
   const share = (likeness - one.likeness) / (other.likeness - one.likeness);
   return one.bytes * (other.bytes / one.bytes) ** share;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type Api, openApi, type SentBytes } from '../api.ts';
-import { cpuMs, treeOf } from '../cpu.ts';
+import { cpuMs, processTreeOf } from '../cpu.ts';
 import type { BenchPicture } from '../load/suite.ts';
 import type { BenchServer } from '../server.ts';
 import type { Peer, PictureServer } from './options.ts';
@@ -80,8 +80,8 @@ function transform(
   return api.send(`/images/transform?op=resize&width=${width}&format=${format}&quality=${quality}`, body);
 }
 
-/** State of a listening socket in /proc/net/tcp. */
-const LISTENING = '0A';
+/** The state of a listening socket in /proc/net/tcp. */
+const LISTENING_STATE = '0A';
 
 /**
  * The roots of the process trees that listen on a TCP port of this machine (Linux). Several processes can share a
@@ -92,8 +92,8 @@ export function listenersOf(port: number): number[] {
   if (sockets.size === 0) return [];
   const holders = namesIn('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && holdsOne(pid, sockets));
-  const below = new Set(holders.flatMap((pid) => treeOf(pid).filter((member) => member !== pid)));
+    .filter((pid) => Number.isInteger(pid) && holdsSocket(pid, sockets));
+  const below = new Set(holders.flatMap((pid) => processTreeOf(pid).filter((member) => member !== pid)));
   return holders.filter((pid) => !below.has(pid));
 }
 
@@ -104,29 +104,29 @@ function socketsOf(port: number): Set<string> {
   return new Set(
     lines.flatMap((line) => {
       const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-      return local?.endsWith(`:${portText}`) && state === LISTENING ? [`socket:[${inode}]`] : [];
+      return local?.endsWith(`:${portText}`) && state === LISTENING_STATE ? [`socket:[${inode}]`] : [];
     }),
   );
 }
 
-function holdsOne(pid: number, sockets: ReadonlySet<string>): boolean {
+function holdsSocket(pid: number, sockets: ReadonlySet<string>): boolean {
   return namesIn(`/proc/${pid}/fd`).some((name) => sockets.has(targetOf(`/proc/${pid}/fd/${name}`)));
 }
 
 function namesIn(folder: string): string[] {
-  return readable(() => readdirSync(folder)) ?? [];
+  return readOrNull(() => readdirSync(folder)) ?? [];
 }
 
 function textOf(file: string): string {
-  return readable(() => readFileSync(file, 'utf8')) ?? '';
+  return readOrNull(() => readFileSync(file, 'utf8')) ?? '';
 }
 
 function targetOf(link: string): string {
-  return readable(() => readlinkSync(link)) ?? '';
+  return readOrNull(() => readlinkSync(link)) ?? '';
 }
 
 /** Null for what ended meanwhile or belongs to another user. */
-function readable<T>(read: () => T): T | null {
+function readOrNull<T>(read: () => T): T | null {
   try {
     return read();
   } catch {

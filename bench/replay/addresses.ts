@@ -7,7 +7,7 @@ export interface RequestedTransform {
 }
 
 /** An address of another server that cannot be replayed. */
-export interface Unusable {
+export interface UnusableAddress {
   /** Completes "4 calls: …". */
   reason: string;
 }
@@ -28,7 +28,7 @@ const FORMATS: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 function transformOf(
   { width, height, fit, quality, format }: TransformFields,
   { source, without, scale = { x: 1, y: 1 } }: Omit<RequestedTransform, 'query'> & { scale?: Scale },
-): RequestedTransform | Unusable {
+): RequestedTransform | UnusableAddress {
   const [wide, high] = [scaled(width, scale.x), scaled(height, scale.y)];
   const isResize = wide !== undefined || high !== undefined;
   if (!isResize && format === undefined) return { reason: 'no size and no format was asked for' };
@@ -59,7 +59,7 @@ function scaled(side: string | undefined, factor: number): string | undefined {
 export type PresetOptions = Readonly<Record<string, string>>;
 
 /** The resizing types of imgproxy, as values of `fit`. */
-const FITS: Record<string, string> = {
+const FIT_NAMES: Record<string, string> = {
   fit: 'inside',
   fill: 'cover',
   'fill-down': 'cover',
@@ -84,14 +84,17 @@ export function readPresets(text: string): PresetOptions {
  * with the format as its ending. The prefix is that of IMGPROXY_PATH_PREFIX; options may be names of presets alone.
  * Null for an address of another form. Source: its documentation, "Processing an image" and "Presets".
  */
-export function fromImgproxy(path: string, presets: PresetOptions): RequestedTransform | Unusable | null {
+export function fromImgproxy(
+  path: string,
+  presets: PresetOptions,
+): RequestedTransform | UnusableAddress | null {
   const parts = path.slice(1).split('/');
   const plain = parts.indexOf('plain');
   const isPresetList = (part: string) => part.split(':').every((name) => Object.hasOwn(presets, name));
   const first = parts.findIndex((part, index) => index > 0 && (isOption(part) || isPresetList(part)));
-  if (first === -1 || (plain > 0 && first > plain)) return withoutOptions(parts, plain);
+  if (first === -1 || (plain > 0 && first > plain)) return unusableOptions(parts, plain);
 
-  const asked = new AskedOptions(presets);
+  const asked = new ImgproxyOptions(presets);
   if (Object.hasOwn(presets, DEFAULT_PRESET)) asked.preset(DEFAULT_PRESET);
   let end = first;
   for (; end < parts.length && parts[end] !== 'plain'; end += 1) {
@@ -112,7 +115,7 @@ function isOption(part: string): boolean {
   return /^[a-z_]+:[^/]/.test(part) && !part.startsWith('filters:');
 }
 
-function withoutOptions(parts: readonly string[], plain: number): Unusable | null {
+function unusableOptions(parts: readonly string[], plain: number): UnusableAddress | null {
   if (plain < 1) return null;
   return IMGPROXY_SIGNATURE.test(parts[plain - 1] ?? '')
     ? { reason: 'no size and no format was asked for' }
@@ -120,7 +123,7 @@ function withoutOptions(parts: readonly string[], plain: number): Unusable | nul
 }
 
 /** The options of one address; a later one replaces an earlier one. */
-class AskedOptions {
+class ImgproxyOptions {
   readonly #presets: PresetOptions;
   readonly #fields: TransformFields = {};
   readonly #without = new Set<string>();
@@ -152,10 +155,10 @@ class AskedOptions {
     const fields = this.#fields;
     const [first, second] = values;
     if (name === 'rs' || name === 'resize') {
-      fields.fit = FITS[first ?? ''];
+      fields.fit = FIT_NAMES[first ?? ''];
       this.#size(values.slice(1));
     } else if (name === 's' || name === 'size') this.#size(values);
-    else if (name === 'rt' || name === 'resizing_type') fields.fit = FITS[first ?? ''];
+    else if (name === 'rt' || name === 'resizing_type') fields.fit = FIT_NAMES[first ?? ''];
     else if (name === 'w' || name === 'width') fields.width = first;
     else if (name === 'h' || name === 'height') fields.height = first;
     else if (name === 'q' || name === 'quality') fields.quality = first;
@@ -171,7 +174,7 @@ class AskedOptions {
   }
 
   /** @param format the ending of the address, which has the last word. */
-  transform(source: string, format: string | undefined): RequestedTransform | Unusable {
+  transform(source: string, format: string | undefined): RequestedTransform | UnusableAddress {
     const { x, y } = this.#zoom;
     const scale = { x: x * this.#pixelRatio, y: y * this.#pixelRatio };
     const fields = { ...this.#fields, format: format ?? this.#fields.format };
@@ -214,7 +217,7 @@ const READ_FILTERS = ['quality', 'format', 'no_upscale', 'strip_exif', 'strip_ic
  * Reads `/unsafe/fit-in/300x200/smart/filters:quality(80):format(webp)/…/a.jpg`, also below a prefix. Null for an
  * address of another form. Source: thumbor's documentation, "Usage".
  */
-export function fromThumbor(path: string): RequestedTransform | Unusable | null {
+export function fromThumbor(path: string): RequestedTransform | UnusableAddress | null {
   const segments = path.slice(1).split('/');
   const signature = segments.findIndex((segment) => THUMBOR_SIGNATURE.test(segment));
   if (signature === -1) return null;

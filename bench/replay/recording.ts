@@ -3,7 +3,7 @@ import {
   fromThumbor,
   type PresetOptions,
   type RequestedTransform,
-  type Unusable,
+  type UnusableAddress,
 } from './addresses.ts';
 
 /** One transform of a log. */
@@ -35,7 +35,7 @@ interface LoggedCall {
   mark: 'started' | 'completed' | null;
   /** The same in both lines of a call. */
   request: string;
-  transform: Transform | Unusable;
+  transform: Transform | UnusableAddress;
 }
 
 type Transform = Omit<RecordedCall, 'atMs'> & Pick<RequestedTransform, 'without'>;
@@ -57,8 +57,8 @@ const MIN_BYTES = 256;
 export function readRecording(text: string, presets: PresetOptions = {}): Recording {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const read = lines.map((line) => readOwnLine(line) ?? readAddressLine(line, presets));
-  const { calls, secondLines } = onePerRequest(read.filter((one) => 'transform' in one));
-  const replayed = spread(calls).flatMap(({ loggedMs, tookMs, transform }) =>
+  const { calls, secondLines } = dropSecondLines(read.filter((one) => 'transform' in one));
+  const replayed = spreadWithinSecond(calls).flatMap(({ loggedMs, tookMs, transform }) =>
     'reason' in transform ? [] : [{ atMs: loggedMs - tookMs, ...transform }],
   );
   const startMs = replayed.reduce((least, { atMs }) => Math.min(least, atMs), Number.POSITIVE_INFINITY);
@@ -70,8 +70,8 @@ export function readRecording(text: string, presets: PresetOptions = {}): Record
     calls: replayed
       .map(({ without: _, ...call }) => ({ ...call, atMs: call.atMs - startMs }))
       .sort((a, b) => a.atMs - b.atMs),
-    leftOut: counted([...read.filter((one) => 'reason' in one), ...unusable, second]),
-    without: counted(replayed.flatMap(({ without }) => without.map((reason) => ({ reason, count: 1 })))),
+    leftOut: countReasons([...read.filter((one) => 'reason' in one), ...unusable, second]),
+    without: countReasons(replayed.flatMap(({ without }) => without.map((reason) => ({ reason, count: 1 })))),
   };
 }
 
@@ -87,7 +87,17 @@ export function leftOutOf({ leftOut, without }: Recording): string {
 
 /** A line of this service's own log, whose transforms name their query (until 0.1.0 as `asked`); null for others. */
 function readOwnLine(line: string): LoggedCall | LeftOut | null {
-  const { route, time, msg, durationMs, asked, query = asked, requestBytes, refused, reason } = parsed(line);
+  const {
+    route,
+    time,
+    msg,
+    durationMs,
+    asked,
+    query = asked,
+    requestBytes,
+    refused,
+    reason,
+  } = parseJsonLine(line);
   if (msg === 'Calls were refused' && typeof refused === 'number')
     return { reason: `refused calls that the log only sums up: ${reason}`, count: refused };
   if (typeof route !== 'string') return null;
@@ -110,10 +120,10 @@ function readAddressLine(line: string, presets: PresetOptions): LoggedCall | Lef
     const [path = ''] = address.split('?');
     const read = fromImgproxy(path, presets) ?? fromThumbor(path);
     if (read === null) continue;
-    const loggedMs = momentIn(line);
+    const loggedMs = parseMomentMs(line);
     if (loggedMs === null) return NO_TIME;
     const [, id = ''] = /request_id"?[=:]\s*"?([\w-]+)/.exec(line) ?? [];
-    const tookMs = durationIn(line);
+    const tookMs = parseDurationMs(line);
     const mark = tookMs !== null ? 'completed' : /\bStarted\b/.test(line) ? 'started' : null;
     const transform = 'reason' in read ? read : { ...read, bytes: null };
     return { loggedMs, tookMs: tookMs ?? 0, mark, request: `${id} ${path}`, transform };
@@ -122,7 +132,7 @@ function readAddressLine(line: string, presets: PresetOptions): LoggedCall | Lef
 }
 
 /** The calls in the order of the log's times, and the number of lines that told of a call for the second time. */
-function onePerRequest(logged: readonly LoggedCall[]): { calls: LoggedCall[]; secondLines: number } {
+function dropSecondLines(logged: readonly LoggedCall[]): { calls: LoggedCall[]; secondLines: number } {
   const started = new Map<string, number>();
   const order = (one: LoggedCall) => (one.mark === 'completed' ? 1 : 0);
   const sorted = logged.toSorted((a, b) => a.loggedMs - b.loggedMs || order(a) - order(b));
@@ -137,7 +147,7 @@ function onePerRequest(logged: readonly LoggedCall[]): { calls: LoggedCall[]; se
 }
 
 /** Logs that count whole seconds have many lines at once; they are spread evenly over their second. */
-function spread(calls: readonly LoggedCall[]): LoggedCall[] {
+function spreadWithinSecond(calls: readonly LoggedCall[]): LoggedCall[] {
   if (calls.some(({ loggedMs }) => loggedMs % SECOND_MS !== 0)) return [...calls];
   const counts = new Map<number, number>();
   for (const { loggedMs } of calls) counts.set(loggedMs, (counts.get(loggedMs) ?? 0) + 1);
@@ -151,13 +161,13 @@ function spread(calls: readonly LoggedCall[]): LoggedCall[] {
 }
 
 /** The most frequent reason first. */
-function counted(parts: readonly LeftOut[]): Map<string, number> {
+function countReasons(parts: readonly LeftOut[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { reason, count } of parts) if (count > 0) counts.set(reason, (counts.get(reason) ?? 0) + count);
   return new Map([...counts].sort(([, a], [, b]) => b - a));
 }
 
-function parsed(line: string): Record<string, unknown> {
+function parseJsonLine(line: string): Record<string, unknown> {
   if (!line.startsWith('{')) return {};
   try {
     return JSON.parse(line) as Record<string, unknown>;
@@ -183,7 +193,7 @@ const UNITS: Record<string, number> = {
  * The time of a line, as in `2026-01-31T23:59:59.5Z`, or as in the common log format: `31/Jan/2026:23:59:59 +0000`.
  * Null for a line without one. A time without a zone is read as UTC.
  */
-function momentIn(line: string): number | null {
+function parseMomentMs(line: string): number | null {
   const [iso] = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/.exec(line) ?? [];
   if (iso !== undefined)
     return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso}Z`.replace(' ', 'T'));
@@ -196,7 +206,7 @@ function momentIn(line: string): number | null {
 }
 
 /** Milliseconds of `Completed in 1.25s`, as imgproxy ends a call; null for a line that does not tell. */
-export function durationIn(line: string): number | null {
+export function parseDurationMs(line: string): number | null {
   const [, text] = /\bCompleted in ((?:\d+(?:\.\d+)? ?(?:ns|[uµμ]s|ms|s|m|h))+)/.exec(line) ?? [];
   if (text === undefined) return null;
   return [...text.matchAll(/([\d.]+) ?(\D+)/g)].reduce(

@@ -1,5 +1,5 @@
 import type { SuiteRow } from '../suite.ts';
-import { escaped } from './pages.ts';
+import { escapeHtml } from './pages.ts';
 
 /** A result as other programs read it: one row for each case, and the checks that it passed or failed. */
 export interface FlatResult {
@@ -54,7 +54,7 @@ function asCsv({ rows: own, sides }: FlatResult): string {
     const text = String(value ?? '');
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return lines([columns.map(cell), ...rows.map((row) => columns.map((name) => cell(row[name])))], ',');
+  return tableLines([columns.map(cell), ...rows.map((row) => columns.map((name) => cell(row[name])))], ',');
 }
 
 /** One test case for each check, as CI systems draw them. */
@@ -62,16 +62,16 @@ function asJUnit({ suite, at, checks }: FlatResult): string {
   const failures = checks.filter(({ failure }) => failure !== null).length;
   const skips = checks.filter(({ skipped }) => skipped !== undefined).length;
   const cases = checks.map(({ name, failure, skipped }) => {
-    const head = `  <testcase classname="${escaped(suite)}" name="${escaped(name)}"`;
+    const head = `  <testcase classname="${escapeHtml(suite)}" name="${escapeHtml(name)}"`;
     const within = (ending: string, message: string) =>
-      `${head}>\n    <${ending} message="${escaped(message)}"/>\n  </testcase>`;
+      `${head}>\n    <${ending} message="${escapeHtml(message)}"/>\n  </testcase>`;
     if (failure !== null) return within('failure', failure);
     return skipped === undefined ? `${head}/>` : within('skipped', skipped);
   });
   const counts = `tests="${checks.length}" failures="${failures}" skipped="${skips}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="${escaped(suite)}" timestamp="${at.slice(0, 19)}" ${counts}>`,
+    `<testsuite name="${escapeHtml(suite)}" timestamp="${at.slice(0, 19)}" ${counts}>`,
     ...cases,
     '</testsuite>\n',
   ].join('\n');
@@ -123,7 +123,10 @@ function asPrometheus({ suite, rows }: FlatResult): string {
       const samples = rows.flatMap((row) => {
         const value = row[column];
         if (typeof value !== 'number') return [];
-        const texts = [['suite', suite], ...labels.map((label) => [snake(label), String(row[label] ?? '')])];
+        const texts = [
+          ['suite', suite],
+          ...labels.map((label) => [snakeCase(label), String(row[label] ?? '')]),
+        ];
         const pairs = texts.map(([label, text]) => `${label}=${JSON.stringify(text)}`);
         return [`${name}{${pairs.join(',')}} ${Number((value * factor).toPrecision(12))}`];
       });
@@ -134,7 +137,7 @@ function asPrometheus({ suite, rows }: FlatResult): string {
 }
 
 /** The columns of a comparison. A name that ends with `_b` would be read as one in bytes. */
-const SIDES: Record<string, { name: string; help: string }> = {
+const SIDE_GAUGES: Record<string, { name: string; help: string }> = {
   a: { name: 'first side', help: 'Mean of side A, in the unit of its measure' },
   b: { name: 'second side', help: 'Mean of side B, in the unit of its measure' },
 };
@@ -143,17 +146,17 @@ const SIDES: Record<string, { name: string; help: string }> = {
 function gaugeOf(column: string): { name: string; factor: number } {
   const words = column.replaceAll('/s', ' per second').replaceAll('%', 'percent').split(/\W+/);
   const unit = words.map((word) => UNITS[word]).find((found) => found !== undefined);
-  const named = SIDES[column]?.name ?? words.map((word) => UNITS[word]?.base ?? word).join(' ');
-  return { name: `darkroom_bench_${snake(named)}`, factor: unit?.factor ?? 1 };
+  const named = SIDE_GAUGES[column]?.name ?? words.map((word) => UNITS[word]?.base ?? word).join(' ');
+  return { name: `darkroom_bench_${snakeCase(named)}`, factor: unit?.factor ?? 1 };
 }
 
 function helpOf(column: string): string {
   const percentile = /^(idle )?p\d+$/.test(column) ? `Latency, ${column}, in milliseconds` : null;
-  const help = SIDES[column]?.help ?? percentile ?? `The column "${column}" of the result`;
+  const help = SIDE_GAUGES[column]?.help ?? percentile ?? `The column "${column}" of the result`;
   return `${help}.`.replaceAll('\\', '\\\\');
 }
 
-function snake(text: string): string {
+function snakeCase(text: string): string {
   return text.trim().replaceAll(/\W+/g, '_').toLowerCase();
 }
 
@@ -161,6 +164,6 @@ function columnsOf(rows: readonly SuiteRow[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }
 
-function lines(table: readonly string[][], separator: string): string {
+function tableLines(table: readonly string[][], separator: string): string {
   return table.map((line) => `${line.join(separator)}\n`).join('');
 }

@@ -23,7 +23,7 @@ export function plottedPage({
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${text(uplot, 'uPlot.min.css')}
 ${text(import.meta.dirname, 'page.css')}</style>
 <main></main>
@@ -51,7 +51,7 @@ export function staticPage({ title, body, report }: { title: string; body: strin
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${css}</style>
 <main>
 ${body}
@@ -62,18 +62,18 @@ ${body}
 }
 
 /** Cells that are aligned as numbers: a figure, also with its interval, two of them, or the word for none. */
-const NUMBER = /^-?[\d.]+( ?%|\/s)?( \([^)]*\))?$|^\S+ → \S+$|^none$/;
+const NUMBER_PATTERN = /^-?[\d.]+( ?%|\/s)?( \([^)]*\))?$|^\S+ → \S+$|^none$/;
 
 /** @param rows cells as HTML. */
 export function htmlTable(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const isNumber = (column: number) => rows.some((row) => NUMBER.test(row[column] ?? ''));
+  const isNumber = (column: number) => rows.some((row) => NUMBER_PATTERN.test(row[column] ?? ''));
   const names = head.map((name, column) => `<th${isNumber(column) ? ' class="number"' : ''}>${name}</th>`);
-  const cellOf = (cell: string) => `<td${NUMBER.test(cell) ? ' class="number"' : ''}>${cell}</td>`;
+  const cellOf = (cell: string) => `<td${NUMBER_PATTERN.test(cell) ? ' class="number"' : ''}>${cell}</td>`;
   const body = rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n');
   return `<div class="scroll"><table><thead><tr>${names.join('')}</tr></thead>\n<tbody>\n${body}\n</tbody></table></div>`;
 }
 
 /** Text escaped for the HTML or XML of a report, also in an attribute with double quotes. */
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

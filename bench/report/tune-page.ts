@@ -3,7 +3,7 @@ import type { CaseMeans, Weights } from '../tune/goodness.ts';
 import type { CandidateTrial, Recommendation } from '../tune/search.ts';
 import { type Candidate, keyOf } from '../tune/settings.ts';
 import type { MeasuredHost } from './load-report.ts';
-import { escaped, htmlTable, staticPage } from './pages.ts';
+import { escapeHtml, htmlTable, staticPage } from './pages.ts';
 
 /** The result of a tune run, as written to JSON. */
 export interface TuneResult extends Recommendation {
@@ -18,7 +18,7 @@ export interface TuneResult extends Recommendation {
 }
 
 /** Largest ratio on the page; larger ones are drawn at its edge. */
-const WIDEST = 2;
+const WIDEST_PERCENT = 2;
 
 /**
  * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval, and a line
@@ -29,20 +29,20 @@ export function tunePage(result: TuneResult): string {
   const machine = `${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB, ${host.platform}, Node ${host.node}, Darkroom ${host.darkroom}, sharp ${host.sharp}`;
   const now = Object.keys(result.current).length === 0 ? 'the default' : keyOf(result.current);
   const body = `<h1>tune</h1>
-<p class="verdict">${escaped(result.reason)}</p>
-<p class="note">${escaped(result.at)} · ${result.seconds} s · ${escaped(machine)}</p>
-<p class="note">Set when it began: ${escaped(now)}</p>
+<p class="verdict">${escapeHtml(result.reason)}</p>
+<p class="note">${escapeHtml(result.at)} · ${result.seconds} s · ${escapeHtml(machine)}</p>
+<p class="note">Set when it began: ${escapeHtml(now)}</p>
 <h2>Trials</h2>
 <p class="note">Goodness is the weighted mean of the ratios of right answers per second, reduced by a longer p99; above 1 is better. CPU is the ratio of
 CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other side.</p>
 ${htmlTable(
-  ['settings', 'goodness', 'CPU', `0 to ${WIDEST}`, 'against', 'rounds'],
+  ['settings', 'goodness', 'CPU', `0 to ${WIDEST_PERCENT}`, 'against', 'rounds'],
   result.trials.map((trial) => [
-    escaped(keyOf(trial.candidate)),
+    escapeHtml(keyOf(trial.candidate)),
     figure(trial.goodness),
     figure(trial.cpu),
     plot(trial.goodness),
-    escaped(keyOf(trial.base)),
+    escapeHtml(keyOf(trial.base)),
     String(trial.rounds),
   ]),
 )}
@@ -50,9 +50,9 @@ ${htmlTable(
 ${htmlTable(
   ['case', 'weight', 'what is sent'],
   Object.entries(result.cases).map(([name, about]) => [
-    escaped(name),
+    escapeHtml(name),
     String(result.weights[name] ?? 0),
-    escaped(about),
+    escapeHtml(about),
   ]),
 )}
 <h2>Figures of each trial</h2>
@@ -63,15 +63,15 @@ ${result.trials.map(details).join('\n')}`;
 
 function details(trial: CandidateTrial): string {
   const rows = trial.figures.map((one) => [
-    escaped(one.stage),
-    escaped(one.case),
+    escapeHtml(one.stage),
+    escapeHtml(one.case),
     pair(one.perSecond),
     pair(one.p50),
     pair(one.p99),
     pair(one.cpuMsPerCall),
   ]);
   const head = ['stage', 'case', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a call'];
-  return `<details><summary>${escaped(`${keyOf(trial.candidate)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
+  return `<details><summary>${escapeHtml(`${keyOf(trial.candidate)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
 function pair([a, b]: CaseMeans['p50']): string {
@@ -86,7 +86,7 @@ function figure(difference: SideDifference | null): string {
 
 function plot(difference: SideDifference | null): string {
   if (difference === null) return '';
-  const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
+  const at = (ratio: number) => (Math.min(WIDEST_PERCENT, Math.max(0, ratio)) / WIDEST_PERCENT) * 300;
   const { ratio, low, high } = difference;
   return `<svg viewBox="0 0 300 16" preserveAspectRatio="none" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
 }

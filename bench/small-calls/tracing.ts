@@ -15,7 +15,7 @@ import {
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
-const WARM_MS = 2_000;
+const WARM_UP_MS = 2_000;
 
 /**
  * Measures the cost of tracing: one service that sends every span to a receiver on this machine, against one without
@@ -54,7 +54,7 @@ async function readCalls(key: string): Promise<SmallCall[]> {
 async function measure(call: SmallCall, on: ServerUnderTest, off: ServerUnderTest): Promise<SuiteRow> {
   const traced: CallCost[] = [];
   const plain: CallCost[] = [];
-  for (const side of [on, off]) await measureCall(side, call, WARM_MS);
+  for (const side of [on, off]) await measureCall(side, call, WARM_UP_MS);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
     // The sides take turns to be first.
     for (const side of turn % 2 === 0 ? [off, on] : [on, off])

@@ -18,7 +18,7 @@ function json(path: string, body: object): HttpCall {
 }
 
 /** The picture whose size is nearest to some megapixels. */
-function nearest(pictures: readonly BenchPicture[], megapixels: number): BenchPicture {
+function nearestPicture(pictures: readonly BenchPicture[], megapixels: number): BenchPicture {
   const distance = (picture: BenchPicture) => Math.abs(Math.log(megapixelsOf(picture) / megapixels));
   const [picture] = pictures.toSorted((a, b) => distance(a) - distance(b));
   if (picture === undefined) throw new Error('A suite needs a picture.');
@@ -56,7 +56,7 @@ export function transforms(megapixels: number, query: string): LoadCase {
   return {
     description: `The picture nearest to ${megapixels} megapixels: ${query}.`,
     async prepare({ pictures }) {
-      const call = transformOf(query, nearest(pictures, megapixels));
+      const call = transformOf(query, nearestPicture(pictures, megapixels));
       return () => call;
     },
   };
@@ -129,7 +129,7 @@ function nearestBytes(pictures: readonly BenchPicture[], size: number): number {
 export const agents: LoadCase = {
   description: 'Agents look at a picture, crop, redact, write on it and make it smaller, by body.',
   async prepare({ pictures }) {
-    const page = nearest(pictures, 2);
+    const page = nearestPicture(pictures, 2);
     const queries = [
       'op=resize&width=800&format=webp',
       'op=crop&aspect=1:1&gravity=attention',
@@ -169,7 +169,7 @@ export const questions: LoadCase = {
   },
 };
 
-const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
+const FINAL_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 interface JobResponse {
   data: { id: string; status: string; outcome?: string };
@@ -182,7 +182,7 @@ function jobOf(answer: CallResponse): JobResponse['data'] {
 /** A job whose items were not all made is wrong. */
 function jobError(answer: CallResponse): string | null {
   const { status, outcome } = jobOf(answer);
-  return ENDED.includes(status) && outcome !== 'all' ? `job ${status}, outcome ${outcome}` : null;
+  return FINAL_STATUSES.includes(status) && outcome !== 'all' ? `job ${status}, outcome ${outcome}` : null;
 }
 
 /** A batch as one job, followed until it has ended: `items` stored pictures through one op. */
@@ -193,7 +193,7 @@ export function batches(items: number): LoadCase {
     check: jobError,
     follow(answer) {
       const { id, status } = jobOf(answer);
-      return ENDED.includes(status) ? null : { method: 'GET', path: `/api/v1/jobs/${id}?wait=60` };
+      return FINAL_STATUSES.includes(status) ? null : { method: 'GET', path: `/api/v1/jobs/${id}?wait=60` };
     },
     async prepare(context) {
       const assetIds = await uploadAll(context);

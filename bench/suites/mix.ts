@@ -2,7 +2,7 @@ import type { LoadSuite } from '../load/suite.ts';
 import { agents, batches, cards, questions, webPages } from './calls.ts';
 
 /** Shares of a typical day, of what the host can do of each kind alone: about half of it in all. */
-const DAY = {
+const DAILY_RATES = {
   web: { times: 0.25, stage: 'web alone' },
   agents: { times: 0.15, stage: 'agents alone' },
   cards: { times: 0.05, stage: 'cards alone' },
@@ -26,8 +26,8 @@ const mix: LoadSuite = {
     { name: 'agents alone', seconds: 6, loop: 'closed', connections: { agents: 4 } },
     { name: 'cards alone', seconds: 6, loop: 'closed', connections: { cards: 4 } },
     { name: 'questions alone', seconds: 6, loop: 'closed', connections: { questions: 4 } },
-    { name: 'without the batch', seconds: 60, loop: 'open', perSecond: DAY },
-    { name: 'with the batch', seconds: 60, loop: 'open', perSecond: { ...DAY, batch: 0.05 } },
+    { name: 'without the batch', seconds: 60, loop: 'open', perSecond: DAILY_RATES },
+    { name: 'with the batch', seconds: 60, loop: 'open', perSecond: { ...DAILY_RATES, batch: 0.05 } },
   ],
   thresholds: [
     { stage: 'without the batch', case: 'web', measure: 'errorShare', atMost: 0.01 },

@@ -1,8 +1,8 @@
 import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { cameraBodies, health } from './calls.ts';
 
-/** Three times what the host can do, and probes that must still be answered. */
-const OVERLOAD = { camera: { times: 3, stage: 'capacity' }, health: 5 };
+/** The rates of the overload: three times the capacity of the host, and probes that must still be answered. */
+const OVERLOAD_RATES = { camera: { times: 3, stage: 'capacity' }, health: 5 };
 
 /** What must hold however much is refused: the goodput, the waits of the calls that are served, and the probes. */
 function thresholdsOf(stage: string): Threshold[] {
@@ -24,9 +24,9 @@ const overload: LoadSuite = {
   stages: [
     { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { camera: 4 } },
     { name: 'capacity', seconds: 20, loop: 'closed', connections: { camera: 8 } },
-    { name: 'overload', seconds: 60, loop: 'open', perSecond: OVERLOAD },
+    { name: 'overload', seconds: 60, loop: 'open', perSecond: OVERLOAD_RATES },
     // Refused calls that come again raise the load to about five times the capacity.
-    { name: 'with repeats', seconds: 30, loop: 'open', retries: true, perSecond: OVERLOAD },
+    { name: 'with repeats', seconds: 30, loop: 'open', retries: true, perSecond: OVERLOAD_RATES },
     { name: 'afterwards', seconds: 20, loop: 'closed', connections: { camera: 8 } },
   ],
   thresholds: [

@@ -17,12 +17,12 @@ export interface Evidence {
 export type Conclusion = 'better' | 'worse' | 'open';
 
 /** Share of false alarms of a whole claim, in all looks at it together. */
-export const FALSE_ALARMS = 0.05;
+export const FALSE_ALARM_RATE = 0.05;
 /** More CPU time per call than this ratio counts against a setting. */
-const COSTLY = 1.05;
+const MAX_COST_RATIO = 1.05;
 
 /** @param falseAlarms share of false alarms of each interval. */
-export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Evidence {
+export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARM_RATE): Evidence {
   const difference = (read: (round: RoundRatios) => number | null): SideDifference | null => {
     const estimate = estimateOf(rounds.map(read));
     if (estimate === null) return null;
@@ -37,10 +37,10 @@ export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_A
  * It is worse if its goodness is, or if it is no better and costs over 5 % more CPU time per call.
  * @param falseAlarms share of false alarms of the conclusion, which the two measures share.
  */
-export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Conclusion {
+export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARM_RATE): Conclusion {
   const { goodness, cpu } = evidenceOf(rounds, falseAlarms / 2);
   if (goodness === null) return 'open';
-  const isCostly = cpu !== null && cpu.low > COSTLY;
+  const isCostly = cpu !== null && cpu.low > MAX_COST_RATIO;
   if (goodness.low > 1) return isCostly && cpu.ratio > goodness.ratio ? 'open' : 'better';
   return goodness.high < 1 || isCostly ? 'worse' : 'open';
 }
@@ -51,11 +51,11 @@ export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE
  * @param look counts from 1.
  */
 export function falseAlarmsOf(look: number): number {
-  return FALSE_ALARMS / (look * (look + 1));
+  return FALSE_ALARM_RATE / (look * (look + 1));
 }
 
 /** Standard errors at which a difference is likely to be distinguished from chance. */
-const CLEAR = 3;
+const CLEAR_ROUNDS = 3;
 
 /**
  * Number of rounds after which the goodness is likely to be distinguished from chance, whether it is above or below 1.
@@ -65,7 +65,7 @@ export function roundsNeeded(rounds: readonly RoundRatios[]): number {
   const estimate = estimateOf(rounds.map(({ goodness }) => goodness));
   const deviation = deviationOf(rounds);
   if (estimate === null || deviation === null || estimate.mean === 0) return Number.POSITIVE_INFINITY;
-  return Math.ceil(((CLEAR * deviation) / estimate.mean) ** 2);
+  return Math.ceil(((CLEAR_ROUNDS * deviation) / estimate.mean) ** 2);
 }
 
 /** The standard deviation of the goodness of a round, as a share: 0.1 is 10 %. Null below two rounds with a figure. */
@@ -75,8 +75,8 @@ export function deviationOf(rounds: readonly RoundRatios[]): number | null {
 }
 
 /** The least difference, as a share, that this many rounds are likely to distinguish from chance. */
-export function shownBy(rounds: number, deviation: number): number {
-  return (CLEAR * deviation) / Math.sqrt(rounds);
+export function differenceShownBy(rounds: number, deviation: number): number {
+  return (CLEAR_ROUNDS * deviation) / Math.sqrt(rounds);
 }
 
 function estimateOf(ratios: ReadonlyArray<number | null>): Estimate | null {

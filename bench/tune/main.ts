@@ -9,7 +9,7 @@ import { startTarget } from '../load/target.ts';
 import { commandLine } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
-import { RESULTS, writeResult } from '../results.ts';
+import { RESULTS_FOLDER, writeResult } from '../results.ts';
 import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import type { RoundRatios } from './evidence.ts';
@@ -27,8 +27,8 @@ import {
   type CurrentSettings,
   firstCandidates,
   keyOf,
-  TUNED,
-  takeCurrentSettings,
+  readCurrentSettings,
+  TUNED_SETTINGS,
   writeRecommended,
 } from './settings.ts';
 import { TrialClock } from './trial-clock.ts';
@@ -43,7 +43,7 @@ const DEFAULT_MINUTES = 15;
 const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5,big=0.5] [--minutes 15] [--env-file darkroom.env] [--out DIR]
 
 Tries settings of processes, threads, memory and queues against the default, and recommends only what it showed to be better.
-Settings of your environment and of the file (${TUNED.join(', ')}) are measured as one; where they are worse than the
+Settings of your environment and of the file (${TUNED_SETTINGS.join(', ')}) are measured as one; where they are worse than the
 default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.
 Before it begins, it says which difference it can show in that time.`;
 
@@ -72,8 +72,9 @@ async function main(): Promise<void> {
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
   const startMs = performance.now();
-  for (const folder of [values.out || RESULTS, dirname(resolve(values['env-file']))]) assertWritable(folder);
-  const current = takeCurrentSettings(values['env-file']);
+  for (const folder of [values.out || RESULTS_FOLDER, dirname(resolve(values['env-file']))])
+    assertWritable(folder);
+  const current = readCurrentSettings(values['env-file']);
   const clock = new TrialClock(minutes * MINUTE_MS, () => performance.now());
   console.log(powerBefore(minutes * MINUTE_MS, weights));
   const outcome = await search({
@@ -81,7 +82,7 @@ async function main(): Promise<void> {
     current: current.settings,
     measure: (candidate, base, rounds) =>
       clock.time(rounds, (onRound) =>
-        measured({
+        measureTrial({
           ...{ candidate, base, rounds, weights, folder: values.images },
           onRound(number, ratios) {
             onRound();
@@ -127,7 +128,7 @@ interface TrialOptions {
 }
 
 /** Measures a candidate against a base. A trial that is stopped answers with the rounds that are complete. */
-async function measured(options: TrialOptions): Promise<TrialMeasurement> {
+async function measureTrial(options: TrialOptions): Promise<TrialMeasurement> {
   try {
     return await runTrial(options);
   } catch (error) {

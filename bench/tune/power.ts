@@ -1,13 +1,13 @@
 import type { Stage } from '../load/suite.ts';
 import suite from '../suites/tune.ts';
-import { deviationOf, type RoundRatios, shownBy } from './evidence.ts';
+import { deviationOf, differenceShownBy, type RoundRatios } from './evidence.ts';
 import type { Weights } from './goodness.ts';
 import type { CandidateTrial } from './search.ts';
 import type { Candidate } from './settings.ts';
 
 /** How much the goodness of one round differs from the next, on a host without other work and on a busy one. */
-const QUIET = 0.1;
-const BUSY = 0.5;
+const QUIET_DEVIATION = 0.1;
+const BUSY_DEVIATION = 0.5;
 /** The time in which both instances of a trial start and warm up, on a quiet host. */
 const TRIAL_START_MS = 15_000;
 /** A candidate is chosen by two rounds and confirmed by four. */
@@ -22,8 +22,8 @@ export function powerBefore(budgetMs: number, weights: Weights): string {
   if (budgetMs < leastMs)
     return `${minutes} min are too short to try and confirm a setting: --minutes ${Math.ceil(leastMs / 60_000)} is the least.`;
   const rounds = Math.floor((budgetMs - TRIAL_START_MS) / roundMs);
-  const shown = (deviation: number) => `${Math.ceil(shownBy(rounds, deviation) * 100)} %`;
-  return `${minutes} min are at most ${rounds} rounds of ${Math.round(roundMs / 1000)} s. If all of them compared one pair, they would show a difference of ${shown(QUIET)} on a quiet host, and of ${shown(BUSY)} on a busy one.`;
+  const shown = (deviation: number) => `${Math.ceil(differenceShownBy(rounds, deviation) * 100)} %`;
+  return `${minutes} min are at most ${rounds} rounds of ${Math.round(roundMs / 1000)} s. If all of them compared one pair, they would show a difference of ${shown(QUIET_DEVIATION)} on a quiet host, and of ${shown(BUSY_DEVIATION)} on a busy one.`;
 }
 
 /** What the time that is left can show, by the noise of a trial. */
@@ -34,7 +34,7 @@ export function powerAfter({ ratios }: CandidateTrial, roundsLeft: number): stri
   const halves = halvesDifference(ratios);
   const noise = `Rounds differ by ${percent(deviation)} here, the halves of this trial by ${percent(halves)}.`;
   if (roundsLeft < MIN_ROUNDS) return noise;
-  return `${noise} The time that is left is at most ${roundsLeft} rounds, which show a difference of ${percent(shownBy(roundsLeft, deviation))}.`;
+  return `${noise} The time that is left is at most ${roundsLeft} rounds, which show a difference of ${percent(differenceShownBy(roundsLeft, deviation))}.`;
 }
 
 /** `round 3 of 8: 0.71, CPU 1.02`. */
@@ -64,7 +64,10 @@ function roundSeconds(weights: Weights): number {
 }
 
 /** Stages that load what only these settings change: a full queue, and pictures that need much memory. */
-const LOADED_BY: Readonly<Record<string, string>> = { IMAGE_QUEUE: 'queue', IMAGE_MEMORY_MEGABYTES: 'big' };
+const LOADING_STAGE: Readonly<Record<string, string>> = {
+  IMAGE_QUEUE: 'queue',
+  IMAGE_MEMORY_MEGABYTES: 'big',
+};
 
 /**
  * The stages of a trial of a candidate against a base: those of cases that have a weight, without those that load
@@ -74,8 +77,8 @@ export function stagesFor(
   stages: readonly Stage[],
   { candidate, base, weights }: { candidate: Candidate; base: Candidate; weights: Weights },
 ): Stage[] {
-  const special = Object.values(LOADED_BY);
-  const loaded = Object.keys({ ...candidate, ...base }).map((name) => LOADED_BY[name]);
+  const special = Object.values(LOADING_STAGE);
+  const loaded = Object.keys({ ...candidate, ...base }).map((name) => LOADING_STAGE[name]);
   return stages.filter(({ isWarmUp, name, ...stage }) => {
     if (isWarmUp) return true;
     const cases = Object.keys(stage.loop === 'closed' ? stage.connections : stage.perSecond);

@@ -8,7 +8,7 @@ import {
 } from './evidence.ts';
 import type { CaseMeans } from './goodness.ts';
 import { type Confirmation, type SearchFindings, sentencesOf } from './sentences.ts';
-import { type Candidate, joined, keyOf } from './settings.ts';
+import { type Candidate, combineBest, keyOf } from './settings.ts';
 
 /** The rounds of a trial. There are fewer than asked for if the run was stopped. */
 export interface TrialMeasurement {
@@ -75,23 +75,23 @@ const MAX_CURRENT_ROUNDS = 40;
 export const CONFIRMING_ROUNDS = 10;
 const MIN_CONFIRMING_ROUNDS = 4;
 const MAX_CONFIRMING_ROUNDS = 40;
-/** Number of the best candidates that are tried to be confirmed, one after the other. */
-const CONTENDERS = 3;
+/** The most candidates whose confirmation is tried, the best one first. */
+const MAX_CONTENDERS = 3;
 
 /**
- * Finds a better setting. The present settings are compared with the default first, for as long as the time that is
- * left can show a difference. Then follows successive halving (Karnin, Koren and Somekh, 2013): all candidates are
- * tried in a few rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The
- * best one is confirmed in separate rounds against the present settings, or against the default where those are shown
- * to be worse. When time is short, it confirms the best so far; what is left of the time goes to the present settings
- * again.
+ * Finds a better setting. The present settings are first compared with the default, for as long as the remaining time
+ * can show a difference. The candidates are then searched by successive halving (Karnin, Koren and Somekh, 2013): all
+ * of them are tried in a few rounds, the better half in twice as many, and so on. Pairs of the best are combined once.
+ * The best candidate is confirmed in separate rounds against the present settings, or against the default if the
+ * present settings are shown to be worse. When time is short, the best candidate so far is confirmed. The remaining
+ * time goes to the present settings again.
  */
 export async function search(options: TuneSearchOptions): Promise<Recommendation> {
   const { candidates, current = {}, hasTimeFor } = options;
   const log = new TrialLog(options);
 
   const judge = new CurrentJudge(current, log, options);
-  await judge.look((needed) => hasTimeFor(needed));
+  await judge.judgeCurrent((needed) => hasTimeFor(needed));
   const incumbent = judge.conclusion === 'worse' ? {} : current;
 
   let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
@@ -106,15 +106,15 @@ export async function search(options: TuneSearchOptions): Promise<Recommendation
       await log.run(candidate, {}, rounds, field.length - tried + later);
     }
     if (tried < field.length) break;
-    const better = byGoodness(field, log).slice(0, Math.ceil(field.length / 2));
+    const better = sortByGoodness(field, log).slice(0, Math.ceil(field.length / 2));
     const best = keyOf(incumbent) === keyOf({}) ? better.slice(0, 3) : [incumbent, ...better.slice(0, 2)];
-    const pairs = joined(best).filter((pair) => log.roundsOf(pair, {}).length === 0);
+    const pairs = combineBest(best).filter((pair) => log.roundsOf(pair, {}).length === 0);
     field = isFirst ? [...pairs, ...better] : better.slice(0, Math.floor(field.length / 2));
   }
 
   const { winner, unconfirmed } = await confirm(incumbent, log, hasTimeFor);
   const others = log.candidates().filter((candidate) => keyOf(candidate) !== keyOf(current));
-  if (winner === null) await judge.look(() => true);
+  if (winner === null) await judge.judgeCurrent(() => true);
   const aboutCurrent = { conclusion: judge.conclusion, rounds: log.roundsOf(current, {}) };
   const findings = { current, aboutCurrent, incumbent, winner, unconfirmed, hasTried: others.length > 0 };
   const recommended = winner?.candidate ?? (judge.conclusion === 'worse' ? {} : current);
@@ -190,7 +190,7 @@ class CurrentJudge {
   }
 
   /** Measures until a difference is shown, the time is over, or `isWorthwhile` denies the rounds still needed. */
-  async look(isWorthwhile: (needed: number) => boolean): Promise<void> {
+  async judgeCurrent(isWorthwhile: (needed: number) => boolean): Promise<void> {
     const { candidates, hasTimeFor } = this.#options;
     if (keyOf(this.#current) === keyOf({})) return;
     while (this.conclusion === 'open') {
@@ -217,9 +217,9 @@ async function confirm(
   log: TrialLog,
   hasTimeFor: TuneSearchOptions['hasTimeFor'],
 ): Promise<Pick<SearchFindings, 'winner' | 'unconfirmed'>> {
-  const contenders = byGoodness(log.candidates(), log)
+  const contenders = sortByGoodness(log.candidates(), log)
     .filter((candidate) => looksBetter(candidate, incumbent, log))
-    .slice(0, CONTENDERS)
+    .slice(0, MAX_CONTENDERS)
     .map((candidate): Confirmation => ({ candidate, chosenBy: log.roundsOf(candidate, {}), rounds: [] }));
   let look = 0;
   for (const contender of contenders) {
@@ -252,7 +252,7 @@ function affordableRounds(
   return rounds < fewest ? 0 : rounds;
 }
 
-function byGoodness(candidates: readonly Candidate[], log: TrialLog): Candidate[] {
+function sortByGoodness(candidates: readonly Candidate[], log: TrialLog): Candidate[] {
   const goodness = (candidate: Candidate) => evidenceOf(log.roundsOf(candidate, {})).goodness?.ratio ?? 0;
   return candidates
     .filter((candidate) => goodness(candidate) > 0)

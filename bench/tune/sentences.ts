@@ -27,11 +27,11 @@ export interface Confirmation {
 export function sentencesOf(findings: SearchFindings): string {
   const { winner } = findings;
   return winner === null
-    ? [stays(findings), aboutCandidates(findings)].join(' ')
-    : [wins(winner, findings), ...aboutReplaced(findings)].join(' ');
+    ? [keepSentence(findings), aboutCandidates(findings)].join(' ')
+    : [winnerSentence(winner, findings), ...aboutReplaced(findings)].join(' ');
 }
 
-function wins({ candidate, rounds }: Confirmation, { incumbent }: SearchFindings): string {
+function winnerSentence({ candidate, rounds }: Confirmation, { incumbent }: SearchFindings): string {
   const { goodness } = evidenceOf(rounds);
   const gain = Math.round(((goodness?.ratio ?? 1) - 1) * 100);
   const least = Math.round(((goodness?.low ?? 1) - 1) * 1000) / 10;
@@ -46,7 +46,7 @@ function aboutReplaced({ current, aboutCurrent }: SearchFindings): string[] {
   ];
 }
 
-function stays({ current, aboutCurrent }: SearchFindings): string {
+function keepSentence({ current, aboutCurrent }: SearchFindings): string {
   const key = keyOf(current);
   if (key === keyOf({})) return 'Keep the default.';
   const { conclusion, rounds } = aboutCurrent;
@@ -63,16 +63,18 @@ function stays({ current, aboutCurrent }: SearchFindings): string {
 function aboutCandidates({ unconfirmed, incumbent, hasTried }: SearchFindings): string {
   if (!hasTried) return 'There was no time to try other settings.';
   if (unconfirmed.length === 0) return `No other setting looked better than ${nameOf(incumbent)}.`;
-  const tried = unconfirmed.filter(({ rounds }) => rounds.length > 0).map((one) => notShown(one));
-  const untried = unconfirmed.filter(({ rounds }) => rounds.length === 0).map((one) => notConfirmed(one));
+  const tried = unconfirmed.filter(({ rounds }) => rounds.length > 0).map((one) => notShownSentence(one));
+  const untried = unconfirmed
+    .filter(({ rounds }) => rounds.length === 0)
+    .map((one) => notConfirmedSentence(one));
   return [...tried, ...untried].join(' ');
 }
 
-function notShown({ candidate, chosenBy, rounds }: Confirmation): string {
+function notShownSentence({ candidate, chosenBy, rounds }: Confirmation): string {
   return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default; ${figuresOf(rounds)} when it was tried again.`;
 }
 
-function notConfirmed({ candidate, chosenBy }: Confirmation): string {
+function notConfirmedSentence({ candidate, chosenBy }: Confirmation): string {
   return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default, and there was no time for more.`;
 }
 

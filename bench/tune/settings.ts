@@ -40,7 +40,7 @@ export function firstCandidates({ cores, memoryMegabytes }: HostLimits): Candida
  * Joins pairs of the best candidates that do not set the same setting, because settings that help alone may help
  * together.
  */
-export function joined(best: readonly Candidate[]): Candidate[] {
+export function combineBest(best: readonly Candidate[]): Candidate[] {
   return best.flatMap((one, index) =>
     best.slice(index + 1).flatMap((other) => {
       const clash = Object.keys(one).some((name) => name in other);
@@ -59,7 +59,7 @@ function distinct(values: readonly number[]): number[] {
 }
 
 /** The settings that tune tries. */
-export const TUNED = [
+export const TUNED_SETTINGS = [
   'PROCESSES',
   'IMAGE_THREADS',
   'RENDER_THREADS',
@@ -80,14 +80,16 @@ export interface CurrentSettings {
  * that tune starts have only those of their trial, and nothing else of the file.
  * @throws SettingsError if the file has a line that is not a setting.
  */
-export function takeCurrentSettings(file = envFile()): CurrentSettings {
+export function readCurrentSettings(file = envFile()): CurrentSettings {
   const isSet = (name: string) => (process.env[name] ?? '') !== '';
-  const ofEnvironment = TUNED.filter(isSet);
+  const ofEnvironment = TUNED_SETTINGS.filter(isSet);
   const before = new Set(Object.keys(process.env));
   loadSettingsFile(file);
-  const settings = Object.fromEntries(TUNED.filter(isSet).map((name) => [name, String(process.env[name])]));
+  const settings = Object.fromEntries(
+    TUNED_SETTINGS.filter(isSet).map((name) => [name, String(process.env[name])]),
+  );
   const ofFile = Object.keys(process.env).filter((name) => !before.has(name));
-  for (const name of [...TUNED, ...ofFile]) delete process.env[name];
+  for (const name of [...TUNED_SETTINGS, ...ofFile]) delete process.env[name];
   return { settings, ofEnvironment };
 }
 
@@ -103,7 +105,7 @@ export function writeRecommended(
   file = envFile(),
 ): string[] {
   const changed: Record<string, string | null> = {};
-  for (const name of TUNED) {
+  for (const name of TUNED_SETTINGS) {
     const value = recommended[name] ?? null;
     if (value !== (settings[name] ?? null)) changed[name] = value;
   }

@@ -15,7 +15,7 @@ import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from './certificate.ts';
 
 /** The outcomes that a process announces: a number per second, over the accounts in turn, for a duration. */
-export interface Load {
+export interface AnnouncedLoad {
   accountIds: string[];
   perSecond: number;
   seconds: number;
@@ -56,10 +56,10 @@ new Sweeper({
   log: pino({ level: 'silent' }),
 }).start();
 
-const TICK_MS = 5;
+const ANNOUNCE_INTERVAL_MS = 5;
 let turn = 0;
 
-async function announce({ accountIds, perSecond, seconds }: Load): Promise<void> {
+async function announce({ accountIds, perSecond, seconds }: AnnouncedLoad): Promise<void> {
   const startMs = performance.now();
   let written = 0;
   const writes: Promise<void>[] = [];
@@ -67,7 +67,7 @@ async function announce({ accountIds, perSecond, seconds }: Load): Promise<void>
     const due = Math.min(((performance.now() - startMs) / 1000) * perSecond, perSecond * seconds);
     for (; written < due; written += 1)
       writes.push(announceOne(accountIds[turn++ % accountIds.length] ?? ''));
-    await sleep(TICK_MS);
+    await sleep(ANNOUNCE_INTERVAL_MS);
   }
   await Promise.all(writes);
 }
@@ -87,7 +87,7 @@ async function announceOne(accountId: string): Promise<void> {
 
 process.on('message', async (message) => {
   if ((message as { kind?: string }).kind !== 'load') return;
-  await announce((message as { load: Load }).load);
+  await announce((message as { load: AnnouncedLoad }).load);
   process.send?.({ kind: 'announced' });
 });
 process.on('SIGTERM', async () => {

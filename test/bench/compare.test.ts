@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import t from 'tap';
 import { openOtherSide } from '../../bench/compare/commands.ts';
-import { holm, pairedDifference, pValueOf, quantileOf } from '../../bench/compare/interval.ts';
+import { holmCorrection, pairedDifference, pValueOf, quantileOf } from '../../bench/compare/interval.ts';
 import { compareRounds, compareRuns, conclusionOf, worseThan } from '../../bench/compare/rows.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 import { caseOf, stageOf } from './results.ts';
@@ -37,7 +37,7 @@ t.test(
   'of many estimates Holm shows those that chance does not explain in all of them together',
   async (t) => {
     const estimate = (times: number) => ({ mean: times, standardError: 1, freedom: 1_000 });
-    const shown = (...all: number[]) => holm(all.map(estimate)).map(({ isShown }) => isShown);
+    const shown = (...all: number[]) => holmCorrection(all.map(estimate)).map(({ isShown }) => isShown);
     t.same(shown(2.1), [true], 'alone it is shown');
     t.same(shown(2.1, 0, 0, 0), [false, false, false, false], 'among four it is not');
     t.same(shown(0, 9, 2.3), [false, true, true], 'what is shown leaves the others more room');

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { dueTimes, meanRate } from '../../bench/load/loops.ts';
 import { fromImgproxy, fromThumbor, readPresets } from '../../bench/replay/addresses.ts';
-import { durationIn, leftOutOf, readRecording } from '../../bench/replay/recording.ts';
+import { leftOutOf, parseDurationMs, readRecording } from '../../bench/replay/recording.ts';
 import { storedTransforms } from '../../bench/suites/calls.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 
@@ -181,8 +181,9 @@ for (const [form, line] of Object.entries(IMGPROXY_FORMS))
 
 t.test('a duration of imgproxy is read in each of its units', async (t) => {
   const rows = { '12ms': 12, '50 ms': 50, '1.25s': 1_250, '500µs': 0.5, '1m2.5s': 62_500 };
-  for (const [text, ms] of Object.entries(rows)) t.equal(durationIn(`Completed in ${text} /a`), ms, text);
-  t.equal(durationIn('Started /a'), null);
+  for (const [text, ms] of Object.entries(rows))
+    t.equal(parseDurationMs(`Completed in ${text} /a`), ms, text);
+  t.equal(parseDurationMs('Started /a'), null);
 });
 
 t.test('a log of whole seconds is spread over them', async (t) => {

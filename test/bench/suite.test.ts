@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { openApi } from '../../bench/api.ts';
-import { importSuite, mistakesIn, overridden } from '../../bench/load/checked-suite.ts';
+import { findMistakes, importSuite, withOverrides } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
 import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
@@ -48,8 +48,8 @@ t.test('every suite of the project is without a mistake', async (t) => {
 });
 
 t.test('a mistake of a suite is a sentence with its place and the nearest name', async (t) => {
-  t.same(mistakesIn(suite), []);
-  const changed = (change: object) => mistakesIn({ ...suite, ...change });
+  t.same(findMistakes(suite), []);
+  const changed = (change: object) => findMistakes({ ...suite, ...change });
   const wrong: Array<[mistake: object, sentence: RegExp]> = [
     [
       { thresholds: [{ ...threshold, measure: 'p98' }] },
@@ -86,7 +86,7 @@ t.test('a mistake of a suite is a sentence with its place and the nearest name',
       `${sentence}: ${sentences.join(' | ')}`,
     );
   }
-  t.ok(mistakesIn(undefined).length > 0);
+  t.ok(findMistakes(undefined).length > 0);
 });
 
 t.test('a module that is no suite is refused with all of its mistakes', async (t) => {
@@ -102,16 +102,16 @@ t.test('a module that is no suite is refused with all of its mistakes', async (t
 
 t.test('seconds, rate and connections change every stage but the warm-up', async (t) => {
   const none = { seconds: null, rate: null, connections: null };
-  t.same(overridden(suite, none).stages, suite.stages);
-  const { stages } = overridden(suite, { seconds: 2, rate: 16, connections: 1 });
+  t.same(withOverrides(suite, none).stages, suite.stages);
+  const { stages } = withOverrides(suite, { seconds: 2, rate: 16, connections: 1 });
   t.same(stages[0], warmUp);
   t.match(stages[1], { seconds: 2, connections: { web: 1 } });
   t.match(stages[2], { seconds: 2, perSecond: { web: 12, cards: 4 } }, 'the shares stay');
   t.match(stages[3], { seconds: 2, perSecond: { web: { times: 3, stage: 'closed' } } });
   const only = (...few: typeof suite.stages) => ({ ...suite, stages: few });
   if (closed === undefined || open === undefined) throw new Error('The suite of the test has four stages.');
-  t.throws(() => overridden(only(closed), { ...none, rate: 5 }), /--rate/);
-  t.throws(() => overridden(only(open), { ...none, connections: 5 }), /--connections/);
+  t.throws(() => withOverrides(only(closed), { ...none, rate: 5 }), /--rate/);
+  t.throws(() => withOverrides(only(open), { ...none, connections: 5 }), /--connections/);
 });
 
 t.test('a shell takes the command that repeats a run as it was given, but for the key', async (t) => {

@@ -15,10 +15,10 @@ import {
 } from '../../bench/tune/search.ts';
 import {
   type Candidate,
+  combineBest,
   firstCandidates,
-  joined,
   keyOf,
-  takeCurrentSettings,
+  readCurrentSettings,
   writeRecommended,
 } from '../../bench/tune/settings.ts';
 import { TrialClock } from '../../bench/tune/trial-clock.ts';
@@ -322,7 +322,7 @@ t.test('the file gets what is recommended; what is not becomes a comment', async
   });
   delete process.env.MONGODB_URL;
   process.env.UV_THREADPOOL_SIZE = '1';
-  const current = takeCurrentSettings(file);
+  const current = readCurrentSettings(file);
   t.same(current, {
     settings: { PROCESSES: '1', IMAGE_THREADS: '8', UV_THREADPOOL_SIZE: '1' },
     ofEnvironment: ['UV_THREADPOOL_SIZE'],
@@ -393,7 +393,7 @@ t.test('candidates keep to the cores and the memory of the host', async (t) => {
   const tight = firstCandidates(small).flatMap(({ PROCESSES }) => PROCESSES ?? []);
   const isWithin = tight.every((count) => Number(count) <= 3);
   t.ok(isWithin, `2 GB are too little for ${tight.join(', ')} processes`);
-  t.same(joined([{ A: '1' }, { A: '2' }, { B: '1' }]), [
+  t.same(combineBest([{ A: '1' }, { A: '2' }, { B: '1' }]), [
     { A: '1', B: '1' },
     { A: '2', B: '1' },
   ]);
