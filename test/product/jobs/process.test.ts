@@ -1,4 +1,6 @@
 // needs: server, both stores
+import { randomBytes } from 'node:crypto';
+import sharp from 'sharp';
 import t from 'tap';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -63,20 +65,24 @@ t.test('a batch makes one asset of each item, in order, and counts its runs', as
 });
 
 t.test('items fail alone, and the job tells the first failure', async (t) => {
+  const raw = { width: 2, height: 8, channels: 3, pageHeight: 2 } as const;
+  const body = new Uint8Array(await sharp(randomBytes(48), { raw }).gif().toBuffer());
+  const moving = (await server.call('/assets/upload', { key, body, type: 'image/gif' })).json.data.id;
   const { json } = await submit(server, key, {
     op: 'extract_frame',
-    assetIds: assets,
+    assetIds: [...assets, moving],
     parameters: { frame: 3 },
   });
   const job = await ended(server, key, json.data.id);
   t.match(job, {
     status: 'FAILED',
     failedItems: 3,
+    completedItems: 1,
     errorCode: 'invalid_param',
     retryable: false,
     items: [{ status: 'FAILED', errorCode: 'invalid_param', retryable: false, errorMessage: String }],
   });
-  t.match((await server.call('/account', { key })).json.data, { assets: { stored: 6 } }, 'places are back');
+  t.match((await server.call('/account', { key })).json.data, { assets: { stored: 8 } }, 'places are back');
 });
 
 t.test('a submit that waits answers the ended job', async (t) => {
@@ -106,7 +112,7 @@ t.test('listing, counts and usage agree', async (t) => {
     ],
   );
   const usage = await server.call('/usage', { key });
-  t.match(usage.json.data.total, { jobs: 3, items: 7, credits: 0 });
+  t.match(usage.json.data.total, { jobs: 3, items: 8, credits: 0 });
 });
 
 t.test('what was not handed out is cancelled, and costs nothing', async (t) => {
@@ -122,8 +128,8 @@ t.test('what was not handed out is cancelled, and costs nothing', async (t) => {
   t.equal(job.status, 'CANCELLED');
   t.equal(job.completedItems + job.cancelledItems, 180);
   const me = await server.call('/account', { key });
-  t.equal(me.json.data.assets.stored, 7 + job.completedItems);
-  t.equal(me.json.data.processing.used, 7 + job.completedItems);
+  t.equal(me.json.data.assets.stored, 9 + job.completedItems);
+  t.equal(me.json.data.processing.used, 8 + job.completedItems);
   const resumed = await server.call(`/jobs/${id}/resume`, { key, method: 'POST' });
   t.equal(resumed.status, 201, JSON.stringify(resumed.json));
   t.match(resumed.json.data, {

@@ -53,6 +53,25 @@ const REFUSALS: Record<string, Refusal> = {
   },
   'an op beside steps': { body: { ...resize, steps: [{ op: 'flip' }] }, param: 'op' },
   'subjects without steps': { body: { ...edit, subjects: [] }, param: 'subjects' },
+  'a crop outside of each picture': {
+    body: { op: 'crop', parameters: { x: 40, y: 0, width: 5, height: 5 }, assetIds: [asset, other] },
+    param: 'parameters.x',
+    details: { limit: 31 },
+  },
+  'a step that fits no picture, in each variant': {
+    body: {
+      op: 'convert',
+      parameters: { frame: 3 },
+      variants: [{ parameters: { format: 'png' } }, { parameters: { format: 'webp', frame: 2 } }],
+      assetIds: [asset],
+    },
+    param: 'parameters.frame',
+    details: { limit: 0 },
+  },
+  'a size that no file of the picture has': {
+    body: { steps: [{ op: 'compress', parameters: { maxBytes: 100, format: 'avif' } }], assetIds: [asset] },
+    param: 'steps[0].parameters.maxBytes',
+  },
   'a blank id': { body: { ...resize, assetIds: [asset, ' '] }, param: 'assetIds', details: { index: 1 } },
   'no asset': { body: { ...resize, assetIds: [] }, param: 'assetIds' },
   'more assets than a job takes': {

@@ -1,4 +1,5 @@
-import { exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { previewPasses } from '../../../imaging/images/preview.ts';
+import { ApiError, exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
@@ -73,6 +74,7 @@ export async function checkJobSubmit(
   const template = await findTemplate(accountId, work, body, options);
   await refuseMissing(accountId, sentIds, work.named, assets);
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
+  await refuseHopeless(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
   return orderOf({ body, work, collection, preset, template, assetIds, imageCount });
 }
@@ -110,6 +112,35 @@ async function refuseMissing(
       ? secondAssetMissingError(param, assetId)
       : secondAssetUnreadyError(param, assetId, status);
   }
+}
+
+/** A larger job is not judged before it runs: its submit would wait for the records of many assets. */
+const MAX_JUDGED_ASSETS = 20;
+
+/**
+ * Refuses a job of which no picture can be made, as a call with the same picture is refused. Where one can be made, the
+ * other items fail one by one.
+ * @throws ApiError of the first asset and variant.
+ */
+async function refuseHopeless(
+  accountId: string,
+  { firstPasses }: CheckedWork,
+  assetIds: readonly string[],
+  assets: JobAssets,
+): Promise<void> {
+  if (firstPasses.length === 0 || assetIds.length > MAX_JUDGED_ASSETS) return;
+  let refusal: ApiError | undefined;
+  for (const assetId of assetIds) {
+    const file = await assets.find(accountId, assetId, 'assetIds');
+    const previews = await previewPasses({ bytes: file }, firstPasses).catch((error: unknown) => {
+      if (error instanceof ApiError) return [error];
+      throw error;
+    });
+    const refusals = previews.flatMap((preview) => (preview instanceof ApiError ? [preview] : []));
+    if (refusals.length < previews.length) return;
+    refusal ??= refusals[0];
+  }
+  if (refusal !== undefined) throw refusal;
 }
 
 /** The order of a checked submit: the work, the inputs and the price. */

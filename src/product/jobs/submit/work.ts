@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { BranchPass } from '../../../imaging/images/image-call.ts';
 import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
 import { distinctValues } from '../../../platform/values/json.ts';
@@ -12,6 +13,7 @@ import {
 import { callWarningsOf, type StepWarning, stepWarningsOf } from '../../catalogue/checks/warnings.ts';
 import { findOp, OPS } from '../../catalogue/index.ts';
 import type { Op, RenderOp, SyncOp } from '../../catalogue/op.ts';
+import { type CompiledSegment, sentParameterOf } from '../../catalogue/plan/pass.ts';
 import {
   checkJsonSize,
   checkStepSizes,
@@ -52,6 +54,8 @@ export interface CheckedWork {
   schemas: RequestedAnswerSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
+  /** The pass of each variant over the picture of an item. Empty if another kind of work comes first. */
+  firstPasses: BranchPass[];
 }
 
 type UncountedWork = Omit<CheckedWork, 'count'>;
@@ -109,8 +113,9 @@ function checkVariants(
       ...(told.length > 0 && { warnings: told }),
       credits: segments.map((segment) => creditsPerSegment(models, segment)),
     };
-    return { ...checked, variant, warnings };
+    return { ...checked, variant, warnings, firstPass: firstPassOf(segments) };
   });
+  const firstPasses = lists.flatMap(({ firstPass }) => firstPass ?? []);
   const [first] = lists;
   const segments = first?.variant.segments ?? [];
   return {
@@ -122,7 +127,15 @@ function checkVariants(
     schemas: lists.flatMap(({ schemas }) => schemas),
     warnings: distinctValues(lists.flatMap(({ warnings }) => warnings)),
     produces: segments.at(-1)?.produces ?? 'image',
+    firstPasses: firstPasses.length === lists.length ? firstPasses : [],
   };
+}
+
+/** The pass with which a list begins; undefined if it begins with a model, or a pass that writes no file. */
+function firstPassOf([first]: readonly CompiledSegment[]): BranchPass | undefined {
+  if (first?.runs !== 'pass' || first.compareWith !== undefined || first.reads !== undefined) return undefined;
+  const { pass, steps } = first;
+  return { pass, paramOf: (passParam) => sentParameterOf(steps, passParam) };
 }
 
 /** The type of the job that runs these segments. */
@@ -151,7 +164,7 @@ function renderWork(body: JobRequest, op: RenderOp): UncountedWork {
     type: op.jobType,
     takes: 'rows',
     variants: [{ parameters: {}, segments: [], credits: [] }],
-    ...{ subjects: [], named: [], schemas: [], warnings: [] },
+    ...{ subjects: [], named: [], schemas: [], warnings: [], firstPasses: [] },
     produces: op.produces,
   };
 }
