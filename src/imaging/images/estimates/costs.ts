@@ -29,8 +29,18 @@ import {
 
 /** CPU milliseconds for opening a picture and sending the task to its worker. */
 const PASS_BASE_MS = 5;
-/** CPU milliseconds per frame, without its pixels. */
+/** CPU milliseconds per frame or page that is decoded, without its pixels. */
 const FRAME_MS = 5;
+/** The costs of the frames of an animation: to decode one, and its megapixels, and to write one. */
+interface MovingCost {
+  frameMs: number;
+  perMegapixel: number;
+  writtenFrameMs: number;
+}
+const MOVING_MS: Readonly<Record<string, MovingCost>> = {
+  gif: { frameMs: 0.05, perMegapixel: 20, writtenFrameMs: 5 },
+  webp: { frameMs: 0.3, perMegapixel: 60, writtenFrameMs: 0.5 },
+};
 const DECODE_MS: Readonly<Record<string, number>> = {
   jpeg: 12,
   png: 25,
@@ -159,6 +169,9 @@ function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
 ): number {
+  const moving = frames > 1 ? MOVING_MS[format] : undefined;
+  if (moving !== undefined)
+    return PASS_BASE_MS + framesRead * (moving.frameMs + ((pixels / 1e6) * moving.perMegapixel) / frames);
   const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
   return PASS_BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
@@ -202,13 +215,15 @@ interface WrittenPixels {
 }
 
 function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
-  const { megapixels } = written;
+  const { frames, megapixels } = written;
+  const framesMs = frames > 1 ? frames * (MOVING_MS[encode.format]?.writtenFrameMs ?? 0) : 0;
   if (encode.target === undefined) {
     const moving = animationEffort(encode, written);
-    return megapixels * (moving?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
+    return framesMs + megapixels * (moving?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
   }
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
-  const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
+  const perMegapixel = Math.max(moving?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
+  const once = framesMs + megapixels * perMegapixel;
   return trialCountOf(encode, written) * (once + megapixels * measuringMs(encode.target));
 }
 
