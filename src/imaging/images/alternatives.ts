@@ -4,21 +4,24 @@ import { canLowerEffort, estimatedMs } from './estimates/costs.ts';
 import { frameCountOf } from './estimates/following.ts';
 import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
+import type { ImageCall } from './image-call.ts';
 
 /** The forms in which the call can be sent. */
 interface CallForms {
-  /** Maps a parameter of the pass to the field of the call. */
+  /** Maps a parameter of the pass to the field of the call. Absent: the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** The body of a job that does the same work; absent if there is none. */
-  asJob?: Record<string, unknown> | undefined;
+  /** See `BranchPass`. */
+  parametersPrefix?: string | undefined;
+  asJobs?: ImageCall['asJobs'];
   /** The share of the pixels that could be done in time, if the worker measured it. */
   doableShare?: number | undefined;
 }
 
-/** The share of the frames that is proposed if the worker has measured nothing. */
+/** The share of the time of a late pass that its alternatives may be estimated at, if the worker has measured nothing. */
 const UNMEASURED_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */
 const JOB_TIME_RATIO = 6;
+const LOWEST_EFFORT = { effort: 0 };
 
 /**
  * Alternatives to slow passes over a file: parameters that take less time, or a job, which may take longer. Each
@@ -27,30 +30,38 @@ const JOB_TIME_RATIO = 6;
 export function alternativesToSlowPasses(
   header: ImageHeader,
   passes: readonly ImagePass[],
-  { paramOf = (passParam) => passParam, asJob, doableShare }: CallForms,
+  { paramOf, parametersPrefix = '', asJobs, doableShare }: CallForms,
 ): CallAlternatives {
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
   const suggest = (parameters: Record<string, unknown>) => {
     words.push(parametersText(parameters));
-    if (Object.keys(parameters).every((name) => paramOf(name) === name)) calls.push({ parameters });
+    const areOwn = Object.keys(parameters).every((name) => paramOf?.(name) === `${parametersPrefix}${name}`);
+    if (areOwn) calls.push({ parameters });
   };
-  const lower = passes.some((pass) => canLowerEffort(header, pass)) ? { effort: 0 } : undefined;
+  const lower = passes.some((pass) => canLowerEffort(header, pass)) ? LOWEST_EFFORT : undefined;
   const moving = passes.find((pass) => frameCountOf(header, pass) > 1);
   if (moving !== undefined) {
-    const share = doableShare ?? UNMEASURED_SHARE;
-    const most = share * header.width * header.height * frameCountOf(header, moving);
-    for (const { parameters } of fewerFramesParameters(header, moving, most))
+    const eased = { ...moving, encode: { ...moving.encode, ...lower } };
+    const limits =
+      doableShare === undefined
+        ? { mostMs: Math.min(MAX_SURE_ESTIMATE_MS, UNMEASURED_SHARE * estimatedMs(header, [moving])) }
+        : { mostPx: doableShare * header.width * header.height * frameCountOf(header, moving) };
+    if (lower !== undefined && limits.mostMs !== undefined && estimatedMs(header, [eased]) <= limits.mostMs)
+      suggest(lower);
+    for (const { parameters } of fewerFramesParameters(header, eased, limits))
       suggest({ ...parameters, ...lower });
   } else {
     if (lower !== undefined) suggest(lower);
     words.push('an image that is smaller by a fifth or more');
   }
-  if (asJob !== undefined && (doableShare ?? 1) * JOB_TIME_RATIO > 1) {
+  if (asJobs !== undefined && (doableShare ?? 1) * JOB_TIME_RATIO > 1) {
+    const [job, ...others] = asJobs;
+    const isOne = job !== undefined && others.length === 0;
     words.push(
-      'a job, which has three tries of 60 s each (POST /api/v1/jobs, with the id of the uploaded image in assetIds)',
+      `a job${isOne ? '' : ' for each'}, which has three tries of 60 s each (POST /api/v1/jobs, with the id of the uploaded image in assetIds)`,
     );
-    calls.push({ job: asJob });
+    calls.push(isOne ? { job } : { jobs: asJobs });
   }
   return { calls, words: words.join(', or ') };
 }
@@ -67,32 +78,32 @@ const MAX_SURE_ESTIMATE_MS = 10_000;
 
 /**
  * Parameters with which a pass keeps few enough frames for a number of pixels, and is expected to be in time: the
- * highest rate, the smallest step between frames, and the first frame alone. Where no value is expected to be in time,
- * it is the one that keeps the fewest frames. A parameter that no value makes fit is left out.
+ * highest rate, the smallest step between frames, and the first frame alone. The first of them keeps the most frames. A
+ * parameter that no value makes fit is left out.
  */
 export function fewerFramesParameters(
   header: ImageHeader,
   pass: ImagePass,
-  most = MAX_PIXELS,
+  { mostPx = MAX_PIXELS, mostMs = MAX_SURE_ESTIMATE_MS }: { mostPx?: number; mostMs?: number } = {},
 ): FrameReduction[] {
   const { decode } = pass;
   if (frameCountOf(header, pass) === 1) return [];
+  const keptBy = (asked: DecodeOptions) => selectFrames({ ...decode, ...asked }, header).kept.length;
   const fits = (asked: DecodeOptions) =>
-    selectFrames({ ...decode, ...asked }, header).kept.length * header.width * header.height <= most;
-  const isQuick = (asked: DecodeOptions) =>
-    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= MAX_SURE_ESTIMATE_MS;
-  const first = <T extends DecodeOptions>(asked: T[]) => {
-    const fitting = asked.filter(fits);
-    return fitting.find(isQuick) ?? fitting.at(-1);
-  };
+    keptBy(asked) * header.width * header.height <= mostPx &&
+    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= mostMs;
   const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
   const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
+  const mildest = <T extends DecodeOptions>(fromMildest: readonly T[]) => {
+    const found = fromMildest.find(fits);
+    return found === undefined || keptBy(found) === 1 ? [] : [found];
+  };
+  const several = [
+    ...mildest(rates.map((maxFps) => ({ maxFps }))),
+    ...mildest(steps.map((everyNth) => ({ everyNth }))),
+  ].toSorted((one, other) => keptBy(other) - keptBy(one));
   const isFree = Object.keys(decode).every((name) => name === 'frame' || name === 'density');
-  return [
-    first(rates.map((maxFps) => ({ maxFps }))),
-    first(steps.map((everyNth) => ({ everyNth }))),
-    isFree ? { frame: 'first' as const } : undefined,
-  ].flatMap((parameters) => (parameters === undefined ? [] : { parameters }));
+  return [...several, ...(isFree ? [{ frame: 'first' as const }] : [])].map((parameters) => ({ parameters }));
 }
 
 function parametersText(parameters: Record<string, unknown>): string {

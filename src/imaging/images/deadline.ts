@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
+import type { CallAlternatives } from './failures.ts';
 import type { WorkClass } from './slots.ts';
 
 interface DeadlineOptions {
@@ -28,8 +29,8 @@ export class CallDeadline {
   readonly #calledMs: number;
   #deadlineMs: number;
   #cancelTimer: () => void;
-  /** The time at which the work began, and the error if it takes too long; null while the call waits. */
-  #begun: { sinceMs: number; tookTooLong: (doableShare?: number) => ApiError } | null = null;
+  /** When the work began, and the error to use if it takes too long; null while the call waits. */
+  #begun: { sinceMs: number; tookTooLong: (alternatives?: CallAlternatives) => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
     const { client, clock, deadlineMs } = options;
@@ -58,9 +59,10 @@ export class CallDeadline {
 
   /**
    * Marks that the work begins now, or begins again.
-   * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did.
+   * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did. Its alternatives are
+   *   absent unless the worker tells which part of the work is late.
    */
-  begin(tookTooLong: (doableShare?: number) => ApiError): void {
+  begin(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
@@ -77,14 +79,14 @@ export class CallDeadline {
   /**
    * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
    * count.
-   * @param doableShare the share of the work that could be done in time, if the worker measured it.
+   * @param alternatives what to send instead of the late part, if the worker tells which it is.
    */
-  refusal(doableShare?: number): ApiError {
+  refusal(alternatives?: CallAlternatives): ApiError {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;
     const waitedMs = work === 'job' ? 0 : this.waitedMs();
-    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong(doableShare) : late();
+    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong(alternatives) : late();
   }
 
   /**

@@ -5,8 +5,14 @@ import {
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
 
-/** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute each. */
-type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
+/**
+ * An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute each, or the jobs
+ * that together do it.
+ */
+type Alternative =
+  | { parameters: Record<string, unknown> }
+  | { job: Record<string, unknown> }
+  | { jobs: readonly Record<string, unknown>[] };
 
 /** Alternatives to a call that takes too long. */
 export interface CallAlternatives {
@@ -72,11 +78,14 @@ function deadlineError(
 
 /** The facts of a call, besides the failure of its task, on which its error depends. */
 interface FailedCall {
-  deadline: { refusal(doableShare?: number): ApiError };
+  deadline: { refusal(alternatives: CallAlternatives): ApiError };
   /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** Returns calls that do a share of the work. */
-  alternatives?: (doableShare: number) => CallAlternatives;
+  /**
+   * Returns what to send instead.
+   * @param doableShare the share of the work that could be done, if the worker measured it.
+   */
+  alternatives(doableShare?: number): CallAlternatives;
 }
 
 /**
@@ -88,9 +97,9 @@ export function apiErrorOfTask(
   { deadline, paramOf, alternatives }: FailedCall,
 ): ApiError {
   const { doableShare } = failure;
-  if (isLateFailure(failure)) return withSearchDetails(deadline.refusal(doableShare), failure);
+  if (isLateFailure(failure)) return withSearchDetails(deadline.refusal(alternatives(doableShare)), failure);
   const error = apiErrorOfFailure(failure, paramOf);
-  const { calls = [] } = (doableShare !== undefined && alternatives?.(doableShare)) || {};
+  const { calls } = doableShare === undefined ? { calls: [] } : alternatives(doableShare);
   const instead = calls.filter((call) => 'parameters' in call);
   if (instead.length === 0) return error;
   return new ApiError(error.code, error.message, { ...error, details: { ...error.details, instead } });

@@ -65,9 +65,9 @@ export class FormatRuns {
 
   /** @param header of the file; null if it is not an image. */
   constructor(branches: readonly BranchPass[], header: ImageHeader | null) {
-    this.#groups = branches.map(({ pass, paramOf }) => ({
-      pass,
-      runs: passesPerFormat(pass, header).map((one) => ({ pass: one, paramOf })),
+    this.#groups = branches.map((branch) => ({
+      pass: branch.pass,
+      runs: passesPerFormat(branch.pass, header).map((one) => ({ ...branch, pass: one })),
     }));
   }
 

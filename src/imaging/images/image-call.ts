@@ -60,8 +60,11 @@ export interface ImageCall {
   waitSignal?: AbortSignal;
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
-  /** The body of a job that does the same as the call. Its assetIds are left out if the file is not an asset. */
-  asJob?: Record<string, unknown>;
+  /**
+   * The body of a job that does the same as the call, or the bodies of several that together do it. Their assetIds are
+   * left out if the file is not an asset.
+   */
+  asJobs?: readonly Record<string, unknown>[] | undefined;
 }
 
 /** A second picture that steps read. */
@@ -81,14 +84,16 @@ export interface TransformCall extends ImageCall {
 }
 
 /** Several passes over one file. */
-export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
+export interface BranchCall extends Omit<ImageCall, 'paramOf'> {
   branches: readonly BranchPass[];
   layers?: LayerFiles;
 }
 
-export interface BranchPass {
+export interface BranchPass extends Pick<ImageCall, 'asJobs'> {
   pass: ImagePass;
   paramOf: (passParam: string) => string;
+  /** The prefix that `paramOf` gives to the parameters of a single op. Absent: none. */
+  parametersPrefix?: string;
 }
 
 export interface DescribeCall extends ImageCall {

@@ -7,7 +7,7 @@ import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { checkSameSize, checkScorable, predictSuccess } from './estimates/following.ts';
-import { apiErrorOfTask, deadlineExceededError, errorThrownBy } from './failures.ts';
+import { apiErrorOfTask, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
@@ -123,9 +123,9 @@ export class ImageWorkers {
 
   /** Runs one pass over one file. */
   transform(call: TransformCall): RunningCall<TransformResult> {
-    const { pass, paramOf = (passParam) => passParam } = call;
+    const { pass, paramOf = (passParam) => passParam, asJobs } = call;
     if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
-    const running = this.branch({ ...call, branches: [{ pass, paramOf }] });
+    const running = this.branch({ ...call, branches: [{ pass, paramOf, asJobs }] });
     return { ...running, result: running.result.then(requireOnlyOutput) };
   }
 
@@ -237,6 +237,7 @@ export class ImageWorkers {
   };
 
   readonly #branch = async (call: BranchCall, begun: BegunCall): Promise<StartedCall<BranchResult>> => {
+    const { deadline } = begun;
     const passes = call.branches.map(({ pass }) => pass);
     const source = await begun.pictures.read(call, NATURAL_SIZE, passes);
     const { header } = source;
@@ -255,12 +256,15 @@ export class ImageWorkers {
     }));
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
-      const outputs = call.branches.map(({ paramOf }, index) => {
+      const outputs = call.branches.map(({ pass, ...forms }, index) => {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        return apiErrorOfTask(output, { deadline: begun.deadline, paramOf });
+        const alternatives = (doableShare?: number) =>
+          alternativesToSlowPasses(header, [pass], { ...forms, doableShare });
+        return apiErrorOfTask(output, { deadline, paramOf: forms.paramOf, alternatives });
       });
+      if (outputs.length > 1 && outputs.every(isLateError)) throw deadline.refusal();
       return { outputs, timings, queueMs };
     });
     return { result: outputs, ended };
@@ -330,11 +334,11 @@ export class ImageWorkers {
     { source, ...work }: PicturesAndPasses,
     makeTask: (opened: OpenedSource, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<StartedCall<AnswerTo<K> & WithQueueTime>> {
-    const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJob } = call;
+    const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJobs } = call;
     const { header, prepare } = source;
     const { heldBytes } = pictures;
     const alternatives = (doableShare?: number) =>
-      alternativesToSlowPasses(header, work.passes, { paramOf, asJob, doableShare });
+      alternativesToSlowPasses(header, work.passes, { paramOf, asJobs, doableShare });
     let sentMs = this.#clock.elapsedMs();
     const run = await this.#pools.start(
       {

@@ -166,7 +166,7 @@ function numberOrUndefined(value: unknown): number | undefined {
 
 /** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
 export function runPassesOverDrawing(
-  { branches, ...call }: BranchCall,
+  { branches, asJobs: _, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,
 ): RunningCall<BranchResult> {
   const works: RunningCall<TransformResult>[] = [];

@@ -62,8 +62,9 @@ export interface CompiledTransformCall extends CompiledCallPass {
 }
 
 /** One output of a call with several. */
-export interface CompiledOutput extends CompiledCallPass {
+export interface CompiledOutput extends CompiledTransformCall {
   name: string;
+  parametersPrefix: string;
 }
 
 /** The most compiled queries that a process caches. */
@@ -163,9 +164,11 @@ export class TransformCallCompiler {
     const compiled: CompiledOutput[] = [];
     for (const [index, output] of outputs.entries()) {
       const where = `outputs[${index}]`;
-      const own = await this.#findSteps(output, where, readPreset);
+      const steps = [...first, ...(await this.#findSteps(output, where, readPreset))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
-      compiled.push({ name: output.name, ...this.#compilePass(op, [...first, ...own], where) });
+      const pass = this.#compilePass(op, steps, where);
+      const asJob = jobOf(pass.layers, stepsJobOf(steps));
+      compiled.push({ name: output.name, ...pass, ...asJob, parametersPrefix: `${where}.parameters.` });
     }
     return compiled;
   }
@@ -199,7 +202,7 @@ export class TransformCallCompiler {
     asJob: NonNullable<CompiledTransformCall['asJob']>,
   ): SentTransform {
     const compiled = this.#compilePass(op, sent);
-    return { kind: 'pass', ...compiled, ...(areAllLayersAssets(compiled.layers) && { asJob }) };
+    return { kind: 'pass', ...compiled, ...jobOf(compiled.layers, asJob) };
   }
 
   /** @param whole the field of the call that holds all of the steps. */
@@ -212,11 +215,36 @@ export class TransformCallCompiler {
   }
 }
 
+/** The body of a job of steps, without its assets. */
+function stepsJobOf(sent: readonly RequestedStep[]) {
+  return { steps: sent.map(({ at: _, ...step }) => step) };
+}
+
+/** A job that does the same as a pass; nothing if a job could not read all the pictures. */
+function jobOf(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
+  return areAllLayersAssets(layers) ? { asJob } : {};
+}
+
+/**
+ * The jobs that make the same outputs, without their assets: one with variants if all outputs are of one op, else one
+ * for each. None if a job could not make all of them.
+ */
+export function jobsOfOutputs(
+  { first, outputs }: RequestedOutputsWork,
+  compiled: readonly CompiledOutput[],
+): Record<string, unknown>[] {
+  const jobs = compiled.flatMap(({ asJob }) => (asJob === undefined ? [] : [asJob]));
+  if (jobs.length < compiled.length) return [];
+  const [{ op } = {}] = outputs;
+  if (op === undefined || first.length > 0 || outputs.some((output) => output.op !== op)) return jobs;
+  return [{ op, variants: outputs.map(({ name, parameters = {} }) => ({ name, parameters })) }];
+}
+
 /** The refusal of steps that are no pass of a call, with the job that runs them. */
 function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
   return ({ does, step }) => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-    const job = { steps: sent.map(({ at: _, ...rest }) => rest) };
+    const job = stepsJobOf(sent);
     return step.at(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
   };
 }

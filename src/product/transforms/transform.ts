@@ -52,6 +52,7 @@ import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts'
 import {
   type CompiledOutput,
   type CompiledTransformCall,
+  jobsOfOutputs,
   type RawQueryFields,
   type SentTransform,
   TransformCallCompiler,
@@ -163,10 +164,9 @@ class TransformCalls {
       if (estimate === undefined || estimate instanceof ApiError) throw estimate;
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
-    const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
     const done = await runCountedWork(allowance, underWay.caller, op, async () => {
       const result = await this.#run(open, layers, (pictures) =>
-        imageWorkers.transform({ ...pictures, pass, paramOf, ...job }),
+        imageWorkers.transform({ ...pictures, pass, paramOf, ...jobsOf(input, asJob) }),
       );
       return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
     });
@@ -192,9 +192,11 @@ class TransformCalls {
       return sendOutputEstimates(await this.#estimated(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
+    const works = branches.map((branch) => ({ ...branch, ...jobsOf(input, branch.asJob) }));
+    const jobs = jobsOf(input, ...jobsOfOutputs(sent, branches));
     const done = await runCountedWorks(allowance, underWay.caller, ops, async () => {
       const made = await this.#run(open, layers, (pictures) =>
-        imageWorkers.branch({ ...pictures, branches }),
+        imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
       );
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
       const [first] = made.outputs;
@@ -294,9 +296,11 @@ const FORM_FIELDS = {
   outputs: Type.Optional(Type.String({ description: `JSON text. ${RequestedOutputs.description}` })),
 };
 
-/** The assets of a job with the same image. A job takes only assets, so other images must be uploaded first. */
-function assetsOf(source: ImageSource): { assetIds?: string[] } {
-  return source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
+/** The jobs with the image of a call. A job takes only assets, so that other images must be uploaded first. */
+function jobsOf(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
+  const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
+  const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...assets }]));
+  return asJobs.length === 0 ? {} : { asJobs };
 }
 
 /** A link to each of several outputs. */

@@ -45,16 +45,20 @@ t.test('a call for one frame counts one frame against the 50 megapixels', corpus
   const instead: { parameters: Record<string, string | number> }[] = all.json.error.details.instead;
   t.strictSame(
     instead.flatMap(({ parameters }) => Object.keys(parameters)),
-    ['maxFps', 'everyNth', 'frame'],
+    ['everyNth', 'maxFps', 'frame'],
+    'the one that keeps most comes first',
   );
+  const kept: number[] = [];
   for (const { parameters } of instead) {
-    const mended = await calls.transform(
-      { op: 'resize', width: 40, effort: 0, ...parameters },
-      large,
-      'image/gif',
-    );
+    const mended = await calls.transform({ op: 'resize', width: 100, ...parameters }, large, 'image/gif');
     t.equal(mended.status, 200, JSON.stringify(parameters));
+    kept.push((await sharp(mended.bytes).metadata()).pages ?? 1);
   }
+  t.strictSame(
+    kept,
+    kept.toSorted((one, other) => other - one),
+    'most frames first',
+  );
   const past = await calls.transform({ op: 'extract_frame', frame: 380 }, large, 'image/gif');
   t.match(refusalOf(past), { status: 400, param: 'frame', details: { limit: 379 } });
 });
@@ -100,6 +104,48 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
     'image/gif',
   );
   t.equal(mended.status, 200, JSON.stringify(parameters));
+});
+
+t.test('outputs whose work fills their deadline are told the jobs that make them', corpus, async (t) => {
+  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '2500' });
+  const { server, key } = hurried;
+  await startLongWork(hurried);
+  const body = image('animated/sample_big.gif');
+  const assetId = (await server.call('/assets/upload', { key, body, type: 'image/gif' })).json.data.id;
+  const slow = (name: string, width: number) => ({
+    name,
+    op: 'resize',
+    parameters: { width, format: 'gif', effort: 9 },
+  });
+  const quick = { name: 'still', op: 'extract_frame' };
+  const send = (outputs: object[], steps?: object[]) =>
+    server.call('/images/transform?response=url', { key, json: { assetId, outputs, steps } });
+  const isTaken = async (job: object) => {
+    const dry = await server.call('/jobs?dryRun=true', { key, json: job });
+    t.equal(dry.status, 200, JSON.stringify(dry.json));
+  };
+
+  const { outputs } = (await send([quick, slow('wide', 600)])).json.data;
+  t.match(outputs[0], { name: 'still', width: 1000 }, 'an output that is done is answered');
+  const { error } = outputs[1];
+  const job = { steps: [{ op: 'resize', parameters: { width: 600, effort: 9 } }], assetIds: [assetId] };
+  t.match(error, { retryable: true, details: { reason: 'deadline_exceeded', instead: Array } });
+  t.match(error.details.instead[0], { parameters: { effort: 0 } }, 'parameters of that output');
+  t.match(error.details.instead.at(-1), { job });
+  await isTaken(error.details.instead.at(-1).job);
+
+  const sizes = await send([slow('wide', 600), slow('wider', 700)]);
+  const variants = [600, 700].map((width) => ({ parameters: { width } }));
+  t.match(sizes.json.error, {
+    details: { instead: [{ job: { op: 'resize', variants, assetIds: [assetId] } }] },
+  });
+  await isTaken(sizes.json.error.details.instead[0].job);
+
+  const flip = { op: 'flip', parameters: { direction: 'vertical' } };
+  const flipped = await send([slow('wide', 600), slow('wider', 700)], [flip]);
+  const [{ jobs }] = flipped.json.error.details.instead;
+  t.match(jobs, [{ steps: [flip, { op: 'resize' }] }, { steps: [flip, { op: 'resize' }] }]);
+  for (const each of jobs) await isTaken(each);
 });
 
 t.test('a long animation is answered by fewer frames, and its time stays', corpus, async (t) => {

@@ -50,11 +50,8 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   /** Whether it is an item of a large job. */
   inBatch: boolean;
   deadline: CallDeadline;
-  /**
-   * Returns the calls to send instead if the work takes too long.
-   * @param doableShare the share of the work that could be done in time, if it was measured.
-   */
-  alternatives(doableShare?: number): CallAlternatives;
+  /** What to send instead if the work takes too long. */
+  alternatives(): CallAlternatives;
 }
 
 /** The pool that was chosen for a call, and the reasons. */
@@ -166,8 +163,8 @@ export class ImagePools {
       { ...call, bytes: estimatedBytes(header, passes, layers) },
       makeTask,
     );
-    deadline.begin((doableShare) =>
-      tookTooLongError(LATE_WORK_MEMORY_SECONDS, call.alternatives(doableShare)),
+    deadline.begin((alternatives = call.alternatives()) =>
+      tookTooLongError(LATE_WORK_MEMORY_SECONDS, alternatives),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
