@@ -133,7 +133,8 @@ function checkVariants(
 
 /** The pass with which a list begins; undefined if it begins with a model, or a pass that writes no file. */
 function firstPassOf([first]: readonly CompiledSegment[]): BranchPass | undefined {
-  if (first?.runs !== 'pass' || first.compareWith !== undefined || first.reads !== undefined) return undefined;
+  if (first?.runs !== 'pass' || first.compareWith !== undefined || first.reads !== undefined)
+    return undefined;
   const { pass, steps } = first;
   return { pass, paramOf: (passParam) => sentParameterOf(steps, passParam) };
 }
