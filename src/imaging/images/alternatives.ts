@@ -17,11 +17,11 @@ interface CallForms {
   doableShare?: number | undefined;
 }
 
-/** The share of the time of a late pass that its alternatives may be estimated at, if the worker has measured nothing. */
+/** The longest estimate of an alternative, as a share of that of the late pass, if the worker has measured nothing. */
 const UNMEASURED_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */
 const JOB_TIME_RATIO = 6;
-const LOWEST_EFFORT = { effort: 0 };
+const QUICKEST_ENCODE = { effort: 0 };
 
 /**
  * Alternatives to slow passes over a file: parameters that take less time, or a job, which may take longer. Each
@@ -39,7 +39,7 @@ export function alternativesToSlowPasses(
     const areOwn = Object.keys(parameters).every((name) => paramOf?.(name) === `${parametersPrefix}${name}`);
     if (areOwn) calls.push({ parameters });
   };
-  const lower = passes.some((pass) => canLowerEffort(header, pass)) ? LOWEST_EFFORT : undefined;
+  const lower = passes.some((pass) => canLowerEffort(header, pass)) ? QUICKEST_ENCODE : undefined;
   const moving = passes.find((pass) => frameCountOf(header, pass) > 1);
   if (moving !== undefined) {
     const eased = { ...moving, encode: { ...moving.encode, ...lower } };
