@@ -6,6 +6,7 @@ import type { SettingsOf } from '../setting.ts';
 import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client.ts';
+import { limitPipelining } from './connection/pipelining.ts';
 import {
   answerUnparsableRequest,
   findPathRefusal,
@@ -27,6 +28,7 @@ import { lazy } from './lazy.ts';
 /** Creates a server without routes, with the hooks and error handlers of all routes. */
 export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = createFastify(settings, log);
+  limitPipelining(server.server);
   installRequestIds(server);
   refuseSecondHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);
