@@ -3,7 +3,7 @@ import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { subjectReferencesOf } from '../../../src/product/catalogue/plan/subjects.ts';
 import type { JobRequest } from '../../../src/product/jobs/schema.ts';
-import { checkWork, refuseContradictions } from '../../../src/product/jobs/submit/work.ts';
+import { checkCount, checkWork, refuseContradictions } from '../../../src/product/jobs/submit/work.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
@@ -16,7 +16,8 @@ function check(body: JobRequest, stored?: { steps: object[]; subjects?: (typeof 
   refuseContradictions(body);
   const preset =
     body.presetId === undefined || stored === undefined ? undefined : { subjects: [], ...stored };
-  return checkWork(body, models, preset);
+  const work = checkWork(body, models, preset);
+  return { ...work, count: checkCount(body, work) };
 }
 
 function refusal(body: object, stored?: Parameters<typeof check>[1]): ApiError | undefined {

@@ -26,7 +26,13 @@ import { parseCreationWindow } from '../filters.ts';
 import type { ModelSegment } from '../plan.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
-import { type CheckedWork, checkWork, jobWithLiftedFields, refuseContradictions } from './work.ts';
+import {
+  type CheckedWork,
+  checkCount,
+  checkWork,
+  jobWithLiftedFields,
+  refuseContradictions,
+} from './work.ts';
 
 export interface JobCheckDependencies {
   models: ModelsFile;
@@ -40,6 +46,8 @@ export interface JobCheckDependencies {
 interface FoundSubmit {
   body: JobRequest;
   work: CheckedWork;
+  /** The number of items per variant of a job without assets. */
+  count: number;
   collection: string | null;
   preset: FoundPreset | null;
   template: JobDefinition['template'];
@@ -68,6 +76,7 @@ export async function checkJobSubmit(
   const { presetId, from } = body;
   const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
   const work = checkWork(body, models, preset?.version);
+  const count = checkCount(body, work);
   const imageCount = checkImageCount(body, work, isDryRun);
   if (from !== undefined) refuseOtherInputs(body, work);
   const sentIds = from === undefined ? checkAssetIds(body, work, imageCount) : [];
@@ -76,7 +85,7 @@ export async function checkJobSubmit(
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
   await refuseHopeless(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
-  return orderOf({ body, work, collection, preset, template, assetIds, imageCount });
+  return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount });
 }
 
 /** The template of a render, at its current version. */
@@ -144,8 +153,17 @@ async function refuseHopeless(
 }
 
 /** The order of a checked submit: the work, the inputs and the price. */
-function orderOf({ body, work, collection, preset, template, assetIds, imageCount }: FoundSubmit): JobOrder {
-  const { takes, produces, count, variants, subjects } = work;
+function orderOf({
+  body,
+  work,
+  count,
+  collection,
+  preset,
+  template,
+  assetIds,
+  imageCount,
+}: FoundSubmit): JobOrder {
+  const { takes, produces, variants, subjects } = work;
   const model = modelSegmentOf(work);
   const definition: JobDefinition = {
     takes,
@@ -162,8 +180,8 @@ function orderOf({ body, work, collection, preset, template, assetIds, imageCoun
     ...withoutAbsentFields({ template }),
   };
   const rows = takes === 'rows' ? (body.items ?? []) : [];
-  const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
-  const perVariant = inputs[takes];
+  const itemCounts = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
+  const perVariant = itemCounts[takes];
   const head: JobOrderFields = {
     type: work.type,
     op: work.op ?? null,
@@ -183,7 +201,7 @@ function orderOf({ body, work, collection, preset, template, assetIds, imageCoun
       credits: perVariant * variants.reduce((sum, variant) => sum + creditsPerVariantItem(variant), 0),
     },
     maxOutputs: produces === 'image' ? totalItems : 0,
-    seeds: () => seedsOf(work, assetIds, rows, variants.length),
+    seeds: () => seedsOf(definition, assetIds, rows),
     warnings: work.warnings,
     maxCredits: body.maxCredits,
   };
@@ -273,10 +291,9 @@ function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedWork): st
 
 /** The items in order: asset by asset, and for each asset variant by variant. */
 function* seedsOf(
-  { takes, count }: CheckedWork,
+  { takes, count, variants }: JobDefinition,
   assetIds: readonly string[],
   rows: readonly unknown[],
-  variants: number,
 ): Generator<NewItemFields> {
   if (takes === 'rows') {
     for (const row of rows) yield { assetId: null, variant: 0, row: JSON.stringify(row) };
@@ -284,7 +301,7 @@ function* seedsOf(
   }
   const inputs = takes === 'assets' ? assetIds : Array.from({ length: count }, () => null);
   for (const assetId of inputs) {
-    for (let variant = 0; variant < variants; variant += 1) yield { assetId, variant };
+    for (let variant = 0; variant < variants.length; variant += 1) yield { assetId, variant };
   }
 }
 

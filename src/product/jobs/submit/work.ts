@@ -43,8 +43,6 @@ export interface CheckedWork {
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: ItemInputKind;
-  /** The number of items per variant of a job without assets; 1 except for generate. */
-  count: number;
   /** At least one. */
   variants: PricedVariant[];
   subjects: PromptSubject[];
@@ -58,21 +56,20 @@ export interface CheckedWork {
   firstPasses: BranchPass[];
 }
 
-type UncountedWork = Omit<CheckedWork, 'count'>;
-
 /**
  * Checks the work of a job that has no contradictions against the catalogue: op, type, steps, model, prompt,
- * parameters, count, variants and subjects, for a submit as for a dry run.
+ * parameters, variants and subjects, for a submit as for a dry run.
  * @param preset the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
 export function checkWork(body: JobRequest, models: ModelsFile, preset?: PresetContent): CheckedWork {
-  const work = checkUncounted(body, models, preset);
+  const work = checkSentWork(body, models, preset);
   refuseOtherType(body, work);
-  return { ...work, count: checkCount(work, body) };
+  return work;
 }
 
-function checkUncounted(body: JobRequest, models: ModelsFile, preset?: PresetContent): UncountedWork {
+/** Checks the steps, the preset or the op of a job, whichever was sent. */
+function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetContent): CheckedWork {
   const { steps, subjects } = body;
   if (steps !== undefined) {
     const only = { parameters: {}, at: sentFieldAt, steps: sentSteps(steps) };
@@ -103,7 +100,7 @@ function checkVariants(
   sent: readonly RequestedVariant[],
   sentSubjects: readonly unknown[],
   models: ModelsFile,
-): UncountedWork {
+): CheckedWork {
   const lists = sent.map(({ name, parameters, steps }) => {
     const { segments, ...checked } = checkSteps(steps, sentSubjects, models);
     const warnings = stepWarningsOf(segments);
@@ -154,7 +151,7 @@ function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
 const RENDER_FIELDS = Type.Object(OPS.render_template.fields, { additionalProperties: false });
 
 /** A render job has rows instead of assets and variants. */
-function renderWork(body: JobRequest, op: RenderOp): UncountedWork {
+function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
   refuseFields(body, ['model', 'prompt'], 'a render runs no model');
   refuseFields(body, ['variants'], 'a render makes one image of each of its items');
   checkOpParameters(op, body.parameters, sentFieldAt);
@@ -266,7 +263,7 @@ function checkSize({ parameters, variants, steps }: JobRequest): void {
 }
 
 /** Refuses a job whose steps or preset have another type than the type that was sent. */
-function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: UncountedWork): void {
+function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: CheckedWork): void {
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';
   const message = `type is ${sent}, but ${whose} as ${type}: leave type out.`;
@@ -279,8 +276,11 @@ const MAX_COUNT = 10;
 const COUNT = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
 const CALL = { owner: 'this call', noun: 'field' } as const;
 
-/** Only work without assets can have a count. */
-function checkCount({ takes }: UncountedWork, { count = 1, assetIds }: JobRequest): number {
+/**
+ * The number of items per variant of a job without assets; 1 except for generate.
+ * @throws ApiError invalid_param on count, or on assetIds that the work does not take.
+ */
+export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
     const { message, suggest } = mismatchedValueDiagnosis({ path: 'count' }, count, COUNT, CALL);
     throw invalidParamError('count', message, {
