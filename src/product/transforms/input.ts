@@ -223,11 +223,19 @@ export function parseImageUrl(value: unknown, param: string): string {
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
     : `${param} must begin with https:// or http://.`;
   const suggest = isData ? ['file'] : addressesLike(url);
-  throw invalidParamError(param, message, {
-    allowed: ['https', 'http'],
-    ...(suggest.length > 0 && { suggest }),
-  });
+  const [replace, ...others] = isData ? [] : addressesIn(url);
+  const mends = replace === undefined || others.length > 0 ? [] : [{ param, replace }];
+  const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
+  throw invalidParamError(param, message, details, mends);
 }
+
+/** The addresses within another text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
+function addressesIn(text: string): string[] {
+  return text.slice(0, MAX_SEARCHED_CHARACTERS).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
+}
+
+/** The beginning of a text that is searched for addresses. */
+const MAX_SEARCHED_CHARACTERS = 4_000;
 
 /** What was probably meant by an address without a scheme: nothing if its host is not in the public internet. */
 function addressesLike(text: string): string[] {

@@ -131,6 +131,12 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
       job({ op: 'flip', assets: assetIds }),
       [{ param: 'assets', rename: 'assetIds' }],
     ],
+    [
+      'assets as objects',
+      job({ op: 'flip', assetIds: [{ id: assetId }] }),
+      [{ param: 'assetIds', replace: assetIds }],
+    ],
+    ['a wait with its unit', job({ op: 'flip', assetIds, wait: '1s' }), [{ param: 'wait', replace: 1 }]],
     ['one asset as text', job({ op: 'flip', assetIds: assetId }), [{ param: 'assetIds', replace: assetIds }]],
     [
       'addresses in place of assets',

@@ -8,6 +8,49 @@ export function mistakesInParameters({ assetId }: Places): Mistake[] {
   return [
     ['radius of a blur', transform({ op: 'blur', radius: 5 }), [{ param: 'radius', rename: 'sigma' }]],
     [
+      'intensity of a blur',
+      transform({ op: 'blur', intensity: 5 }),
+      [{ param: 'intensity', rename: 'sigma' }],
+    ],
+    [
+      'aspectRatio of a crop',
+      transform({ op: 'crop', aspectRatio: '16:9' }),
+      [{ param: 'aspectRatio', rename: 'aspect' }],
+    ],
+    ['content of a text', transform({ op: 'text', content: 'Hi' }), [{ param: 'content', rename: 'text' }]],
+    [
+      'a colour as a list of numbers',
+      reference(assetId, { op: 'border', parameters: { width: 4, color: [255, 0, 0] } }),
+      'suggest',
+      'color',
+    ],
+    [
+      'steps as texts',
+      reference(assetId, { steps: ['grayscale', 'flip'] }),
+      [
+        { param: 'steps[0]', replace: { op: 'grayscale' } },
+        { param: 'steps[1]', replace: { op: 'flip' } },
+      ],
+    ],
+    [
+      'the type of a step',
+      reference(assetId, { steps: [{ type: 'resize', parameters: { width: 9 } }] }),
+      [{ param: 'steps[0].type', rename: 'steps[0].op' }],
+    ],
+    [
+      'outputs by their names',
+      reference(assetId, { outputs: { one: { op: 'flip' }, two: { op: 'negate' } } }),
+      [
+        {
+          param: 'outputs',
+          replace: [
+            { name: 'one', op: 'flip' },
+            { name: 'two', op: 'negate' },
+          ],
+        },
+      ],
+    ],
+    [
       'left and top of a crop',
       transform({ op: 'crop', left: 0, top: 0, width: 5, height: 5 }),
       [

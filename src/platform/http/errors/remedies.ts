@@ -25,8 +25,8 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (isListOf(schema, 'string') && typeof value === 'string') return listRemedy(value);
   if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
     return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
-  if (isListOf(schema, 'object') && isJsonObject(value))
-    return { says: ' Send a list of one.', replace: [value] };
+  if (isListOf(schema, 'object') && isJsonObject(value)) return objectRemedy(value, schema.items);
+  if (typeof value === 'string' && schema.type === 'object') return bareTextRemedy(value, schema);
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return separatorRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return booleanRemedy(value);
@@ -47,6 +47,24 @@ function listRemedy(value: string): Remedy {
   if (entries.length > 1 && !entries.includes(''))
     return { says: ' Send a list of texts.', replace: entries };
   return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+}
+
+/** The remedy for an object in place of a list of objects: one of the list, or all of them by their names. */
+function objectRemedy(value: Readonly<Record<string, unknown>>, { required = [] }: TSchema): Remedy {
+  const named = Object.entries(value).flatMap(([name, one]) => (isJsonObject(one) ? [{ name, ...one }] : []));
+  const areNamed =
+    required.includes('name') && named.length > 0 && named.length === Object.keys(value).length;
+  return areNamed
+    ? { says: ' Send a list of objects, each with its name.', replace: named }
+    : { says: ' Send a list of one.', replace: [value] };
+}
+
+/** The remedy for a text in place of an object without required fields: it is the first field, such as `op`. */
+function bareTextRemedy(value: string, { properties = {}, required = [] }: TSchema): Remedy {
+  const [[name, { type }] = ['', {}]] = Object.entries<Partial<TSchema>>(properties);
+  if (type !== 'string' || required.length > 0) return { says: '' };
+  const replace = { [name]: value };
+  return { says: ` Send ${excerptOf(replace)}.`, replace };
 }
 
 /**
@@ -183,7 +201,7 @@ const NUMBER_TYPES = ['integer', 'number'];
 /** Longer texts are not numbers that somebody wrote, and the search for one would take the square of their length. */
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
-  /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
+  /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|s|sec|seconds|bytes|k|kb|mb|kib|mib)?\s*$/i;
 /** Matches a whole number with a point between its thousands, which may also be a number with three decimals. */
 const POINT_BETWEEN_THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {

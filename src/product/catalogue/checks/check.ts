@@ -205,6 +205,10 @@ function undeclaredKeys(
 
 /** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */
 function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: string[] } {
+  if (schema.format === 'css-color' && isRgbTriple(value)) {
+    const text = `rgb(${value.join(', ')})`;
+    return { says: meantWordHint([text]), suggest: [text] };
+  }
   if (typeof value !== 'string') return { says: '' };
   if (schema.format === 'css-color') return colourHint(value);
   if (schema.type === 'array' || schema.type === 'object')
@@ -214,6 +218,10 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
   return {
     says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
   };
+}
+
+function isRgbTriple(value: unknown): value is number[] {
+  return Array.isArray(value) && value.length === 3 && value.every((part) => typeof part === 'number');
 }
 
 /** The length from which a colour name is found within a longer word, such as red in reddish. */

@@ -1,5 +1,6 @@
 import { previewPasses } from '../../../imaging/images/preview.ts';
 import { ApiError, exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
@@ -244,9 +245,13 @@ function checkAssetIds(
 ): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;
-    throw invalidParamError('assetIds', `assetIds[${index}] is not an id: send ids of your own assets.`, {
-      index,
-    });
+    const message = `assetIds[${index}] is not an id: send ids of your own assets.`;
+    const inObjects = assetIds.flatMap((one) =>
+      isJsonObject(one) && typeof one.id === 'string' ? one.id : [],
+    );
+    const isCertain = inObjects.length === assetIds.length;
+    const mends = isCertain ? [{ param: 'assetIds', replace: inObjects }] : [];
+    throw invalidParamError('assetIds', message, { index }, mends);
   });
   const count = ids.length + imageCount;
   if (count > MAX_JOB_ITEMS) {
