@@ -68,7 +68,7 @@ export async function runMeasuredSuite(
 }
 
 /** The options by their names on the command line, with their value and what they do. */
-const OPTIONS = {
+const COMMAND_OPTIONS = {
   url: ['URL', 'the instance; without it the bench starts the service itself, with embedded stores'],
   key: ['KEY', 'API key of the account that loads it; DARKROOM_KEY by default'],
   keys: ['FILE', 'keys of several accounts, one on each line; calls use them in turn'],
@@ -94,7 +94,7 @@ const OPTIONS = {
   formats: ['LIST', 'files beside the JSON and the page: csv, junit, markdown, prometheus, joined by commas'],
   out: ['DIR', 'folder of the results; bench/results by default'],
 } as const;
-type Option = keyof typeof OPTIONS;
+type Option = keyof typeof COMMAND_OPTIONS;
 
 interface BenchCommand {
   usage: string;
@@ -169,7 +169,7 @@ export function mainHelp(): string {
     '      Compares Darkroom with other servers that you have running.',
     '',
     'Options of the commands:',
-    ...optionLines(Object.keys(OPTIONS) as Option[]),
+    ...optionLines(Object.keys(COMMAND_OPTIONS) as Option[]),
     '',
     'Results lie in bench/results/ as JSON and as a page. npm run tune searches for the settings of this host.',
   ].join('\n');
@@ -204,7 +204,9 @@ export function unknownNameError(name: string): Error {
 }
 
 function optionLines(names: readonly Option[]): string[] {
-  const heads = names.map((name) => `  --${name}${OPTIONS[name][0] === '' ? '' : ` ${OPTIONS[name][0]}`}`);
+  const heads = names.map(
+    (name) => `  --${name}${COMMAND_OPTIONS[name][0] === '' ? '' : ` ${COMMAND_OPTIONS[name][0]}`}`,
+  );
   const width = Math.max(...heads.map(({ length }) => length));
-  return names.map((name, index) => `${(heads[index] ?? '').padEnd(width)}  ${OPTIONS[name][1]}`);
+  return names.map((name, index) => `${(heads[index] ?? '').padEnd(width)}  ${COMMAND_OPTIONS[name][1]}`);
 }

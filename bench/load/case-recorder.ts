@@ -83,7 +83,7 @@ export class CaseRecorder {
     this.#total.add(outcome);
     this.#timeline.ended(outcome);
     this.#slice(dueMs).tally.add(outcome);
-    if (!this.#isOver) this.#countInside(outcome);
+    if (!this.#isOver) this.#countWithinStage(outcome);
     else if (end !== 'unanswered') this.#drained += 1;
     if (end === 'right') {
       for (const [part, ms] of Object.entries(timing)) this.#timing[part] = (this.#timing[part] ?? 0) + ms;
@@ -93,7 +93,7 @@ export class CaseRecorder {
     }
   }
 
-  #countInside({ end, endMs, bytes }: CallEnd): void {
+  #countWithinStage({ end, endMs, bytes }: CallEnd): void {
     this.#bytes += bytes;
     if (end !== 'right') return;
     this.#inside += 1;
@@ -103,7 +103,7 @@ export class CaseRecorder {
   retried(outcome: CallEnd): void {
     this.#retries.sent += 1;
     if (outcome.end === 'right') this.#retries.right += 1;
-    if (!this.#isOver) this.#countInside(outcome);
+    if (!this.#isOver) this.#countWithinStage(outcome);
   }
 
   /**

@@ -13,7 +13,7 @@ export interface ProcessSample {
   rssBytes: number;
 }
 
-/** One sample of the instance. */
+/** A sample of the instance's processes and pools at one moment. */
 export interface InstanceSample {
   /** Seconds since the watch began. */
   at: number;

@@ -42,7 +42,7 @@ function winnerSentence({ candidate, rounds }: Confirmation, { incumbent }: Sear
 function aboutReplaced({ current, aboutCurrent }: SearchFindings): string[] {
   if (aboutCurrent.conclusion !== 'worse') return [];
   return [
-    `${keyOf(current)}, which is set now, is worse than the default: ${figuresOf(aboutCurrent.rounds)}.`,
+    `${keyOf(current)}, which is set now, is worse than the default: ${figuresText(aboutCurrent.rounds)}.`,
   ];
 }
 
@@ -52,7 +52,7 @@ function keepSentence({ current, aboutCurrent }: SearchFindings): string {
   const { conclusion, rounds } = aboutCurrent;
   if (rounds.length === 0)
     return `Keep what is set: there was no time to measure ${key}, which is set now, against the default.`;
-  const figures = figuresOf(rounds);
+  const figures = figuresText(rounds);
   if (conclusion === 'worse')
     return `Go back to the default: ${key}, which is set now, is worse than it: ${figures}.`;
   if (conclusion === 'better')
@@ -71,14 +71,14 @@ function aboutCandidates({ unconfirmed, incumbent, hasTried }: SearchFindings): 
 }
 
 function notShownSentence({ candidate, chosenBy, rounds }: Confirmation): string {
-  return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default; ${figuresOf(rounds)} when it was tried again.`;
+  return `${keyOf(candidate)} looked better, not confirmed: ${figuresText(chosenBy)} of the default; ${figuresText(rounds)} when it was tried again.`;
 }
 
 function notConfirmedSentence({ candidate, chosenBy }: Confirmation): string {
-  return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default, and there was no time for more.`;
+  return `${keyOf(candidate)} looked better, not confirmed: ${figuresText(chosenBy)} of the default, and there was no time for more.`;
 }
 
-function figuresOf(rounds: readonly RoundRatios[]): string {
+function figuresText(rounds: readonly RoundRatios[]): string {
   const { goodness } = evidenceOf(rounds);
   if (goodness === null) return `no figure in ${rounds.length} rounds`;
   const { ratio, low, high } = goodness;

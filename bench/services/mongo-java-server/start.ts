@@ -10,7 +10,7 @@ import { cached, type TestServer } from '../server.ts';
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const POM = `${FOLDER}pom.xml`;
-const SOURCES = ['MongoServer', 'DatabaseWithPartialIndexes', 'PartialUniqueIndex'].map(
+const JAVA_SOURCES = ['MongoServer', 'DatabaseWithPartialIndexes', 'PartialUniqueIndex'].map(
   (name) => `${FOLDER}${name}.java`,
 );
 const BUILD_TIMEOUT_MS = 5 * 60_000;
@@ -20,7 +20,7 @@ const BUILD_TIMEOUT_MS = 5 * 60_000;
  * however that ends: it reads to the end of an input that this process holds open.
  */
 export async function startMongoJavaServer(): Promise<TestServer> {
-  const sources = await Promise.all([POM, ...SOURCES].map((path) => readFile(path)));
+  const sources = await Promise.all([POM, ...JAVA_SOURCES].map((path) => readFile(path)));
   const version = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12);
   const folder = await cached(`mongo-java-server-${version}`, build);
 
@@ -45,5 +45,5 @@ async function build(folder: string): Promise<void> {
   const options = { timeout: BUILD_TIMEOUT_MS };
   const copy = ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`];
   await run('mvn', copy, options);
-  await run('javac', ['-cp', `${folder}/*`, '-d', folder, ...SOURCES], options);
+  await run('javac', ['-cp', `${folder}/*`, '-d', folder, ...JAVA_SOURCES], options);
 }

@@ -21,7 +21,7 @@ const KEY_ID_PATTERN = /^sgk_[0-9A-Za-z]{24}$/;
 /** The account id that is looked up for unknown keys, so that they cost the same time as others. */
 const NO_ACCOUNT_ID = 'acc_none';
 
-/** The signer of an address: a key, and the facts that a call of its account needs. */
+/** The signer of an address: its key, and the plan of the key's account. */
 export interface SigningAccount {
   keyId: string;
   accountId: string;

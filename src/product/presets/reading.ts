@@ -60,7 +60,7 @@ export async function resolvePresetReference(
 
 /** The slugs of the account's presets and of the built-ins. */
 export async function usablePresetSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
-  return [...(await store.slugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
+  return [...(await store.listSlugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
 }
 
 /**

@@ -95,7 +95,7 @@ export class PresetsStore {
   }
 
   /** The slugs of the account's presets. */
-  slugs(accountId: string): Promise<string[]> {
+  listSlugs(accountId: string): Promise<string[]> {
     return this.#named.slugs(accountId);
   }
 

@@ -144,7 +144,7 @@ interface Directives {
   text: string;
 }
 
-const MAX_WAIT_MS = 60_000;
+const MAX_DIRECTIVE_WAIT_MS = 60_000;
 const DIRECTIVE_PATTERN = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
@@ -163,7 +163,7 @@ export function parseSandboxDirectives(prompt: string, itemIndex: number, attemp
     const concerned = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
     if (directive === 'reject') directives.rejects ||= concerned;
     else if (directive === 'garbage') directives.answersGarbage ||= concerned;
-    else if (directive === 'wait') directives.waitMs = Math.min(Number(number ?? 0), MAX_WAIT_MS);
+    else if (directive === 'wait') directives.waitMs = Math.min(Number(number ?? 0), MAX_DIRECTIVE_WAIT_MS);
     else directives.fails ||= concerned && (number === undefined || attempt <= Number(number));
   }
   return directives;

@@ -87,7 +87,7 @@ export async function findTemplate(
 
 /** The names by which an account may use its templates and the built-in ones. */
 export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
-  const own = await store.slugs(accountId);
+  const own = await store.listSlugs(accountId);
   return [...own, ...BUILT_IN_TEMPLATES.flatMap(({ slug }) => [builtInShortNameOf(slug), slug])];
 }
 

@@ -174,7 +174,7 @@ export class TemplatesStore {
   }
 
   /** The slugs of the account's templates, at most 200. */
-  slugs(accountId: string): Promise<string[]> {
+  listSlugs(accountId: string): Promise<string[]> {
     return this.#named.slugs(accountId);
   }
 

@@ -51,7 +51,10 @@ export function signedAttemptHeaders(
   };
 }
 
-/** How a receiver verifies a delivery, in Markdown. `headers` have lower-case names, `body` is the raw body. */
+/**
+ * The documentation of how a receiver verifies a delivery, in Markdown. In its samples, the names of `headers` are in
+ * lower case, and `body` is the raw body.
+ */
 export const WEBHOOK_VERIFICATION_TEXT = `Every delivery is signed twice with the same secret. Service-Signature is \`t=<unix seconds>,v1=<hex>\`: HMAC-SHA256 of \`<t>.<raw body>\`, keyed with the whole secret. The headers webhook-id, webhook-timestamp and webhook-signature follow Standard Webhooks (https://www.standardwebhooks.com), whose libraries verify them. Either is enough. Verify the raw body (\`body\`), before it is parsed; \`headers\` have lower-case names.
 
 Node, without a package:
