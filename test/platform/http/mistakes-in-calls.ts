@@ -136,6 +136,11 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
       job({ op: 'flip', assetIds: [{ id: assetId }] }),
       [{ param: 'assetIds', replace: assetIds }],
     ],
+    [
+      'an address within Markdown',
+      known('POST', '/images/transform', { url: '[a](https://a.example/b.png)', op: 'flip' }),
+      [{ param: 'url', replace: 'https://a.example/b.png' }],
+    ],
     ['a wait with its unit', job({ op: 'flip', assetIds, wait: '1s' }), [{ param: 'wait', replace: 1 }]],
     ['one asset as text', job({ op: 'flip', assetIds: assetId }), [{ param: 'assetIds', replace: assetIds }]],
     [
