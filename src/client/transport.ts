@@ -79,7 +79,7 @@ const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 /** The longest Retry-After that the client waits for. A longer one is left to the caller. */
 const MAX_RETRY_AFTER_MS = 90_000;
-const RANDOM_BYTES = 16;
+const IDEMPOTENCY_KEY_BYTES = 16;
 /** The shortest secret that is masked only in part. The last characters of a shorter one would reveal too much. */
 const MIN_MASKED_CHARACTERS = 16;
 
@@ -251,7 +251,7 @@ function backoffMs(attempt: number, retryAfterSeconds: number | undefined): numb
  * https.
  */
 export function randomText(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+  const bytes = crypto.getRandomValues(new Uint8Array(IDEMPOTENCY_KEY_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

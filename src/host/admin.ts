@@ -43,7 +43,7 @@ async function main(words: readonly string[]): Promise<CommandResult> {
 const isMigration = (words: readonly string[]) => words.find((word) => !word.startsWith('-')) === 'migrate';
 
 /** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
-async function listen({ endpointId, forward }: WebhookListenOptions): Promise<never> {
+async function listenForWebhooks({ endpointId, forward }: WebhookListenOptions): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -62,7 +62,7 @@ function noServiceMessage(dataDir: string): string {
 }
 
 /** Shows the result again each second, until the operator ends it. */
-async function watch(words: readonly string[]): Promise<never> {
+async function watchCommand(words: readonly string[]): Promise<never> {
   for (;;) {
     const { text } = await main(words);
     process.stdout.write(`\x1b[2J\x1b[H${text}\n`);
@@ -90,8 +90,8 @@ const isJson = words.includes('--json');
 try {
   const help = commandHelp(words);
   const listenOptions = help === null ? parseListenOptions(words) : null;
-  if (listenOptions !== null) await listen(listenOptions);
-  if (help === null && words.includes('--watch')) await watch(words);
+  if (listenOptions !== null) await listenForWebhooks(listenOptions);
+  if (help === null && words.includes('--watch')) await watchCommand(words);
   const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
   process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
   process.exit(0);

@@ -197,7 +197,7 @@ function installMeters(
   { server, settings, meters, collectMetrics }: Foundation,
   { imageWorkers, renders }: ImagingPools,
 ): void {
-  meters.pools.watch({
+  meters.pools.watchPools({
     image: () => imageWorkers.stats().quick,
     slow: () => imageWorkers.stats().slow,
     heavy: () => imageWorkers.stats().heavy,

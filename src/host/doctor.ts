@@ -17,7 +17,7 @@ Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
 `;
 const STATE_LABELS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
-async function examine(): Promise<HostCheckResult[]> {
+async function examineThisHost(): Promise<HostCheckResult[]> {
   try {
     const warnings = loadSettingsFile();
     const settings = readSettings(process.env);
@@ -63,7 +63,7 @@ function formatReport(examinations: readonly HostCheckResult[]): string {
 }
 
 endOnHelp(process.argv.slice(2), USAGE, ['--json']);
-const examinations = await examine();
+const examinations = await examineThisHost();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
 const isJson = process.argv.includes('--json');
 process.stdout.write(`${isJson ? JSON.stringify({ isWell, examinations }) : formatReport(examinations)}\n`);

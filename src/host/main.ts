@@ -108,8 +108,8 @@ async function main(): Promise<void> {
     ...superviseOptions(primary),
     environment: environmentOf(primary, allocator.environment, chosenPort),
     onDeath: (reason, processId) => {
-      primary.restarts.restarted(reason);
-      reporter.restarted(reason, processId);
+      primary.restarts.recordRestart(reason);
+      reporter.recordRestart(reason, processId);
     },
   });
   const reporter = new HostReporter({
@@ -145,7 +145,7 @@ async function main(): Promise<void> {
   log.info(processCountSentence(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
-  await welcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
+  await printWelcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
   // Whoever waits for readiness can read the first key by then.
   supervisor.announceStart();
 }
@@ -298,14 +298,14 @@ function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('SIGHUP', () => {
     log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
-    reporter.note({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
+    reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
   });
   return stopping.signal;
 }
 
 /** Prints the address of the service, and on a first start the first key. Opens the console if that was asked for. */
-async function welcome(
+async function printWelcome(
   { stores, log }: Primary,
   { url, firstStart, mustOpen }: { url: string; firstStart: BootstrapResult | null; mustOpen: boolean },
 ): Promise<void> {

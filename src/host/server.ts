@@ -28,7 +28,7 @@ const needed = Promise.withResolvers<void>();
 process.on('message', (message: ProcessMessage) => {
   if (message.type === 'serve') needed.resolve();
   if (message.type === 'started') isStarted = true;
-  if (message.type === 'release') serving?.connections.release(message.connections);
+  if (message.type === 'release') serving?.connections.releaseConnections(message.connections);
   if (message.type !== 'drain' || isDraining) return;
   isDraining = true;
   void drain();
@@ -76,7 +76,7 @@ sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user +
 // Threads that start earlier would take CPU from the start of a process that others wait for.
 app.warmUp();
 setInterval(
-  () => sendToPrimary({ type: 'alive', load: app.connections.load() }),
+  () => sendToPrimary({ type: 'alive', load: app.connections.measureLoad() }),
   HEARTBEAT_INTERVAL_MS,
 ).unref();
 

@@ -13,25 +13,25 @@ function sink(isTTY: boolean) {
 t.test('a terminal has a bar on stderr, which results do not tear', async (t) => {
   const [stdout, stderr] = [sink(true), sink(true)];
   const terminal = new Terminal(stdout, stderr);
-  terminal.progress(1, 4, 'photo.jpg');
+  terminal.showProgress(1, 4, 'photo.jpg');
   t.match(stderr.written.join(''), /\[#{6}\.{18}\] 1\/4 photo\.jpg$/);
-  terminal.result({ input: 'photo.jpg' }, 'photo.jpg is done');
+  terminal.writeResult({ input: 'photo.jpg' }, 'photo.jpg is done');
   t.same(stdout.written, ['photo.jpg is done\n']);
   t.match(stderr.written.at(-1), /1\/4/, 'the bar is drawn again below it');
-  terminal.progress(2, 4, 'x'.repeat(200));
+  terminal.showProgress(2, 4, 'x'.repeat(200));
   t.ok((stderr.written.at(-1)?.length ?? 0) < 70, 'it never breaks the line');
   terminal.endProgress();
   t.equal(stderr.written.at(-1), '\r\x1b[K');
   const unsized = { ...sink(true), columns: 0 };
-  new Terminal(stdout, unsized).progress(2, 4, 'photo.jpg');
+  new Terminal(stdout, unsized).showProgress(2, 4, 'photo.jpg');
   t.match(unsized.written.join(''), /photo\.jpg$/, 'a terminal without a width shows it whole');
 });
 
 t.test('elsewhere results are NDJSON, and there is no bar', async (t) => {
   const [stdout, stderr] = [sink(false), sink(false)];
   const terminal = new Terminal(stdout, stderr);
-  terminal.progress(1, 4);
-  terminal.result({ input: 'photo.jpg' }, 'photo.jpg is done');
+  terminal.showProgress(1, 4);
+  terminal.writeResult({ input: 'photo.jpg' }, 'photo.jpg is done');
   t.same([stdout.written, stderr.written], [['{"input":"photo.jpg"}\n'], []]);
   const facts = {
     status: 400,
@@ -40,7 +40,7 @@ t.test('elsewhere results are NDJSON, and there is no bar', async (t) => {
     retryable: false,
   } as const;
   const fix = [{ param: 'widht', rename: 'width' }];
-  terminal.failure(new InvalidParamError({ ...facts, details: { fix } }), 'photo.jpg');
+  terminal.writeFailure(new InvalidParamError({ ...facts, details: { fix } }), 'photo.jpg');
   t.match(stderr.written, [`photo.jpg: There is no widht. fix: ${JSON.stringify(fix)}\n`]);
 });
 
@@ -85,7 +85,7 @@ t.test('a watch tells every job that ends once, and none that had ended before',
   const told: string[] = [];
   const watching = async () => {
     const watch = await JobWatch.open(client, clock, stopped.signal);
-    for await (const { id, status } of watch.ended(stopped.signal)) told.push(`${id} ${status}`);
+    for await (const { id, status } of watch.endedJobs(stopped.signal)) told.push(`${id} ${status}`);
   };
   await t.rejects(watching(), { message: 'enough' });
   t.same(told, ['job_2 FAILED', 'job_3 COMPLETED', 'job_4 CANCELLED']);

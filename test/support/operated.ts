@@ -42,7 +42,7 @@ export async function pretendHost(coordination: Coordination, hostId = 'test-hos
         nowMs += 1;
         return nowMs;
       },
-      recorder: { now: () => host.row },
+      recorder: { currentRow: () => host.row },
       processes: () =>
         [1, 2].map((processId) => ({
           ...{ processId, pid: 4_100 + processId, isServing: true, uptimeSeconds: 7_260 },
@@ -57,8 +57,8 @@ export async function pretendHost(coordination: Coordination, hostId = 'test-hos
   };
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     if (sample === 250)
-      host.reporter.note({ kind: 'set', by: 'anna on host-a, pid 4711', text: 'IMAGE_QUEUE 20 → 34' });
-    if (sample === 300) host.reporter.restarted('signal', 3);
+      host.reporter.recordMark({ kind: 'set', by: 'anna on host-a, pid 4711', text: 'IMAGE_QUEUE 20 → 34' });
+    if (sample === 300) host.reporter.recordRestart('signal', 3);
     host.sample(rowAt(sample));
   }
 
@@ -67,12 +67,12 @@ export async function pretendHost(coordination: Coordination, hostId = 'test-hos
     host.given.push(control);
     if (control.kind === 'set') {
       const { name, value, by } = control;
-      host.reporter.note({ kind: 'set', by, text: `${name} ${settings[name]} → ${value}` });
+      host.reporter.recordMark({ kind: 'set', by, text: `${name} ${settings[name]} → ${value}` });
       settings[name] = value;
       return { [name]: value };
     }
     if (control.kind === 'log')
-      host.reporter.note({ kind: 'log', by: control.by, text: `Log level ${control.level}` });
+      host.reporter.recordMark({ kind: 'log', by: control.by, text: `Log level ${control.level}` });
     if (control.kind === 'drain') return { replaced: control.processId };
     return null;
   };

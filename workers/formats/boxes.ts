@@ -12,8 +12,8 @@ const BOX_HEAD_BYTES = 8;
  * The special lengths of a box: 1 means that a 64-bit length follows the type, and 0 that the box ends with its
  * container.
  */
-const LONG_LENGTH = 1;
-const OPEN_LENGTH = 0;
+const EXTENDED_BOX_LENGTH = 1;
+const OPEN_ENDED_BOX_LENGTH = 0;
 const LONG_BOX_HEAD_BYTES = 16;
 const BRAND_BYTES = 4;
 const MAX_BRANDS = 64;
@@ -38,10 +38,14 @@ export function isoBoxes(
 function readBoxAt(bytes: ByteReader, at: number, limit: number): IsoBox | undefined {
   if (at + BOX_HEAD_BYTES > limit) return undefined;
   const size = bytes.u32(at);
-  const isLong = size === LONG_LENGTH;
+  const isLong = size === EXTENDED_BOX_LENGTH;
   const headBytes = isLong ? LONG_BOX_HEAD_BYTES : BOX_HEAD_BYTES;
   if (at + headBytes > limit) return undefined;
-  const boxBytes = isLong ? bytes.u64(at + BOX_HEAD_BYTES) : size === OPEN_LENGTH ? limit - at : size;
+  const boxBytes = isLong
+    ? bytes.u64(at + BOX_HEAD_BYTES)
+    : size === OPEN_ENDED_BOX_LENGTH
+      ? limit - at
+      : size;
   if (boxBytes < headBytes) return undefined;
   const end = at + boxBytes;
   return { type: bytes.fourCharacters(at + 4), at, start: at + headBytes, end, next: end, truncated: false };

@@ -16,10 +16,10 @@ export interface FontFace {
 
 const SFNT_VERSIONS = [0x00010000, 0x4f54544f, 0x74727565];
 const COLLECTION_SIGNATURE = 0x74746366;
-const MAX_FACES = 256;
-const MAX_TABLES = 128;
+const MAX_FONT_FACES = 256;
+const MAX_FONT_TABLES = 128;
 const MAX_TABLE_BYTES = 8_000_000;
-const MAX_GROUPS = 200_000;
+const MAX_CMAP_GROUPS = 200_000;
 const MAX_CODE_POINT = 0x10ffff;
 
 /** The faces of a font file; none for a file of another format. @throws RangeError for a file that is cut off. */
@@ -29,7 +29,7 @@ export async function readFontFaces(readAt: ReadBytesAt): Promise<FontFace[]> {
   const kind = head.readUInt32BE(0);
   if (SFNT_VERSIONS.includes(kind)) return withoutNulls([await readFontFace(readAt, 0)]);
   if (kind !== COLLECTION_SIGNATURE) return [];
-  const count = Math.min(head.readUInt32BE(8), MAX_FACES);
+  const count = Math.min(head.readUInt32BE(8), MAX_FONT_FACES);
   const offsets = await readAt(12, count * 4);
   const faces: Array<FontFace | null> = [];
   for (let index = 0; index < count; index += 1)
@@ -43,7 +43,7 @@ function withoutNulls(faces: Array<FontFace | null>): FontFace[] {
 
 async function readFontFace(readAt: ReadBytesAt, offset: number): Promise<FontFace | null> {
   const head = await readAt(offset, 12);
-  const count = Math.min(head.readUInt16BE(4), MAX_TABLES);
+  const count = Math.min(head.readUInt16BE(4), MAX_FONT_TABLES);
   const directory = await readAt(offset + 12, count * 16);
   const table = async (tag: string): Promise<Buffer | null> => {
     for (let at = 0; at + 16 <= directory.length; at += 16) {
@@ -109,7 +109,7 @@ function readCodePointRanges(cmap: Buffer): FontFace['ranges'] {
 }
 
 function readGroups(table: Buffer): FontFace['ranges'] {
-  const count = Math.min(table.readUInt32BE(12), MAX_GROUPS);
+  const count = Math.min(table.readUInt32BE(12), MAX_CMAP_GROUPS);
   const ranges: FontFace['ranges'] = [];
   for (let index = 0, at = 16; index < count; index += 1, at += 12) {
     const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as NumberTriple;

@@ -9,7 +9,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 
 /** Bytes of version and flags at the beginning of the content of a full box. */
 const VERSION_BYTES = 4;
-const TYPE_BYTES = 4;
+const ITEM_TYPE_BYTES = 4;
 
 interface HeifItem {
   id: number;
@@ -59,7 +59,7 @@ export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<
     const idAt = start + VERSION_BYTES;
     // The index of the item's protection stands between id and type.
     const typeAt = idAt + ids.width + 2;
-    if (typeAt + TYPE_BYTES > end) continue;
+    if (typeAt + ITEM_TYPE_BYTES > end) continue;
     const isHidden = (bytes.u8(start + 3) & 1) === 1;
     yield { id: ids.at(idAt), type: bytes.fourCharacters(typeAt), isHidden };
   }

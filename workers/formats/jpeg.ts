@@ -4,10 +4,9 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 /** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
 
 const START_OF_IMAGE_MARKER = 0xffd8;
-const MARKER_BYTES = 2;
 /** The bytes before the first segment. */
-export const JPEG_MARKER_BYTES = MARKER_BYTES;
-const LENGTH_BYTES = 2;
+export const JPEG_MARKER_BYTES = 2;
+const SEGMENT_LENGTH_BYTES = 2;
 
 export const BASELINE_FRAME_MARKER = 0xc0;
 export const PROGRESSIVE_FRAME_MARKER = 0xc2;
@@ -61,7 +60,7 @@ function readSegmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefin
   const behind = codeAt + 1;
   if (isMarkerWithoutContent(marker))
     return { marker, at, start: behind, end: behind, next: behind, truncated: false };
-  const start = behind + LENGTH_BYTES;
+  const start = behind + SEGMENT_LENGTH_BYTES;
   if (start > bytes.length) return undefined;
   // The length includes its own two bytes.
   const end = Math.max(start, behind + bytes.u16(behind));
@@ -87,7 +86,7 @@ function findMarkerCode(bytes: ByteReader, from: number): number {
 /** Builds a segment with its marker and length. */
 export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buffer {
   const segment = Buffer.concat([Buffer.from([0xff, marker, 0, 0]), ...content]);
-  segment.writeUInt16BE(segment.byteLength - MARKER_BYTES, MARKER_BYTES);
+  segment.writeUInt16BE(segment.byteLength - JPEG_MARKER_BYTES, JPEG_MARKER_BYTES);
   return segment;
 }
 

@@ -12,7 +12,7 @@ export const IPTC_RESOURCE_NUMBER = 0x0404;
 
 /** The bytes of the signature and the number of a resource. A name follows, and then the length of the content. */
 const RESOURCE_HEAD_BYTES = 6;
-const LENGTH_BYTES = 4;
+const RESOURCE_LENGTH_BYTES = 4;
 
 const DATASET_MARKER = 0x1c;
 /** The bytes of the tag marker, the record number, the dataset number and the length of a dataset. */
@@ -44,7 +44,7 @@ function readResourceAt(bytes: ByteReader, at: number): PhotoshopResource | unde
   const nameAt = at + RESOURCE_HEAD_BYTES;
   if (nameAt >= bytes.length) return undefined;
   const lengthAt = nameAt + roundUpToEven(1 + bytes.u8(nameAt));
-  const start = lengthAt + LENGTH_BYTES;
+  const start = lengthAt + RESOURCE_LENGTH_BYTES;
   if (start > bytes.length) return undefined;
   const length = bytes.u32(lengthAt);
   const number = bytes.u16(at + 4);
@@ -53,7 +53,7 @@ function readResourceAt(bytes: ByteReader, at: number): PhotoshopResource | unde
 
 /** Builds a block with one resource, which has no name. */
 export function buildPhotoshopBlock(number: number, content: Uint8Array): Buffer {
-  const head = Buffer.alloc(RESOURCE_HEAD_BYTES + 2 + LENGTH_BYTES);
+  const head = Buffer.alloc(RESOURCE_HEAD_BYTES + 2 + RESOURCE_LENGTH_BYTES);
   head.write('8BIM', 'latin1');
   head.writeUInt16BE(number, 4);
   head.writeUInt32BE(content.byteLength, RESOURCE_HEAD_BYTES + 2);

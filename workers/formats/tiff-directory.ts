@@ -7,7 +7,7 @@ import { TIFF_TYPE_LONG, TIFF_TYPE_SHORT, type TiffDirectory } from './tiff.ts';
 export type NewTiffEntry = { tag: number; value: number } | { tag: number; copied: Uint8Array };
 
 /** The largest number that is written as two bytes. */
-const MAX_SHORT = 0xffff;
+const MAX_SHORT_VALUE = 0xffff;
 
 /**
  * Builds a directory of a TIFF or BigTIFF.
@@ -31,7 +31,7 @@ export function encodeTiffDirectory(
       directory.set(entry.copied, at);
       continue;
     }
-    const isShort = entry.value <= MAX_SHORT;
+    const isShort = entry.value <= MAX_SHORT_VALUE;
     view.setUint16(at, entry.tag, littleEndian);
     view.setUint16(at + 2, isShort ? TIFF_TYPE_SHORT : TIFF_TYPE_LONG, littleEndian);
     writeWord(at + 4, 1);

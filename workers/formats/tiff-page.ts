@@ -124,7 +124,7 @@ export function readTiffPage(bytes: ByteReader, directory: TiffDirectory): TiffP
  * The number of colour samples per pixel, by photometric interpretation. An interpretation that is not listed is not
  * supported.
  */
-const COLOUR_SAMPLES: Readonly<Record<number, number>> = {
+const COLOUR_SAMPLE_COUNTS: Readonly<Record<number, number>> = {
   [PHOTOMETRIC_INTERPRETATIONS.white]: 1,
   [PHOTOMETRIC_INTERPRETATIONS.black]: 1,
   [PHOTOMETRIC_INTERPRETATIONS.rgb]: 3,
@@ -137,7 +137,7 @@ const COLOUR_SAMPLES: Readonly<Record<number, number>> = {
 
 /** The number of colour samples per pixel; undefined for a photometric interpretation that is not supported. */
 export function colourSampleCountOf({ photometric }: TiffPage): number | undefined {
-  return COLOUR_SAMPLES[photometric];
+  return COLOUR_SAMPLE_COUNTS[photometric];
 }
 
 /**
@@ -178,7 +178,7 @@ const CONVERTED_COMPRESSIONS: readonly number[] = [
 ];
 /** Pixels per sample of Cb and Cr, on one axis. */
 const CONVERTED_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
-const CONVERTED_BITS: readonly number[] = [8, 16, 32];
+const CONVERTED_BIT_DEPTHS: readonly number[] = [8, 16, 32];
 
 /** Whether the samples of the page can be converted: they are interleaved and of usual sizes. */
 export function areSamplesConvertible(page: TiffPage): boolean {
@@ -186,7 +186,7 @@ export function areSamplesConvertible(page: TiffPage): boolean {
   const { across, down } = subsampling;
   if (
     !CONVERTED_COMPRESSIONS.includes(compression) ||
-    !CONVERTED_BITS.includes(bits) ||
+    !CONVERTED_BIT_DEPTHS.includes(bits) ||
     (isPlanar && samples > 1)
   )
     return false;

@@ -27,7 +27,7 @@ const BIG_LAYOUT = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entr
 type TiffLayout = typeof CLASSIC_LAYOUT & { littleEndian: boolean };
 
 /** The bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
-const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
+const BYTES_BY_VALUE_TYPE = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 const TIFF_TYPE_BYTE = 1;
 export const TIFF_TYPE_SHORT = 3;
 export const TIFF_TYPE_LONG = 4;
@@ -200,7 +200,7 @@ function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEnt
   const { littleEndian, wordBytes } = layout;
   const type = bytes.u16(at + 2, littleEndian);
   const count = readWordAt(bytes, layout, at + 4);
-  const claimedBytes = (TYPE_BYTES[type] ?? 0) * count;
+  const claimedBytes = (BYTES_BY_VALUE_TYPE[type] ?? 0) * count;
   const inside = at + 4 + wordBytes;
   const valueAt = claimedBytes <= wordBytes ? inside : readWordAt(bytes, layout, inside);
   return { at, tag: bytes.u16(at, littleEndian), type, count, claimedBytes, valueAt };
@@ -245,7 +245,7 @@ function readNumberAt(
   { type, valueAt }: TiffEntry,
   index: number,
 ): number | undefined {
-  const size = TYPE_BYTES[type] ?? 0;
+  const size = BYTES_BY_VALUE_TYPE[type] ?? 0;
   const at = valueAt + index * size;
   if (at + size > bytes.length) return undefined;
   switch (type) {

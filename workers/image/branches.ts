@@ -170,17 +170,17 @@ class SharedPictures {
 
   readonly #join = async (work: PassWork): Promise<void> => {
     const stops = this.#sharedStepCounts.get(work) ?? [];
-    await this.#reach(work, stops);
+    await this.#runStepsUpTo(work, stops);
     await applySteps(work, work.steps.slice(stops.at(-1) ?? 0));
   };
 
   /** Brings the picture of a pass to the last state that it shares with another pass. */
-  async #reach(work: PassWork, stops: readonly number[]): Promise<void> {
+  async #runStepsUpTo(work: PassWork, stops: readonly number[]): Promise<void> {
     const count = stops.at(-1) ?? 0;
-    if (count === 0) return this.#open(work, stops.length > 0);
+    if (count === 0) return this.#openPicture(work, stops.length > 0);
     const before = stops.slice(0, -1);
     const { pixels, areShared, writtenIn, found } = await this.#take(work, count, async () => {
-      await this.#reach(work, before);
+      await this.#runStepsUpTo(work, before);
       await applySteps(work, work.steps.slice(before.at(-1) ?? 0, count));
     });
     work.picture.continueFrom(pixels, areShared);
@@ -189,7 +189,7 @@ class SharedPictures {
   }
 
   /** Brings the picture of a pass to its first step. */
-  async #open(work: PassWork, isShared: boolean): Promise<void> {
+  async #openPicture(work: PassWork, isShared: boolean): Promise<void> {
     if (isShared) {
       const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
       work.picture.startAt(pixels, areShared);
@@ -254,7 +254,7 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   await make();
   const { writtenIn } = picture;
   const pixels = await picture.handOver();
-  picture.becomes({ width, height });
+  picture.setSize({ width, height });
   return { pixels, writtenIn, found: { ...context.found, warnings: [...context.found.warnings] } };
 }
 

@@ -30,7 +30,7 @@ export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as 
 
 const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
 /** Delays are rounded to milliseconds. */
-const ROUNDING_MS = 1;
+const DELAY_ROUNDING_MS = 1;
 
 /** Whether a pass asks for some of the frames. */
 export function selectsFrames(decode: DecodeOptions): boolean {
@@ -75,7 +75,7 @@ function createPacer(fps: number): (atMs: number) => boolean {
   const intervalMs = 1000 / fps;
   let dueMs = 0;
   return (atMs) => {
-    if (atMs + ROUNDING_MS < dueMs) return false;
+    if (atMs + DELAY_ROUNDING_MS < dueMs) return false;
     dueMs = atMs + intervalMs;
     return true;
   };

@@ -216,7 +216,7 @@ export function createLayerReader({ layers = {}, deadlineMs }: TransformTask) {
     if (raster === undefined)
       throw new BadArgumentError(key, 'The second picture of this step was not loaded.');
     try {
-      const pipeline = prepare(...(await opened(raster)));
+      const pipeline = prepare(...(await openLayer(raster)));
       return await readPixels(pipeline.timeout({ seconds: secondsLeft(deadlineMs) }));
     } catch (error) {
       if (error instanceof BadArgumentError || isDeadlineError(error)) throw error;
@@ -227,6 +227,6 @@ export function createLayerReader({ layers = {}, deadlineMs }: TransformTask) {
   };
 }
 
-async function opened({ input, raw }: RasterInput): Promise<[opened: Sharp, size: Size]> {
+async function openLayer({ input, raw }: RasterInput): Promise<[opened: Sharp, size: Size]> {
   return raw === undefined ? openStillPicture(new Uint8Array(input)) : [sharp(input, { raw }), raw];
 }

@@ -196,7 +196,7 @@ export class PassPicture {
   }
 
   /** Whether the pipeline has a call that works at this slot. */
-  uses(slot: PipelineSlot): boolean {
+  usesSlot(slot: PipelineSlot): boolean {
     return this.#usedSlots.has(slot);
   }
 
@@ -250,7 +250,7 @@ export class PassPicture {
   }
 
   /** Records the size that the step makes. */
-  becomes({ width, height }: Size): void {
+  setSize({ width, height }: Size): void {
     this.width = width;
     this.height = height;
   }
@@ -263,12 +263,12 @@ export class PassPicture {
   /** Records an estimated size. libvips decides the exact size, which is at most this large. */
   becomesAbout(size: Size): void {
     assertWithinSizeLimits(size, this.frames);
-    this.becomes(size);
+    this.setSize(size);
     this.#guessed = true;
   }
 
   /** Runs the pipeline if the size is only an estimate. */
-  async settle(): Promise<void> {
+  async settleSize(): Promise<void> {
     if (this.#guessed) await this.handOver();
   }
 
@@ -308,7 +308,7 @@ export class PassPicture {
     this.#guessed = false;
     this.#fromFile = false;
     this.#startsUnchanged = false;
-    this.becomes(pixels);
+    this.setSize(pixels);
     this.hasAlpha = pixels.channels === 4;
   }
 
@@ -328,7 +328,7 @@ export class PassPicture {
   startAt(pixels: Pixels | DeepPixels, areShared: boolean): void {
     const { width, height } = this;
     this.continueFrom(pixels, areShared);
-    this.becomes({ width, height });
+    this.setSize({ width, height });
     this.#startsUnchanged = true;
   }
 
@@ -367,7 +367,7 @@ export class PassPicture {
    * Frees the pixels of a picture that is written. Memory that is left to the garbage collector causes full
    * collections.
    */
-  free(): void {
+  freePixels(): void {
     this.#pixels?.data.buffer.transfer(0);
   }
 

@@ -86,7 +86,7 @@ export async function runPass(
     await flattenBeforeEncode(work);
     const { written, achieved, warnings: writing = [], processedMs } = await writePassResult(work);
     // After a failure, another pipeline may still read the pixels, so they are not freed.
-    picture.free();
+    picture.freePixels();
     const { hashes } = context.found;
     const warnings = [...context.found.warnings, ...writing, ...sizeWarnings(work, task, written)];
     return {
@@ -289,7 +289,7 @@ export async function applySteps(
   steps: readonly PlannedStep[],
 ): Promise<void> {
   for (const { operation, params, index } of steps) {
-    await picture.settle();
+    await picture.settleSize();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();
     const apply = (one: PassPicture) => operation.apply(one, params, context);
     const done =

@@ -25,11 +25,11 @@ interface ReadableFile extends ColouredFile {
 }
 
 /** The first byte of each format. A HEIF file begins with the length of its first box, a TIFF with its byte order. */
-const JPEG_START = 0xff;
-const PNG_START = 0x89;
-const ISO_BOX_START = 0x00;
-const LITTLE_ENDIAN_TIFF_START = 0x49;
-const BIG_ENDIAN_TIFF_START = 0x4d;
+const JPEG_FIRST_BYTE = 0xff;
+const PNG_FIRST_BYTE = 0x89;
+const ISO_BOX_FIRST_BYTE = 0x00;
+const LITTLE_ENDIAN_TIFF_FIRST_BYTE = 0x49;
+const BIG_ENDIAN_TIFF_FIRST_BYTE = 0x4d;
 
 /**
  * Makes a file readable: drops parts that are costly to read, and rewrites colours and pixels that libvips would
@@ -43,22 +43,22 @@ export async function makeFileReadable(
   { raw, pictures = 1, page = 0 }: HeaderDecodeHints & { raw?: RawPixels; page?: number } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
-    case PNG_START: {
+    case PNG_FIRST_BYTE: {
       const described = withLeadingBlocks(withoutBulkyTexts(input));
       const coloured = await withDeclaredPngColours(described);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
-    case ISO_BOX_START: {
+    case ISO_BOX_FIRST_BYTE: {
       const described = withStillBrand(input);
       const coloured = await withReadableAvifColours(described, pictures);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
-    case LITTLE_ENDIAN_TIFF_START:
-    case BIG_ENDIAN_TIFF_START: {
+    case LITTLE_ENDIAN_TIFF_FIRST_BYTE:
+    case BIG_ENDIAN_TIFF_FIRST_BYTE: {
       const plain = await withReadableTiffSamples(input, page);
       return { ...plain, described: plain.input, isConverted: plain.input !== input, isHdr: false };
     }
-    case JPEG_START: {
+    case JPEG_FIRST_BYTE: {
       const whole = await withEndOfImageMarker(input);
       return { input: whole, described: whole, isConverted: false, isHdr: false };
     }
@@ -85,7 +85,7 @@ function withStillBrand(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>
  * one. Cameras write such files, and so do uploads that stop two bytes early.
  */
 
-const END_MARKER = Buffer.from([0xff, END_OF_IMAGE_MARKER]);
+const END_OF_IMAGE_BYTES = Buffer.from([0xff, END_OF_IMAGE_MARKER]);
 /**
  * Bytes that contain no marker. Added to the end of a file, they change the picture if the decoder still needs data.
  */
@@ -100,11 +100,12 @@ const BLOCK_COEFFICIENTS = 64;
 /** Adds the end marker to a file that lacks no row and no scan; returns any other file unchanged. */
 async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  if (file.subarray(-END_MARKER.length).equals(END_MARKER) || !endsInCompleteScan(file)) return input;
+  if (file.subarray(-END_OF_IMAGE_BYTES.length).equals(END_OF_IMAGE_BYTES) || !endsInCompleteScan(file))
+    return input;
   // The first byte of the marker may be there.
   const data = file.at(-1) === 0xff ? file.subarray(0, -1) : file;
-  const whole = Buffer.concat([data, END_MARKER]);
-  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER_BYTES, END_MARKER])).catch(
+  const whole = Buffer.concat([data, END_OF_IMAGE_BYTES]);
+  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER_BYTES, END_OF_IMAGE_BYTES])).catch(
     () => false,
   );
   return isWhole ? whole : input;

@@ -63,7 +63,7 @@ async function scaleToBox(
       : enlargeTo(picture, scaled, box, kernel);
   }
   (await picture.at('scale')).resize({ ...scaled, fit: 'fill', kernel });
-  picture.becomes(scaled);
+  picture.setSize(scaled);
   await cropToBox(picture, box);
 }
 
@@ -133,7 +133,7 @@ async function shrinkToInterestingPart(
   assertWithinSizeLimits(size);
   const pipeline = await picture.at('scale', 'smartCrop');
   pipeline.resize({ ...size, fit: 'cover', position: interest, ...(kernel && { kernel }) });
-  picture.becomes(size);
+  picture.setSize(size);
 }
 
 /** The most pixels that are searched for the interesting part. A larger picture is searched in a smaller copy. */
@@ -166,9 +166,9 @@ export async function cropToBox(picture: PassPicture, { left, top, width, height
   if (hasSize(picture, { width, height })) return;
   // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. So the box is cut
   // out of the small result instead.
-  if (picture.uses('scale')) await picture.turnUpright();
-  (await picture.at(picture.uses('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
-  picture.becomes({ width, height });
+  if (picture.usesSlot('scale')) await picture.turnUpright();
+  (await picture.at(picture.usesSlot('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
+  picture.setSize({ width, height });
 }
 
 /** Adds a margin around the picture. */
@@ -186,7 +186,7 @@ export async function padPicture(
   assertWithinSizeLimits(size, picture.frames);
   await picture.makePlain();
   (await picture.at('extend')).extend({ ...room, background, extendWith });
-  picture.becomes(size);
+  picture.setSize(size);
   picture.mayTurnTransparent(background);
 }
 

@@ -17,7 +17,7 @@ const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_read
 const { buffer } = new Uint8Array(await readFile(wasmFile));
 prepareZXingModule({ overrides: { wasmBinary: buffer } });
 
-type Code = CodesResult['codes'][number];
+type FoundCode = CodesResult['codes'][number];
 
 interface RgbaPixels {
   data: Uint8ClampedArray<ArrayBuffer>;
@@ -43,7 +43,7 @@ export default async function readCodes({ picture }: CodesTask): Promise<CodesRe
  * Reads the codes in pixels.
  * @param formats the kinds to look for; all kinds if the list is empty.
  */
-async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<Code[]> {
+async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<FoundCode[]> {
   const options: ReaderOptions = { formats, tryHarder: true, maxNumberOfSymbols: MAX_CODES };
   const found = await readBarcodes(pixels as Parameters<typeof readBarcodes>[0], options);
   return found
@@ -64,7 +64,7 @@ function invert(rgba: Uint8ClampedArray): void {
   for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) ^ 0x00ffffff;
 }
 
-function doOverlap(one: Code, other: Code): boolean {
+function doOverlap(one: FoundCode, other: FoundCode): boolean {
   const apart =
     one.x > other.x + other.width ||
     other.x > one.x + one.width ||

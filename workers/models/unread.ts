@@ -13,7 +13,7 @@ const MAX_SEARCHED_EDGE_PX = 1_000;
 /** The edge of a cell, in pixels of the searched picture. */
 const CELL_EDGE_PX = 8;
 /** The smallest difference of two neighbouring grey levels at the edge of a letter. */
-const MIN_CONTRAST = 24;
+const MIN_LETTER_CONTRAST = 24;
 /**
  * The smallest share of an area of text that has one of its two most frequent grey levels, ink and paper. In a
  * photograph the share is smaller.
@@ -23,7 +23,7 @@ const MIN_FLAT_SHARE = 0.7;
 const MIN_TEXT_CELLS = 3;
 /** The largest number of empty cells between two letters of one line. */
 const MAX_LETTER_GAP_CELLS = 2;
-const MAX_AREAS = 4;
+const MAX_REPORTED_AREAS = 4;
 /** The margin around an area in pixels, because letters that touch the edge are not read. */
 const AREA_MARGIN_PX = 8;
 /** The number of low bits of a grey value that are ignored in the search for an area of flat colours. */
@@ -60,7 +60,7 @@ export default async function findUnread({ picture, size, lines }: UnreadTask): 
   return inkAreasOf(findInkCells(grey, read))
     .filter((area) => isFlat(grey, area))
     .sort((one, other) => other.width * other.height - one.width * one.height)
-    .slice(0, MAX_AREAS)
+    .slice(0, MAX_REPORTED_AREAS)
     .map((area) => withMargin(scaleBox(area, scale), size));
 }
 
@@ -97,7 +97,7 @@ function hasInk(data: Uint8Array, start: number, width: number): boolean {
       down = Math.max(down, Math.abs(level - (data[at + width] as number)));
     }
   }
-  return across >= MIN_CONTRAST && down >= MIN_CONTRAST;
+  return across >= MIN_LETTER_CONTRAST && down >= MIN_LETTER_CONTRAST;
 }
 
 /** The boxes around cells with ink that lie close together, in pixels of the searched picture. The map is emptied. */

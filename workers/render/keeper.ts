@@ -8,7 +8,7 @@ import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
  * The largest number of warm pages in one browser, one per account. If it is exceeded, the least recently used page is
  * closed. A page is a process of 40 MB.
  */
-const MAX_PAGES = 4;
+const MAX_WARM_PAGES = 4;
 /** The number of pages between two measurements of memory. Measuring a process group means reading all of /proc. */
 const PAGES_BETWEEN_MEMORY_CHECKS = 20;
 /**
@@ -80,13 +80,13 @@ export class BrowserKeeper {
    * @throws NoBrowserError, BrowserStartError; any other error when the browser ends meanwhile.
    */
   async openPage(accountId: string): Promise<BrowserPage> {
-    const { browser, pages } = await this.#current();
+    const { browser, pages } = await this.#currentBrowser();
     const warm = pages.get(accountId);
     const page = warm === undefined || warm.lost ? await BrowserPage.open(browser, this.#clock.after) : warm;
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;
-    if (pages.size > MAX_PAGES && oldest !== undefined) {
+    if (pages.size > MAX_WARM_PAGES && oldest !== undefined) {
       pages.delete(oldest[0]);
       await oldest[1].close();
     }
@@ -95,7 +95,7 @@ export class BrowserKeeper {
 
   /** Starts the browser. @throws NoBrowserError, BrowserStartError. */
   async warm(): Promise<void> {
-    await this.#current();
+    await this.#currentBrowser();
   }
 
   /**
@@ -142,19 +142,19 @@ export class BrowserKeeper {
     await this.kill();
   }
 
-  async #current(): Promise<RunningBrowser> {
+  async #currentBrowser(): Promise<RunningBrowser> {
     if (this.#stopped) throw new BrowserStartError('The renderer is stopping.');
-    this.#running ??= this.#start();
+    this.#running ??= this.#startBrowser();
     return this.#running;
   }
 
-  #start(): Promise<RunningBrowser> {
-    const starting = this.#launch();
+  #startBrowser(): Promise<RunningBrowser> {
+    const starting = this.#launchBrowser();
     starting.then(
       (running) => {
         this.#live = running;
         this.#gone = this.#gone.then(() => running.browser.gone);
-        running.browser.ended.then(() => this.#replace(running));
+        running.browser.ended.then(() => this.#replaceBrowser(running));
       },
       (error: Error) => {
         this.#running = undefined;
@@ -164,7 +164,7 @@ export class BrowserKeeper {
     return starting;
   }
 
-  async #launch(): Promise<RunningBrowser> {
+  async #launchBrowser(): Promise<RunningBrowser> {
     if (!this.#removedLeftovers) await removeLeftoverBrowsers();
     this.#removedLeftovers = true;
     const executable = await findBrowser(this.#options.browserPath, this.#options.cacheDir);
@@ -197,14 +197,14 @@ export class BrowserKeeper {
   async #startPreferringSandbox(executable: BrowserExecutable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')
-      throw new BrowserStartError(noSandbox('the service runs as root'));
+      throw new BrowserStartError(noSandboxMessage('the service runs as root'));
     try {
       return await startBrowser(executable, { sandboxed: this.#sandboxed, niceness });
     } catch (error) {
       const lacksSandbox = this.#sandboxed && /sandbox|namespace/i.test((error as Error).message);
       if (!lacksSandbox) throw error;
       if (sandbox === 'required')
-        throw new BrowserStartError(noSandbox('the kernel grants no user namespaces'));
+        throw new BrowserStartError(noSandboxMessage('the kernel grants no user namespaces'));
       this.#sandboxed = false;
       this.#notify({
         level: 'warn',
@@ -215,13 +215,13 @@ export class BrowserKeeper {
     }
   }
 
-  #replace({ startedMs }: RunningBrowser): void {
+  #replaceBrowser({ startedMs }: RunningBrowser): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#clock.elapsedMs() - startedMs >= MIN_REPLACED_AGE_MS) this.#current().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= MIN_REPLACED_AGE_MS) this.#currentBrowser().catch(() => {});
   }
 }
 
-function noSandbox(why: string): string {
+function noSandboxMessage(why: string): string {
   return `RENDER_SANDBOX is required, but ${why}, so the browser has no sandbox.`;
 }

@@ -39,7 +39,7 @@ const MAX_TEXT_CHARACTERS = 50_000;
 const LAST_CERTAIN_CHARACTER = '\\u024f';
 
 /** A character that no font has, because Unicode keeps it out of every text. */
-const NO_CHARACTER = '\\u{10fffe}';
+const NONCHARACTER = '\\u{10fffe}';
 
 /**
  * A JavaScript expression that reads what the text of the document needs from fonts: `characters` beyond ASCII, each
@@ -48,7 +48,7 @@ const NO_CHARACTER = '\\u{10fffe}';
  * a font is not among `families`, unless it did not load. Invisible text, generated content and the values of fields
  * are not read.
  */
-export const READ_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
+export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
   const loadable = [...document.fonts].filter((face) => face.status !== 'error');
   const own = new Set(loadable.flatMap((face) => familyNames(face.family)));
   const characters = new Set();
@@ -91,7 +91,7 @@ export const READ_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
       const sides = [drawn.actualBoundingBoxLeft, drawn.actualBoundingBoxRight];
       return [drawn.width, ...sides, actualBoundingBoxAscent, actualBoundingBoxDescent].join();
     };
-    const missing = measure('${NO_CHARACTER}');
+    const missing = measure('${NONCHARACTER}');
     for (const character of found) if (measure(character) === missing) characters.add(character);
   }
   return { characters: [...characters].join(''), families: [...families] };

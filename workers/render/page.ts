@@ -84,7 +84,7 @@ export class BrowserPage {
     session.on('Fetch.requestPaused', ({ requestId, request, resourceType }) => {
       // The browser rejects the response to a request that its page has cancelled meanwhile. This is no failure of the
       // render.
-      this.#answer(requestId, request.url, resourceType).catch(() => {});
+      this.#answerRequest(requestId, request.url, resourceType).catch(() => {});
     });
     const lose = () => {
       this.#lost = true;
@@ -118,7 +118,7 @@ export class BrowserPage {
     const { frameTree } = await session.send('Page.getFrameTree');
     const page = new BrowserPage(tab, session, frameTree.frame.id, after);
     await page.#restrict();
-    page.#clear();
+    page.#openEmptyDocument();
     return page;
   }
 
@@ -131,9 +131,9 @@ export class BrowserPage {
     const startedAt = performance.now();
     const text = await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
-    const png = await this.#unlessLost(this.#capture());
-    if (hasLastingEffects(drawing.html)) this.#clear();
-    else this.#cancelEmptying = this.#after(EMPTY_IDLE_PAGE_AFTER_MS, () => this.#clear());
+    const png = await this.#unlessLost(this.#captureScreenshot());
+    if (hasLastingEffects(drawing.html)) this.#openEmptyDocument();
+    else this.#cancelEmptying = this.#after(EMPTY_IDLE_PAGE_AFTER_MS, () => this.#openEmptyDocument());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
 
@@ -194,7 +194,7 @@ export class BrowserPage {
   }
 
   /** Opens an empty document in place of the last drawing. */
-  #clear(): void {
+  #openEmptyDocument(): void {
     this.#openedShells += 1;
     const url = emptyDocumentUrl(this.#openedShells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
@@ -226,7 +226,7 @@ export class BrowserPage {
     });
   }
 
-  async #capture(): Promise<Buffer> {
+  async #captureScreenshot(): Promise<Buffer> {
     const { data } = await this.#session.send('Page.captureScreenshot', {
       format: 'png',
       optimizeForSpeed: true,
@@ -234,7 +234,7 @@ export class BrowserPage {
     return Buffer.from(data, 'base64');
   }
 
-  #answer(requestId: string, url: string, resourceType: string): Promise<unknown> {
+  #answerRequest(requestId: string, url: string, resourceType: string): Promise<unknown> {
     const decision = decideRequest({ url, resourceType }, this.#allowance);
     switch (decision.kind) {
       case 'shell':

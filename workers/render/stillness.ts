@@ -1,5 +1,5 @@
 import type { CDPSession } from 'playwright';
-import { READ_TEXT, SHAPE_DECLARED_FONTS } from './page-fonts.ts';
+import { READ_PAGE_TEXT, SHAPE_DECLARED_FONTS } from './page-fonts.ts';
 import type { PageText } from './protocol.ts';
 
 /*
@@ -45,7 +45,7 @@ const SETTLE_DOCUMENT = `(async () => {
       else motion.finish();
     }
   }
-  return { frames: frames.length, text: ${READ_TEXT} };
+  return { frames: frames.length, text: ${READ_PAGE_TEXT} };
 })()`;
 
 /** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */

@@ -85,6 +85,6 @@ try {
   process.exitCode = await main(process.argv.slice(2), new CliContext(terminal, process.env));
 } catch (error) {
   terminal.endProgress();
-  terminal.failure(error, 'darkroom');
+  terminal.writeFailure(error, 'darkroom');
   process.exitCode = exitCodeOf(error);
 }

@@ -32,21 +32,21 @@ export class Terminal {
   }
 
   /** Writes one result. @param text the result for people. */
-  result(value: unknown, text: string): void {
+  writeResult(value: unknown, text: string): void {
     this.#hidingProgress(() => {
       this.#stdout.write(`${this.isForPeople ? text : JSON.stringify(value)}\n`);
     });
   }
 
   /** Writes bytes, and nothing else. */
-  async bytes(data: Uint8Array): Promise<void> {
+  async writeBytes(data: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
     });
   }
 
   /** Writes a text for people. */
-  note(text: string): void {
+  writeNote(text: string): void {
     this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
   }
 
@@ -54,12 +54,12 @@ export class Terminal {
    * Prints a failure, and how to correct it.
    * @param subject the input or output that failed.
    */
-  failure(error: unknown, subject?: string): void {
-    this.note([subject, ...failureTexts(error)].filter((text) => text !== undefined).join(': '));
+  writeFailure(error: unknown, subject?: string): void {
+    this.writeNote([subject, ...failureTexts(error)].filter((text) => text !== undefined).join(': '));
   }
 
   /** Draws the progress of the work over the previous drawing. */
-  progress(done: number, total: number, text = ''): void {
+  showProgress(done: number, total: number, text = ''): void {
     if (this.#stderr.isTTY !== true) return;
     const filled = total === 0 ? PROGRESS_BAR_WIDTH : Math.floor((done / total) * PROGRESS_BAR_WIDTH);
     const bar = '#'.repeat(filled).padEnd(PROGRESS_BAR_WIDTH, '.');

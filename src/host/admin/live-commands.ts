@@ -31,7 +31,7 @@ const CAPACITY_DECLARATIONS: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.webhooks,
 };
 const { LOG_LEVEL } = SETTINGS.http;
-const UNIT_MS: Record<string, number> = { s: 1_000, m: MINUTE_MS, h: HOUR_MS };
+const MS_PER_DURATION_UNIT: Record<string, number> = { s: 1_000, m: MINUTE_MS, h: HOUR_MS };
 /**
  * The longest time for which a log level can be set. A timer of Node is limited to 24.8 days, and a longer one fires at
  * once.
@@ -203,7 +203,7 @@ function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
 /** Parses a time such as `30s`, `10m` or `2h`. */
 function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
-  const ms = Number(count) * (UNIT_MS[unit] ?? 0);
+  const ms = Number(count) * (MS_PER_DURATION_UNIT[unit] ?? 0);
   if (ms > 0 && ms <= MAX_LOG_LEVEL_MS) return ms;
   throw new CommandUsageError(
     `--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`,

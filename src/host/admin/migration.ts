@@ -105,12 +105,12 @@ class MigrationError extends Error {
 }
 
 /** The number of documents that are read at once. */
-const PAGE_SIZE = 500;
+const DOCUMENTS_PER_READ = 500;
 /** Marks a target that a migration has begun to fill. Only a migration to a marked target can be continued. */
-const MARKER = { collection: 'migrations', id: 'begun' };
+const MIGRATION_MARKER = { collection: 'migrations', id: 'begun' };
 /** Collections that are not copied. Records of Idempotency-Keys belong to coordination, and are kept for a day only. */
-const EXCLUDED_COLLECTIONS = ['idempotency', MARKER.collection];
-const UNBOUNDED = Number.MAX_SAFE_INTEGER;
+const EXCLUDED_COLLECTIONS = ['idempotency', MIGRATION_MARKER.collection];
+const UNLIMITED_BYTES = Number.MAX_SAFE_INTEGER;
 
 /**
  * Copies all documents and objects, and then compares both sides: counts and SHA-256 of all documents, bytes of all
@@ -136,21 +136,24 @@ export async function migrateStores(
     collections[spec.name] = await compareDocuments(spec.name, source, target);
   }
   const copied = await copyObjects(from.objects, to.objects, onProgress);
-  await marker.deleteOne({ _id: MARKER.id });
+  await marker.deleteOne({ _id: MIGRATION_MARKER.id });
   return { collections, ...copied };
 }
 
 /** Marks the target as begun. Refuses a target with its own data. */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
-  const marker = await documents.collection<DocumentWithId>({ name: MARKER.collection, indexes: [] });
-  if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
+  const marker = await documents.collection<DocumentWithId>({
+    name: MIGRATION_MARKER.collection,
+    indexes: [],
+  });
+  if ((await marker.findOne({ _id: MIGRATION_MARKER.id })) !== null) return marker;
   for (const spec of held) {
     const collection = await documents.collection<DocumentWithId>(spec);
     if ((await collection.findOne({})) !== null)
       throw new MigrationError(`The target holds ${spec.name} already: migrate into stores that are empty.`);
   }
-  await marker.insertOne({ _id: MARKER.id });
+  await marker.insertOne({ _id: MIGRATION_MARKER.id });
   return marker;
 }
 
@@ -167,7 +170,7 @@ async function copyDocuments(
       if (existing === null || digestOf(existing) !== digestOf(document))
         await target.replaceOne({ _id: document._id }, document, { upsert: true });
     }
-    progress.done(page.length);
+    progress.recordCopied(page.length);
   }
 }
 
@@ -207,7 +210,7 @@ async function* readPages(collection: DocumentCollection<DocumentWithId>): Async
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
     const page: DocumentWithId[] = await collection.find(filter, {
       sort: sortBy('_id'),
-      limit: PAGE_SIZE,
+      limit: DOCUMENTS_PER_READ,
     });
     if (page.length === 0) return;
     yield page;
@@ -235,12 +238,12 @@ async function copyObjects(
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
-  const all = await from.listOlder('', UNBOUNDED, UNBOUNDED);
+  const all = await from.listOlder('', UNLIMITED_BYTES, UNLIMITED_BYTES);
   // Delivered pictures are not copied, because they can be made again.
   const keys = all.filter((key) => !key.startsWith(DELIVERED_KEY_PREFIX));
   const progress = new CopyProgressReporter('objects', keys.length, onProgress);
   for (const key of keys) {
-    progress.done(1);
+    progress.recordCopied(1);
     const source = await readObjectDigest(from, key);
     if (source === null) continue;
     if ((await readObjectDigest(to, key))?.digest !== source.digest) await copyObject(from, to, key);

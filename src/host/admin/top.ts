@@ -80,11 +80,11 @@ interface SnapshotDifference {
 const GAUGE_METRICS =
   /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_job_items|darkroom_webhook_attempts|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
 /** The most accounts of a row. */
-const MAX_ACCOUNTS = 5;
+const MAX_LISTED_ACCOUNTS = 5;
 const DURATION_BUCKET_PREFIX = 'darkroom_request_duration_seconds_bucket ';
 const REFUSALS_PREFIX = 'darkroom_refusals_total ';
 const DELIVERED_PREFIX = 'darkroom_delivery_pictures_total ';
-const PIXEL_PARTS = ['decode', 'process', 'encode'];
+const PICTURE_PHASES = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
 /** A row for each process, followed by one for its host; with several hosts, a last row for all of them. */
@@ -125,7 +125,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
     waiting: of('darkroom_pool_queued'),
     waitMs: perAnswer(of('darkroom_pool_wait_seconds_sum call')),
     uploadMs: part('fetch'),
-    pixelsMs: part(...PIXEL_PARTS),
+    pixelsMs: part(...PICTURE_PHASES),
     storeMs: perAnswer(storeSeconds),
     backgroundStoreShare: allSeconds === 0 ? 0 : Math.max(0, 1 - storeSeconds / allSeconds),
     jobItems: of('darkroom_job_items_running'),
@@ -177,7 +177,7 @@ function busiestAccounts(accounts: SnapshotDifference['accounts'], seconds: numb
   return Object.entries(accounts)
     .filter(([, { calls }]) => calls > 0)
     .sort(([, one], [, other]) => other.calls - one.calls)
-    .slice(0, MAX_ACCOUNTS)
+    .slice(0, MAX_LISTED_ACCOUNTS)
     .map(([id, { calls, refused }]) => ({ id, calls: calls / seconds, refused: refused / seconds }));
 }
 

@@ -10,7 +10,7 @@ import { type DoctorFinding, okFinding, problemFinding, warningFinding } from '.
 
 const TEST_PAGE =
   '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
-const EDGE_PIXELS = 64;
+const TEST_PAGE_EDGE_PX = 64;
 /** The timeout of a render. It is long, because a cold start from a slow disk takes seconds. */
 const RENDER_TIMEOUT_MS = 30_000;
 const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
@@ -54,7 +54,7 @@ async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
   );
   const startMs = performance.now();
   const deadlineMs = Date.now() + RENDER_TIMEOUT_MS;
-  const size = { width: EDGE_PIXELS, height: EDGE_PIXELS };
+  const size = { width: TEST_PAGE_EDGE_PX, height: TEST_PAGE_EDGE_PX };
   try {
     const answer = await thread.call(
       { kind: 'render', html: TEST_PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },

@@ -23,7 +23,7 @@ export interface HostCheckResult {
 type HostCheck = (settings: Settings, now: () => Date) => Promise<DoctorFinding[]>;
 
 /** Every check, in the order of the report. */
-const CHECKS: ReadonlyArray<readonly [name: string, check: HostCheck]> = [
+const HOST_CHECKS: ReadonlyArray<readonly [name: string, check: HostCheck]> = [
   ['host', async (settings) => hostFindings(await readHostFacts(), settings)],
   ['allocator', async (settings) => [allocatorFinding(settings)]],
   ['disk', checkDisk],
@@ -47,7 +47,7 @@ export async function examineHost(
   now: () => Date = () => new Date(),
 ): Promise<HostCheckResult[]> {
   return Promise.all(
-    CHECKS.map(async ([name, check]) => ({
+    HOST_CHECKS.map(async ([name, check]) => ({
       name,
       findings: await findingsOrProblem(
         () => check(settings, now),

@@ -211,7 +211,7 @@ function checkProviderAddress(name: string, url: string): Promise<DoctorFinding[
 }
 
 /** The port of OTLP over gRPC, which the service does not support. */
-const GRPC_PORT = '4317';
+const OTLP_GRPC_PORT = '4317';
 
 /** Checks the receiver of traces that OpenTelemetry's standard settings name. */
 export async function checkTelemetry(
@@ -229,10 +229,10 @@ export async function checkTelemetry(
         'Name one such as http://collector:4318, or leave it out.',
       ),
     ];
-  if (new URL(address).port === GRPC_PORT)
+  if (new URL(address).port === OTLP_GRPC_PORT)
     return [
       warningFinding(
-        `${setting} (${address}) names port ${GRPC_PORT}, the port of gRPC: traces are sent over HTTP, and would be lost.`,
+        `${setting} (${address}) names port ${OTLP_GRPC_PORT}, the port of gRPC: traces are sent over HTTP, and would be lost.`,
         "Name the receiver's port for HTTP, which is 4318.",
       ),
     ];

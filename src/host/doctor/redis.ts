@@ -22,7 +22,7 @@ const CONNECTIONS_PER_PROCESS = 2;
 /** Connections that a few hosts need while their processes are replaced. */
 const RECOMMENDED_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
-const MIN_VERSION = [6, 2] as const;
+const MIN_REDIS_VERSION = [6, 2] as const;
 
 const CONNECTION_REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
@@ -104,10 +104,14 @@ function hostClockFindings(answers: readonly ControlAnswer[]): DoctorFinding[] {
 
 export function redisVersionFinding(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
+  const isEnough =
+    major > MIN_REDIS_VERSION[0] || (major === MIN_REDIS_VERSION[0] && minor >= MIN_REDIS_VERSION[1]);
   return isEnough
     ? okFinding(`Redis is ${version}.`)
-    : problemFinding(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
+    : problemFinding(
+        `Redis is ${version}, and ${MIN_REDIS_VERSION.join('.')} is needed.`,
+        'Install a newer one.',
+      );
 }
 
 /**

@@ -161,7 +161,7 @@ async function measureSyncedWriteMs(directory: string): Promise<number> {
   }
 }
 
-const TEST_BODY = Buffer.from('written, read and deleted by npm run doctor');
+const TEST_OBJECT_BYTES = Buffer.from('written, read and deleted by npm run doctor');
 /** A size above that of the largest object that is sent in one request, so that it is uploaded in parts. */
 const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
@@ -175,7 +175,7 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
   const key = `doctor/${randomText(16)}`;
   return findingsOrProblem(
     async () => {
-      await objects.put(key, TEST_BODY, 'text/plain');
+      await objects.put(key, TEST_OBJECT_BYTES, 'text/plain');
       const part = await objects.get(key, { start: 0, end: 6 });
       const read = part === null ? '' : Buffer.concat(await part.body.toArray()).toString();
       await objects.put(key, Buffer.alloc(MULTIPART_TEST_BYTES), 'application/octet-stream');

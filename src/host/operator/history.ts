@@ -55,13 +55,13 @@ export class LoadHistory {
     this.#count += 1;
   }
 
-  mark(mark: HistoryMark): void {
+  addMark(mark: HistoryMark): void {
     this.#marks.push(mark);
     if (this.#marks.length > MAX_MARKS) this.#marks.shift();
   }
 
   /** The samples and marks after an instant in epoch milliseconds. Without an instant, it returns all of them. */
-  since(afterMs = 0): LoadHistoryExcerpt {
+  excerptSince(afterMs = 0): LoadHistoryExcerpt {
     const kept = Math.min(this.#count, MAX_SAMPLES);
     const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);
     const wanted = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);
@@ -172,7 +172,7 @@ export class LoadRecorder {
   }
 
   /** The load of the host in the half minute before the last round; null before the second round. */
-  now(): LoadRow | null {
+  currentRow(): LoadRow | null {
     this.#now ??= this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
     return this.#now;
   }

@@ -21,7 +21,7 @@ export interface HostReport {
 interface HostReporterOptions {
   hostId: string;
   history: LoadHistory;
-  recorder: Pick<LoadRecorder, 'now'>;
+  recorder: Pick<LoadRecorder, 'currentRow'>;
   /** The value of HANG_TIMEOUT_MS. */
   hangTimeoutMs: number;
   processes: () => SupervisedProcess[];
@@ -49,22 +49,22 @@ export class HostReporter {
   }
 
   /** Records what somebody did, for the time axis. */
-  note(mark: Omit<HistoryMark, 'at'>): void {
-    this.#options.history.mark({ at: this.#options.nowMs(), ...mark });
+  recordMark(mark: Omit<HistoryMark, 'at'>): void {
+    this.#options.history.addMark({ at: this.#options.nowMs(), ...mark });
   }
 
   /** Records that a process died and is replaced. */
-  restarted(reason: RestartReason, processId: number): void {
+  recordRestart(reason: RestartReason, processId: number): void {
     this.#restarts[reason] += 1;
     const text = `Process ${processId} ${RESTART_WORDS[reason]} and is replaced`;
     this.#lastRestart = { atMs: this.#options.nowMs(), text };
-    this.note({ kind: 'restart', by: '', text });
+    this.recordMark({ kind: 'restart', by: '', text });
   }
 
   /** @param afterMs epoch milliseconds. The history contains only what is newer. */
   report(afterMs: number): HostReport {
     const { history, recorder, processes, settings } = this.#options;
-    const row = recorder.now();
+    const row = recorder.currentRow();
     const live = processes();
     return {
       ...this.#granted,
@@ -73,13 +73,13 @@ export class HostReporter {
       cpuByRole: row?.cpuByRole ?? {},
       memoryByRole: row?.memoryByRole ?? {},
       countByRole: row?.countByRole ?? {},
-      verdicts: verdictsOnHost({ row, silent: this.#silent(live), restart: this.#restartAgo() }),
+      verdicts: verdictsOnHost({ row, silent: this.#silentProcesses(live), restart: this.#restartAgo() }),
       processes: live,
-      history: history.since(afterMs),
+      history: history.excerptSince(afterMs),
     };
   }
 
-  #silent(live: readonly SupervisedProcess[]): SilentProcess[] {
+  #silentProcesses(live: readonly SupervisedProcess[]): SilentProcess[] {
     const { hostId, hangTimeoutMs: timeoutMs } = this.#options;
     return live
       .filter(({ isServing }) => isServing)

@@ -6,9 +6,9 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BenchRun, BenchRunsQuery } from './schema.ts';
 
 /** The fields of a report that precede its figures lie within this many bytes. */
-const HEAD_BYTES = 32_768;
-const MAX_FILES = 2_000;
-const MAX_RUNS = 500;
+const REPORT_HEAD_BYTES = 32_768;
+const MAX_REPORT_FILES = 2_000;
+const MAX_LISTED_RUNS = 500;
 /** The most bytes of a report. A report of hours of load has some ten megabytes. */
 const MAX_REPORT_BYTES = 128 * 1024 * 1024;
 /** Matches a field at the first level of a report, as JSON.stringify writes it. */
@@ -39,7 +39,7 @@ export class BenchReports {
         [run.name, run.command, run.commit].some((text) => text?.toLowerCase().includes(words)),
     );
     const sorted = matching.sort((one, other) => (one.at < other.at ? 1 : -1));
-    return { runs: sorted.slice(0, MAX_RUNS), total: sorted.length };
+    return { runs: sorted.slice(0, MAX_LISTED_RUNS), total: sorted.length };
   }
 
   /**
@@ -60,7 +60,7 @@ export class BenchReports {
     const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
     const newest = names
       .sort((one, other) => (timestampOf(one) < timestampOf(other) ? 1 : -1))
-      .slice(0, MAX_FILES);
+      .slice(0, MAX_REPORT_FILES);
     const runs: BenchRun[] = [];
     for (const name of newest) {
       const run = await this.#readRun(name);
@@ -79,7 +79,7 @@ export class BenchReports {
       .then((head) => toBenchRun(name, head, file))
       .catch(() => null);
     if (run === null) return null;
-    if (this.#runsByFile.size >= MAX_FILES) this.#runsByFile.clear();
+    if (this.#runsByFile.size >= MAX_REPORT_FILES) this.#runsByFile.clear();
     this.#runsByFile.set(key, run);
     return run;
   }
@@ -99,7 +99,7 @@ function timestampOf(name: string): string {
 async function readHead(path: string): Promise<string> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(REPORT_HEAD_BYTES), 0, REPORT_HEAD_BYTES, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await file.close();

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { CAPACITY_SETTINGS } from '../../platform/concurrency/capacity.ts';
 
 const Instant = (description: string) => Type.String({ format: 'date-time', description });
-const numbers = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
+const numberRecord = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
 
 const Verdict = Type.Object(
   {
@@ -73,11 +73,11 @@ const Host = Type.Object(
     hostId: Type.String(),
     cores: Type.Number(),
     memoryLimitBytes: Type.Integer(),
-    settings: numbers('The settings that `setOperatorSetting` changes.'),
-    restarts: numbers('Processes that were replaced, by reason.'),
-    cpuByRole: numbers('Cores in use, by the role of the process.'),
-    memoryByRole: numbers('Bytes, by the role of the process.'),
-    countByRole: numbers('Processes, by their role.'),
+    settings: numberRecord('The settings that `setOperatorSetting` changes.'),
+    restarts: numberRecord('Processes that were replaced, by reason.'),
+    cpuByRole: numberRecord('Cores in use, by the role of the process.'),
+    memoryByRole: numberRecord('Bytes, by the role of the process.'),
+    countByRole: numberRecord('Processes, by their role.'),
     verdicts: Type.Array(Verdict, { description: 'Of the last half minute; the most serious first.' }),
     processes: Type.Array(Process),
     history: History,

@@ -8,12 +8,12 @@ interface ConnectionBalancerOptions<T> {
 }
 
 /** The smallest difference in calls that moves connections. One connection more or fewer makes a smaller difference. */
-const MIN_DIFFERENCE = 1.5;
+const MIN_CALL_DIFFERENCE = 1.5;
 /**
  * The smallest difference that moves connections, as a share of the load of the busier process. Calls that arrive at
  * random cause smaller differences.
  */
-const MIN_SHARE = 0.2;
+const MIN_LOAD_DIFFERENCE_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
 const MAX_ROUND_MS = 2 * HEARTBEAT_INTERVAL_MS;
 
@@ -31,7 +31,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
   const releases = new Map<T, number>();
   for (const [process, load] of loads) {
     const difference = load - least;
-    if (difference < Math.max(MIN_DIFFERENCE, MIN_SHARE * load)) continue;
+    if (difference < Math.max(MIN_CALL_DIFFERENCE, MIN_LOAD_DIFFERENCE_SHARE * load)) continue;
     releases.set(process, Math.round(difference));
   }
   return releases;

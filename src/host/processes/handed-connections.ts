@@ -31,7 +31,7 @@ export interface HandedConnections {
 
 /** The most polls for the end of the channel of a dead process, whose buffered messages are read meanwhile. */
 const MAX_CHANNEL_POLLS = 200;
-const POLL_MS = 5;
+const CHANNEL_POLL_MS = 5;
 /**
  * More event loop turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang.
  */
@@ -94,7 +94,8 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   });
 
   worker.once('exit', async () => {
-    for (let poll = 0; poll < MAX_CHANNEL_POLLS && worker.isConnected(); poll += 1) await pause(POLL_MS);
+    for (let poll = 0; poll < MAX_CHANNEL_POLLS && worker.isConnected(); poll += 1)
+      await pause(CHANNEL_POLL_MS);
     if (!isDisconnected) channel.emit('disconnect');
     for (const [ack, connection] of [...handed]) {
       if (anotherListens()) channel.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
@@ -133,7 +134,7 @@ export async function stopListening(processes: readonly HandedConnections[]): Pr
     await nextTurn();
     if (isFree() && sent() === sentBefore) break;
     sentBefore = sent();
-    if (!isFree()) await pause(POLL_MS);
+    if (!isFree()) await pause(CHANNEL_POLL_MS);
   }
   for (const process of listening()) process.end();
 }

@@ -30,7 +30,7 @@ export function createPrimaryControls(options: {
     process.env[name] = String(value);
     supervisor.renewSpare();
     log.info({ by, setting: name, before, after: value }, 'A setting was changed');
-    reporter.note({ kind: 'set', by, text: `${name} ${before} → ${value}` });
+    reporter.recordMark({ kind: 'set', by, text: `${name} ${before} → ${value}` });
     if (name === 'PROCESSES') await supervisor.resize(value);
     if (save) saveSetting(name, value);
     const warning = tooManyThreadsWarning(capacity);
@@ -54,7 +54,7 @@ export function createPrimaryControls(options: {
 
   async function drain({ processId, by }: Extract<ProcessControl, { kind: 'drain' }>) {
     if (supervisor.processes().some((one) => one.processId === Number(processId)))
-      reporter.note({ kind: 'drain', by, text: `Process ${processId} is replaced` });
+      reporter.recordMark({ kind: 'drain', by, text: `Process ${processId} is replaced` });
     const isFound = await supervisor.replace(Number(processId));
     if (!isFound) throw new Error(`This host has no process ${processId}.`);
     log.info({ by, replaced: processId }, 'An API process was replaced');
@@ -72,7 +72,7 @@ export function createPrimaryControls(options: {
       case 'drain':
         return control.hostId === hostId ? drain(control) : null;
       case 'log':
-        reporter.note({ kind: 'log', by: control.by, text: logLevelText(control) });
+        reporter.recordMark({ kind: 'log', by: control.by, text: logLevelText(control) });
         return null;
       case 'pools':
         return null;

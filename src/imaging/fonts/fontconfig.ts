@@ -16,7 +16,7 @@ export function configureFontconfig(): string {
   return process.env.FONTCONFIG_FILE;
 }
 
-const MAX_INCLUSIONS = 8;
+const MAX_FILE_INCLUSIONS = 8;
 const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
 
 /**
@@ -24,7 +24,7 @@ const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
  * because a bare machine has no program that lists them. Salts and resets are ignored.
  */
 export function readFontDirectories(file: string, depth = 0): string[] {
-  if (depth > MAX_INCLUSIONS) return [];
+  if (depth > MAX_FILE_INCLUSIONS) return [];
   const found = configurationFilesOf(file).flatMap((path) => {
     const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     return [...text.matchAll(DIR_OR_INCLUDE)].flatMap(([, element, attributes = '', named = '']) => {

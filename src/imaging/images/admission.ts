@@ -16,7 +16,7 @@ import { TakenSlots } from './taken-slots.ts';
 
 type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
-interface Waiter {
+interface WaitingCall {
   request: PoolSlotRequest;
   /** The times at which the call was let in, and at which its body was received. */
   calledMs: number;
@@ -30,8 +30,8 @@ interface CountedCall extends IncomingCall {
 }
 
 /** Weight of the latest value in an exponential moving average. */
-const LATEST_WEIGHT = 0.1;
-const movingAverage = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
+const LATEST_VALUE_WEIGHT = 0.1;
+const movingAverage = (mean: number, latest: number) => mean + LATEST_VALUE_WEIGHT * (latest - mean);
 
 const INITIAL_SERVICE_MS = 200;
 /** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
@@ -63,7 +63,7 @@ export class AdmissionQueue {
   readonly #clock: Clock;
   #slots: number;
   #budgetBytes: number;
-  readonly #queues = { call: new FairQueue<Waiter>(), job: new FairQueue<Waiter>() };
+  readonly #queues = { call: new FairQueue<WaitingCall>(), job: new FairQueue<WaitingCall>() };
   /** Calls whose bodies are being received, the oldest first. */
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();
@@ -103,12 +103,12 @@ export class AdmissionQueue {
     const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
     // The call is no longer counted as incoming, even if another pool counted it.
     request.incoming?.end();
-    if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#take(request, 0);
+    if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#takeSlot(request, 0);
     if (request.work !== 'job') {
       this.#makeRoom(request);
       if (!wasExpected) this.#refuseIfOverloaded(request);
     }
-    return this.#wait(request);
+    return this.#waitForSlot(request);
   }
 
   /**
@@ -149,7 +149,7 @@ export class AdmissionQueue {
   }
 
   /** Resolves when no work runs and none waits. */
-  async idle(): Promise<void> {
+  async whenIdle(): Promise<void> {
     if (this.#taken.busy() > 0 || this.#waiting() > 0)
       await new Promise<void>((resolve) => this.#idlers.push(resolve));
   }
@@ -183,7 +183,7 @@ export class AdmissionQueue {
     return this.#takenFor(work) < this.#slots && hasMemory;
   }
 
-  #take(request: PoolSlotRequest, queueMs: number): PoolSlot {
+  #takeSlot(request: PoolSlotRequest, queueMs: number): PoolSlot {
     const takenMs = this.#clock.elapsedMs();
     let isHeld = true;
     this.#taken.take(request);
@@ -237,7 +237,7 @@ export class AdmissionQueue {
       this.#callsInARow = work === 'call' && this.#jobNeedsSlot() ? this.#callsInARow + 1 : 0;
       this.#stopCountingWaiter(next.waiter);
       this.#queues[work].serve(next.owner, next.waiter);
-      next.waiter.grant(this.#take(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
+      next.waiter.grant(this.#takeSlot(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
     this.#nextOf(this.#nextClass())?.waiter.request.prepare?.();
     if (this.#taken.busy() > 0 || this.#waiting() > 0) return;
@@ -245,7 +245,7 @@ export class AdmissionQueue {
     this.#idlers = [];
   }
 
-  #wait(request: PoolSlotRequest): Promise<PoolSlot> {
+  #waitForSlot(request: PoolSlotRequest): Promise<PoolSlot> {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => waiter.refuse(signal.reason);
@@ -262,7 +262,7 @@ export class AdmissionQueue {
       };
       const arrivedMs = this.#clock.elapsedMs();
       const calledMs = request.incoming?.sinceMs ?? arrivedMs;
-      const waiter: Waiter = { request, calledMs, arrivedMs, grant, refuse };
+      const waiter: WaitingCall = { request, calledMs, arrivedMs, grant, refuse };
       this.#queues[work].add(accountId, waiter);
       if (work === 'call') {
         this.#heldBytes += request.heldBytes ?? 0;
@@ -275,7 +275,7 @@ export class AdmissionQueue {
   }
 
   /** Called before a waiting request leaves its queue, served or not. */
-  #stopCountingWaiter({ request }: Waiter): void {
+  #stopCountingWaiter({ request }: WaitingCall): void {
     if (request.work === 'job') return;
     this.#heldBytes -= request.heldBytes ?? 0;
     if (this.#queues.call.size === 1) this.#callsWaitSinceMs = null;
@@ -309,7 +309,7 @@ export class AdmissionQueue {
    * before an overload, or are delayed by accounts that have joined the queue. The next call of each account stays.
    */
   #refuseLateWaiters(longestWaitMs: number): void {
-    const late: Waiter[] = [];
+    const late: WaitingCall[] = [];
     const waitingLines = [...this.#queues.call.waitersByOwner()];
     for (const [, waiters] of waitingLines) {
       let turns = 0;
@@ -324,7 +324,7 @@ export class AdmissionQueue {
     const spaceMs = this.#overloadWaitMs(1, waitingLines.length);
     for (const waiter of late) {
       const { accountId } = waiter.request;
-      const returnMs = this.#returnTimes.next(accountId, { waitMs: longestWaitMs, spaceMs });
+      const returnMs = this.#returnTimes.nextDelayMs(accountId, { waitMs: longestWaitMs, spaceMs });
       waiter.refuse(poolFullError(retrySecondsOf(returnMs)));
     }
   }
@@ -374,7 +374,7 @@ export class AdmissionQueue {
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw poolFullError(retrySecondsOf(this.#returnTimes.next(accountId, wait)));
+    throw poolFullError(retrySecondsOf(this.#returnTimes.nextDelayMs(accountId, wait)));
   }
 }
 

@@ -62,7 +62,7 @@ export class CallDeadline {
    * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did. Its alternatives are
    *   absent unless the worker tells which part of the work is late.
    */
-  begin(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
+  startWork(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
@@ -81,7 +81,7 @@ export class CallDeadline {
    * count.
    * @param alternatives what to send instead of the late part, if the worker tells which it is.
    */
-  refusal(alternatives?: CallAlternatives): ApiError {
+  deadlineError(alternatives?: CallAlternatives): ApiError {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;
@@ -110,7 +110,7 @@ export class CallDeadline {
 
   #startTimer(): () => void {
     const { clock } = this.#options;
-    return clock.after(this.#deadlineMs - clock.nowMs(), () => this.#controller.abort(this.refusal()));
+    return clock.after(this.#deadlineMs - clock.nowMs(), () => this.#controller.abort(this.deadlineError()));
   }
 
   async #withoutTimer<T>(slot: Promise<T>): Promise<T> {

@@ -78,7 +78,7 @@ function deadlineError(
 
 /** The facts of a call, besides the failure of its task, on which its error depends. */
 interface FailedCall {
-  deadline: { refusal(alternatives: CallAlternatives): ApiError };
+  deadline: { deadlineError(alternatives: CallAlternatives): ApiError };
   /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
   /**
@@ -97,7 +97,7 @@ export function apiErrorOfTask(
   { deadline, paramOf, alternatives }: FailedCall,
 ): ApiError {
   const { doableShare } = failure;
-  if (isLateFailure(failure)) return withSearchDetails(deadline.refusal(alternatives(doableShare)), failure);
+  if (isLateFailure(failure)) return withSearchDetails(deadline.deadlineError(alternatives(doableShare)), failure);
   const error = apiErrorOfFailure(failure, paramOf);
   const { calls } = doableShare === undefined ? { calls: [] } : alternatives(doableShare);
   const instead = calls.filter((call) => 'parameters' in call);

@@ -71,12 +71,12 @@ export class FormatRuns {
     }));
   }
 
-  get runs(): BranchPass[] {
+  get passRuns(): BranchPass[] {
     return this.#groups.flatMap(({ runs }) => runs);
   }
 
   /** For each pass, the smallest file among the formats that it may have, or the error if there is no file. */
-  smallest(outputs: readonly PassOutcome[]): PassOutcome[] {
+  smallestOutputs(outputs: readonly PassOutcome[]): PassOutcome[] {
     let end = 0;
     return this.#groups.map(({ pass, runs }) => {
       const start = end;

@@ -59,7 +59,7 @@ export interface ImageWorkersOptions
   /** The late work of the whole deployment. Absent: that of this process alone. */
   lateWork?: LateWork;
   /** Measures the work, its wait and its duration. */
-  meter?: Pick<PoolMeter, 'worked' | 'ended'>;
+  meter?: Pick<PoolMeter, 'recordPoolWork' | 'recordPoolWorkEnd'>;
 }
 
 /** A call in progress. */
@@ -138,12 +138,15 @@ export class ImageWorkers {
     const sent = isStoredFile(bytes) ? null : (call.header ?? readImageHeader(bytes));
     const header = isStoredFile(bytes) ? headerOfFacts(bytes.facts) : sent;
     const formats = new FormatRuns(call.branches, header);
-    const each = { ...call, header: sent, branches: formats.runs };
+    const each = { ...call, header: sent, branches: formats.passRuns };
     const running =
       header?.format === 'svg'
         ? runPassesOverDrawing(each, (pass) => this.transform(pass))
         : this.#beginMeasured('branch', each, this.#branch);
-    const result = running.result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) }));
+    const result = running.result.then((made) => ({
+      ...made,
+      outputs: formats.smallestOutputs(made.outputs),
+    }));
     return { ...running, result };
   }
 
@@ -191,12 +194,12 @@ export class ImageWorkers {
     call: C,
     start: (call: C, begun: BegunCall) => Promise<StartedCall<T>>,
   ): RunningCall<T> {
-    this.workerTime.arrived(call.accountId);
+    this.workerTime.recordArrival(call.accountId);
     const running = this.#begin(call, start);
     const labels = { pool: 'image', work: call.work ?? 'call', kind };
     running.result.then(
-      ({ queueMs }) => this.#meter?.worked(labels, queueMs / 1000, 'done'),
-      () => this.#meter?.worked(labels, 0, 'failed'),
+      ({ queueMs }) => this.#meter?.recordPoolWork(labels, queueMs / 1000, 'done'),
+      () => this.#meter?.recordPoolWork(labels, 0, 'failed'),
     );
     return running;
   }
@@ -264,7 +267,7 @@ export class ImageWorkers {
           alternativesToSlowPasses(header, [pass], { ...forms, doableShare });
         return apiErrorOfTask(output, { deadline, paramOf: forms.paramOf, alternatives });
       });
-      if (outputs.length > 1 && outputs.every(isLateError)) throw deadline.refusal();
+      if (outputs.length > 1 && outputs.every(isLateError)) throw deadline.deadlineError();
       return { outputs, timings, queueMs };
     });
     return { result: outputs, ended };
@@ -352,7 +355,7 @@ export class ImageWorkers {
       },
     );
     const result = run.result.then((result) => {
-      this.#selfTest.answered();
+      this.#selfTest.recordAnswer();
       const elapsedMs = this.#clock.elapsedMs() - sentMs;
       if (isAnswerTo(kind, result))
         return withCompleteTimings(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);

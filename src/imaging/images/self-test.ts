@@ -27,7 +27,7 @@ export class SelfTest {
   }
 
   /** Records that a call was answered, which proves for a few seconds that the threads work. */
-  answered(): void {
+  recordAnswer(): void {
     this.#lastAnswerMs = this.#clock.elapsedMs();
   }
 

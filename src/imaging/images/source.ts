@@ -52,7 +52,7 @@ export interface ImageSourceFile {
 }
 
 /** The pass that decides the frames of a second picture: only the first is read. */
-const FIRST_FRAME: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+const FIRST_FRAME_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 /** Reads the pictures of one call, and counts the bytes that they hold until the call has its slot. */
 export class CallPictures {
@@ -97,7 +97,7 @@ export class CallPictures {
   async readLayers(files: LayerFiles = {}): Promise<Record<string, ImageSourceFile>> {
     const layers: Record<string, ImageSourceFile> = {};
     for (const [id, file] of Object.entries(files))
-      layers[id] = await this.read(file, NATURAL_SIZE, [FIRST_FRAME]);
+      layers[id] = await this.read(file, NATURAL_SIZE, [FIRST_FRAME_PASS]);
     return layers;
   }
 

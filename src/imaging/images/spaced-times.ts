@@ -26,7 +26,7 @@ export class SpacedCallTimes {
   }
 
   /** The time of a call of the account, in milliseconds from now. */
-  next(accountId: string, { waitMs, spaceMs }: CallSpacing): number {
+  nextDelayMs(accountId: string, { waitMs, spaceMs }: CallSpacing): number {
     const nowMs = this.#clock.elapsedMs();
     const afterLastMs = (this.#lastMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;
     const givenMs = Math.min(Math.max(nowMs + waitMs, afterLastMs), nowMs + this.#longestMs);

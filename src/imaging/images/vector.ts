@@ -127,7 +127,7 @@ export class Rasterizer {
       const startedMs = performance.now();
       const recorded = Promise.all([ended, busyMs]).then(([outcome, cpuMs]) => {
         if (cpuMs === null) return;
-        if (work === 'call') workerTime.spent(accountId, cpuMs);
+        if (work === 'call') workerTime.recordCpuTime(accountId, cpuMs);
         const time = { cpuMs, allowedMs: timeoutMs };
         if (outcome === 'abandoned') lateWork.record(accountId, nameOf(), bytes.length, time);
       });

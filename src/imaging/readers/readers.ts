@@ -27,7 +27,7 @@ const CODES_HEAP_MEGABYTES = 512;
 const MAX_READ_EDGE = 2_400;
 /** The number of calls that may wait for a reader. Jobs wait without a limit. */
 const MAX_WAITING_CALLS = 16;
-const RETRY_SECONDS = 5;
+const BUSY_RETRY_SECONDS = 5;
 
 interface ReadCall extends ImageCall {
   reading: ReadingTask;
@@ -77,7 +77,7 @@ export class Readers {
     if (!areReadersInstalled())
       throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
     const queue = this.#queues[reading.kind];
-    if (work !== 'job' && queue.stats().waiting >= MAX_WAITING_CALLS) throw poolFullError(RETRY_SECONDS);
+    if (work !== 'job' && queue.stats().waiting >= MAX_WAITING_CALLS) throw poolFullError(BUSY_RETRY_SECONDS);
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparationPass(0) });
@@ -93,7 +93,7 @@ export class Readers {
     try {
       parts.push({ ended: Promise.resolve(), waitedMs: () => deadline.waitedMs() });
       slot = await deadline.waitForSlot(queue.acquire({ accountId, work, bytes: 0, signal }));
-      deadline.begin(late);
+      deadline.startWork(late);
       const beganMs = systemClock.elapsedMs();
       const picture = { png, width, height };
       const output =
@@ -200,7 +200,7 @@ function sizeOf({ width, height }: Size): Size {
 
 function readingTooSlowError({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
-  return temporarilyUnavailableError('deadline_exceeded', message, RETRY_SECONDS);
+  return temporarilyUnavailableError('deadline_exceeded', message, BUSY_RETRY_SECONDS);
 }
 
 /** The angles by which a picture is turned before it is read, clockwise, in degrees. */

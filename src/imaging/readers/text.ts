@@ -148,7 +148,7 @@ async function readWithLayout(
 function addLines(lines: readonly TextLine[], added: readonly TextLine[]): FoundText {
   const all = lines.filter((line) => isSure(line) || !added.some((other) => boxesOverlap(line, other)));
   for (const line of added) {
-    const next = all.findIndex((other) => precedes(line, other));
+    const next = all.findIndex((other) => precedesInReadingOrder(line, other));
     all.splice(next < 0 ? all.length : next, 0, line);
   }
   const characters = all.reduce((sum, { text }) => sum + text.length, 0);
@@ -165,7 +165,7 @@ function isCertainText({ text, confidence }: TextLine): boolean {
 }
 
 /** Whether a line precedes another one: it is above it, or to the left of it in the same row. */
-function precedes(line: BoundingBox, other: BoundingBox): boolean {
+function precedesInReadingOrder(line: BoundingBox, other: BoundingBox): boolean {
   const [middle, otherMiddle] = [line.y + line.height / 2, other.y + other.height / 2];
   const isSameRow = Math.abs(middle - otherMiddle) < Math.max(line.height, other.height) / 2;
   return isSameRow ? line.x < other.x : middle < otherMiddle;

@@ -29,7 +29,7 @@ interface RenderPoolOptions {
   /**
    * Counts the time of calls. An account that has used up its budget gets only slots that no other account waits for.
    */
-  workerTime: Pick<AccountWorkerTime, 'spent' | 'isSpent'>;
+  workerTime: Pick<AccountWorkerTime, 'recordCpuTime' | 'isSpent'>;
   clock: Clock;
 }
 
@@ -174,8 +174,8 @@ export class RenderPool {
   }
 
   /** Resolves when no page is drawn and none waits. */
-  idle(): Promise<void> {
-    return this.#admission.idle();
+  whenIdle(): Promise<void> {
+    return this.#admission.whenIdle();
   }
 
   /**
@@ -208,7 +208,7 @@ export class RenderPool {
     const onDrawing = () => {
       if (moving.signal.aborted) return;
       page.drawnSinceMs ??= this.#clock.elapsedMs();
-      deadline.begin(() => drawingTooSlowError(this.retryAfterSeconds()));
+      deadline.startWork(() => drawingTooSlowError(this.retryAfterSeconds()));
       this.review();
     };
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
@@ -232,7 +232,7 @@ export class RenderPool {
    */
   #countTime({ accountId, drawnSinceMs }: PooledPage, work: WorkClass | undefined): void {
     if (work === 'job' || drawnSinceMs === null) return;
-    this.#options.workerTime.spent(accountId, this.#clock.elapsedMs() - drawnSinceMs);
+    this.#options.workerTime.recordCpuTime(accountId, this.#clock.elapsedMs() - drawnSinceMs);
   }
 
   /**

@@ -152,7 +152,7 @@ export class Renders {
     ...page
   }: RenderRequest): RunningCall<RenderedPage> {
     const clock = this.#clock;
-    this.#options.workerTime.arrived(page.accountId);
+    this.#options.workerTime.recordArrival(page.accountId);
     const late = () => rendererBusyError(this.#commonPool.retryAfterSeconds());
     const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
     const calledMs = clock.elapsedMs();
@@ -161,7 +161,7 @@ export class Renders {
       .guard(drawn)
       .then((answer) => {
         const elapsedMs = clock.elapsedMs() - calledMs;
-        return requireRenderedPage(answer, elapsedMs, { param, late: () => deadline.refusal() });
+        return requireRenderedPage(answer, elapsedMs, { param, late: () => deadline.deadlineError() });
       })
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());
@@ -196,7 +196,7 @@ export class Renders {
 
   /** Waits for the renders in progress, then ends browsers and threads. */
   async close(): Promise<void> {
-    await Promise.all([this.#commonPool.idle(), this.#slowPool.idle()]);
+    await Promise.all([this.#commonPool.whenIdle(), this.#slowPool.whenIdle()]);
     this.#cancelIdleStop?.();
     const threads = [...this.#commonPool.threads(), this.#slowThread, this.#standby];
     await Promise.all(threads.map((thread) => thread.stop()));
@@ -213,7 +213,7 @@ export class Renders {
     try {
       const drawn = await this.#slowPool.draw(call);
       if (drawn === 'withdrawn') throw new Error('The slow pool withdrew a page.');
-      if (tookLong(drawn)) this.#slowAccounts.mark(call.accountId);
+      if (tookLong(drawn)) this.#slowAccounts.markSlow(call.accountId);
       return drawn;
     } finally {
       this.#cancelIdleStop?.();
@@ -229,7 +229,7 @@ export class Renders {
   }
 
   readonly #onStopped = (accountId: string): void => {
-    this.#slowAccounts.mark(accountId);
+    this.#slowAccounts.markSlow(accountId);
     this.#commonPool.withdraw(accountId);
   };
 
@@ -265,7 +265,7 @@ export class SlowAccounts {
     this.#clock = clock;
   }
 
-  mark(accountId: string): void {
+  markSlow(accountId: string): void {
     this.#until.delete(accountId);
     this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_MS);
     this.#forgetEndedMarks();

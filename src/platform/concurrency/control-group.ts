@@ -21,7 +21,7 @@ interface ControlGroupFiles {
   membership?: string;
 }
 
-type Controller = 'cpu' | 'memory' | 'pids';
+type CgroupController = 'cpu' | 'memory' | 'pids';
 
 const MICROSECONDS_PER_SECOND = 1e6;
 const NANOSECONDS_PER_SECOND = 1e9;
@@ -53,7 +53,7 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
  * are skipped.
  */
 function findGroupFolders(
-  controller: Controller,
+  controller: CgroupController,
   { root = '/sys/fs/cgroup', membership = '/proc/self/cgroup' }: ControlGroupFiles,
 ): string[] {
   const lines = (readText(membership) ?? '').split('\n').map((line) => line.split(':'));

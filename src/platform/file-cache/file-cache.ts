@@ -130,7 +130,7 @@ export class FileCache {
   }
 
   /** Resolves when no write and no eviction is running. */
-  async settled(): Promise<void> {
+  async whenSettled(): Promise<void> {
     await Promise.all(this.#pendingWrites);
     await this.#evicting;
   }

@@ -44,7 +44,7 @@ export interface FileStorage {
 /** From this age on, an unfinished file counts as left behind by a process that died. */
 const MAX_UNFINISHED_AGE_MS = 60_000;
 const UNFINISHED_SUFFIX = '.part';
-const CONCURRENT_STATS = 32;
+const CONCURRENT_FILE_STATS = 32;
 
 const open = promisify(openFile);
 const read = promisify(readFile);
@@ -94,7 +94,7 @@ export class DiskStorage implements FileStorage {
   async list(folder: string): Promise<ListedFile[]> {
     const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
     const files: ListedFile[] = [];
-    await forEachWithLimit(names, CONCURRENT_STATS, async (name) => {
+    await forEachWithLimit(names, CONCURRENT_FILE_STATS, async (name) => {
       const path = join(folder, name);
       const found = await stat(join(this.#directory, path)).catch(() => null);
       if (!found?.isFile()) return;
@@ -136,7 +136,7 @@ async function readWholeFile(path: string): Promise<Buffer | null> {
 
 /** Recording a use takes a write of the object, so it is done at most four times a day. */
 const BUCKET_USE_RESOLUTION_MS = 6 * HOUR_MS;
-const MEDIA_TYPE = 'application/octet-stream';
+const CACHE_FILE_MEDIA_TYPE = 'application/octet-stream';
 
 interface BucketStorageOptions {
   objects: ObjectStore;
@@ -162,7 +162,7 @@ export class BucketStorage implements FileStorage {
   }
 
   async write(path: string, file: Buffer): Promise<void> {
-    await this.#options.objects.put(this.#keyOf(path), file, MEDIA_TYPE);
+    await this.#options.objects.put(this.#keyOf(path), file, CACHE_FILE_MEDIA_TYPE);
   }
 
   remove(path: string): Promise<void> {

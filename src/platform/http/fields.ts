@@ -16,15 +16,16 @@ export const anyValueField = (description: string) => Type.Unsafe<unknown>({ des
 export const oneOfField = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
+const DATE_FORM = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT_FORM =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 
 /**
  * Parses a date as the first instant of that day in UTC. Null for other texts and for dates that do not exist, such as
  * February 30.
  */
 export function parseDate(text: string): Date | null {
-  if (!DATE.test(text)) return null;
+  if (!DATE_FORM.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);
   // A date that does not exist turns into another date when it is formatted again.
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text) ? start : null;
@@ -36,7 +37,7 @@ export function parseDate(text: string): Date | null {
  * @param zone the zone of an instant that has none. If absent, instants must have a zone.
  */
 export function parseRfc3339Instant(text: string, zone?: 'Z'): Date | null {
-  const [, day, , , , itsZone = zone] = INSTANT.exec(text) ?? [];
+  const [, day, , , , itsZone = zone] = INSTANT_FORM.exec(text) ?? [];
   if (day === undefined || itsZone === undefined || parseDate(day) === null) return null;
   const instant = new Date(text.endsWith(itsZone) ? text.toUpperCase() : `${text.toUpperCase()}${itsZone}`);
   return Number.isNaN(instant.getTime()) ? null : instant;

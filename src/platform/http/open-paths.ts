@@ -157,7 +157,7 @@ declare module 'fastify' {
 
 const RATE_WINDOW_MS = 60_000;
 /** Probes have no limit, because the operator's own systems call them. */
-const PROBES = ['/healthz', '/readyz'];
+const PROBE_PATHS = ['/healthz', '/readyz'];
 
 interface OpenPathsOptions {
   coordination: Coordination;
@@ -173,7 +173,7 @@ export function countOpenPathCalls(app: FastifyInstance, options: OpenPathsOptio
   const { coordination, hostId, requestsPerMinute } = options;
   app.addHook('onRequest', (request, _reply, done) => {
     const { url = '', config } = request.routeOptions;
-    const isCounted = !url.startsWith('/api/') && !PROBES.includes(url) && !config?.isUncounted;
+    const isCounted = !url.startsWith('/api/') && !PROBE_PATHS.includes(url) && !config?.isUncounted;
     if (isCounted) return count(request);
     done();
   });

@@ -34,7 +34,7 @@ const FOLDED_LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** Number of characters reserved for the suffix of a taken slug, so that every candidate has the same stem. */
-const SUFFIX_CHARACTERS = 5;
+const SLUG_SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
 export function isSlug(text: string, maxCharacters = MAX_SLUG_CHARACTERS): boolean {
@@ -77,7 +77,7 @@ export function slugFromName(name: string, fallback: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')
     .replace(/^(?:builtin(?:-|$))+/, '')
-    .slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS)
+    .slice(0, MAX_SLUG_CHARACTERS - SLUG_SUFFIX_CHARACTERS)
     .replace(/-+$/, '');
   if (stem === '') return fallback;
   return RESERVED_ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
@@ -85,7 +85,7 @@ export function slugFromName(name: string, fallback: string): string {
 
 /** The first of `slug`, `slug-2`, `slug-3`, … that is not taken. A long slug is cut to make room for the number. */
 export function firstFreeSlug(slug: string, taken: ReadonlySet<string>): string {
-  const stem = slug.slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS);
+  const stem = slug.slice(0, MAX_SLUG_CHARACTERS - SLUG_SUFFIX_CHARACTERS);
   let candidate = slug;
   for (let number = 2; taken.has(candidate); number++) candidate = `${stem}-${number}`;
   return candidate;

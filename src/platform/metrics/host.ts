@@ -151,7 +151,7 @@ export class RestartMeter {
     for (const reason of RESTART_REASONS) this.#restarts.inc({ reason }, 0);
   }
 
-  restarted(reason: RestartReason): void {
+  recordRestart(reason: RestartReason): void {
     this.#restarts.inc({ reason });
   }
 

@@ -52,7 +52,7 @@ export class RequestMeter {
     this.#startAtZero(NO_ROUTE_LABEL);
   }
 
-  answered({ method, route, status, seconds, storeSeconds, refusal }: AnsweredRequest): void {
+  recordResponse({ method, route, status, seconds, storeSeconds, refusal }: AnsweredRequest): void {
     this.#observerOf(method, route, status)(seconds);
     this.#waits.inc({ route }, storeSeconds);
     if (status === 500) this.#errors.inc();

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Counter } from 'prom-client';
 import type { Stores } from '../stores/open.ts';
-import { type Interceptor, wrapDocuments, wrapMethods } from '../stores/store-timeout.ts';
+import { type StoreStepInterceptor, wrapDocuments, wrapMethods } from '../stores/store-timeout.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { DurationHistogram } from './durations.ts';
 
@@ -68,12 +68,12 @@ export class StoreWaitTime {
     this.#nowMs = nowMs;
   }
 
-  began(): void {
+  recordCallStart(): void {
     if (this.#running === 0) this.#sinceMs = this.#nowMs();
     this.#running += 1;
   }
 
-  ended(): void {
+  recordCallEnd(): void {
     this.#running -= 1;
     if (this.#running === 0) this.#totalMs += this.#nowMs() - this.#sinceMs;
   }
@@ -112,15 +112,15 @@ export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']
  * Returns a function that measures a query and returns its original promise, so that callers do not wait for the
  * measurement.
  */
-function measureQueries(observe: QueryObserver): Interceptor {
+function measureQueries(observe: QueryObserver): StoreStepInterceptor {
   return (step) => {
     const startMs = performance.now();
     const answer = step();
     if (!(answer instanceof Promise)) return answer;
     const request = storeWaitTimeOfRequest();
-    request?.began();
+    request?.recordCallStart();
     const end = (error: string | null) => {
-      request?.ended();
+      request?.recordCallEnd();
       observe((performance.now() - startMs) / 1000, error);
     };
     answer.then(

@@ -46,7 +46,7 @@ export class OpMeter {
   /**
    * Counts a run, and adds its parts to the current trace. The parts follow one another, and the last part ends now.
    */
-  ran(run: OpRun): void {
+  recordRun(run: OpRun): void {
     const { op, work, bytesIn, bytesOut, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
     this.#durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
     for (const part of RUN_PARTS) {
@@ -128,7 +128,7 @@ export class PoolMeter {
   }
 
   /** @param pools the pools of this process, by name; each function is called at every scrape. */
-  watch(pools: Record<string, () => PoolStats>): void {
+  watchPools(pools: Record<string, () => PoolStats>): void {
     declarePoolGauges(pools);
   }
 
@@ -136,13 +136,13 @@ export class PoolMeter {
    * Counts work that ended.
    * @param waitSeconds how long the work waited for its slot.
    */
-  worked({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
+  recordPoolWork({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
     this.#works.inc({ pool, work, kind, outcome });
     if (outcome === 'done') this.#waits.observe({ pool, work }, waitSeconds);
   }
 
   /** Counts the time of a worker, and work of the lowest priority. */
-  ended({ pool, reason, cpuMs, outcome }: PoolWorkEnded): void {
+  recordPoolWorkEnd({ pool, reason, cpuMs, outcome }: PoolWorkEnded): void {
     this.#workerSeconds.inc({ pool, outcome }, cpuMs / 1_000);
     if (reason !== undefined) this.#lowPriority.inc({ reason });
   }

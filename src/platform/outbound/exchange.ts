@@ -18,8 +18,8 @@ export interface OutboundRequest {
 /** How long one of several addresses is tried before the next one is tried as well. */
 const ADDRESS_ATTEMPT_MS = 1_000;
 /** Separate agents, because the global ones keep connections and may use a proxy from the environment. */
-const PLAIN_AGENT = new http.Agent({ keepAlive: false, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS });
-const TLS_AGENT = new https.Agent({
+const HTTP_AGENT = new http.Agent({ keepAlive: false, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS });
+const HTTPS_AGENT = new https.Agent({
   keepAlive: false,
   autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   maxCachedSessions: 0,
@@ -39,7 +39,7 @@ const MAX_INTERIM_RESPONSES = 16;
  * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or the peer does
  * not use TLS.
  */
-const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
+const TLS_ERROR_CODE = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
  * One HTTP/1.1 exchange with a checked target, up to its headers. The caller reads the body or destroys it. The
@@ -111,7 +111,8 @@ export function outboundErrorOf(error: unknown, signal?: AbortSignal, status?: n
   if (error instanceof OutboundError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   if (code === undefined) return error;
-  if (TLS_CODES.test(code)) return targetRefusedError(`its certificate is not accepted (${code})`, error);
+  if (TLS_ERROR_CODE.test(code))
+    return targetRefusedError(`its certificate is not accepted (${code})`, error);
   return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
 }
 
@@ -136,8 +137,8 @@ function openRequest(
     ...withoutAbsentFields({ signal }),
   };
   return url.protocol === 'https:'
-    ? https.request(url, { ...options, agent: TLS_AGENT })
-    : http.request(url, { ...options, agent: PLAIN_AGENT });
+    ? https.request(url, { ...options, agent: HTTPS_AGENT })
+    : http.request(url, { ...options, agent: HTTP_AGENT });
 }
 
 /** Checks the address of the peer before a byte is sent. */
@@ -146,7 +147,7 @@ function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): v
   client.destroy(targetRefusedError('the connected address is not public'));
 }
 
-const FINAL_STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
+const FINAL_STATUS_LINE = /^HTTP\/1\.[01] ([2-5]\d\d)/;
 /** A complete 1xx response, which is followed by another one. */
 const INTERIM_RESPONSE = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
 /** The most characters that are read for the status line. */
@@ -164,7 +165,7 @@ function watchStatus(socket: Socket): () => number | undefined {
     for (let interim = INTERIM_RESPONSE.exec(head); interim !== null; interim = INTERIM_RESPONSE.exec(head)) {
       head = head.slice(interim[0].length);
     }
-    const final = FINAL_STATUS.exec(head);
+    const final = FINAL_STATUS_LINE.exec(head);
     if (final !== null) status = Number(final[1]);
     if (final !== null || head.length > MAX_STATUS_CHARACTERS) socket.off('data', read);
   };

@@ -19,7 +19,7 @@ export class CopyProgressReporter {
     this.#onProgress = onProgress;
   }
 
-  done(count: number): void {
+  recordCopied(count: number): void {
     this.#done += count;
     const percent = Math.min(100, Math.floor((this.#done / this.#total) * 100));
     if (percent < this.#reported + 10 && this.#done < this.#total) return;
@@ -95,7 +95,7 @@ async function copyObjects(
     await mkdir(join(to, directory), { recursive: true, mode: 0o700 });
     const isNew = await copyObject(join(entry.parentPath, entry.name), join(to, directory, entry.name));
     if (isNew) copied += 1;
-    progress.done(1);
+    progress.recordCopied(1);
   }
   return copied;
 }

@@ -1,13 +1,16 @@
 import { type DocumentStore, StoreUnavailableError } from './documents/port.ts';
 
 /** A function around each call of a method, such as a measurement. It runs the call and returns its answer. */
-export type Interceptor = (step: () => unknown) => unknown;
+export type StoreStepInterceptor = (step: () => unknown) => unknown;
 
 /**
  * Wraps each method of a port.
  * @param interceptorOf makes the interceptor of a method. It is called once for each method, with its name.
  */
-export function wrapMethods<P extends object>(port: P, interceptorOf: (method: string) => Interceptor): P {
+export function wrapMethods<P extends object>(
+  port: P,
+  interceptorOf: (method: string) => StoreStepInterceptor,
+): P {
   const wrapping: Record<string, unknown> = {};
   const methods = port as Record<string, PortMethod>;
   for (const name of methodNames(port)) {
@@ -27,7 +30,7 @@ function methodNames(port: object): string[] {
 /** Wraps each method of documents and of their collections. */
 export function wrapDocuments(
   documents: DocumentStore,
-  interceptorOf: (method: string) => Interceptor,
+  interceptorOf: (method: string) => StoreStepInterceptor,
 ): DocumentStore {
   return {
     ...wrapMethods(documents, interceptorOf),
@@ -99,7 +102,7 @@ export class StoreTimeout {
 /** Methods without a timeout: they do not use the store, or they run once and may take long. */
 const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
 
-function timeoutInterceptorOf(timeout: StoreTimeout): (method: string) => Interceptor {
+function timeoutInterceptorOf(timeout: StoreTimeout): (method: string) => StoreStepInterceptor {
   return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
 }
 

@@ -108,6 +108,6 @@ export class DeliverySlice implements ProductSlice {
     signers.close();
     leases.close();
     removals.close();
-    await cache.settled();
+    await cache.whenSettled();
   }
 }

@@ -194,7 +194,7 @@ export class AddressResolver {
       const made = await imageWorkers.branch({ ...image, ...terms, branches }).result;
       const { data, contentType, width, height } = smallestOutput(made.outputs);
       const times = { fetchMs, queueMs: made.queueMs, ...made.timings };
-      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data.length });
+      meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut: data.length });
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
       const ofBytes = () => hash('sha256', bytes, 'base64url').slice(0, ETAG_CHARACTERS);
       return { bytes, contentType, width, height, etag: etag ?? ofBytes() };

@@ -143,7 +143,7 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
     further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other' },
   });
   const file = await readFilePart(multipart.file);
-  const [other, second] = await multipart.further();
+  const [other, second] = await multipart.additionalFiles();
   if (other === undefined) throw missingOther();
   if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
   const [field] = Object.keys(await multipart.fields());

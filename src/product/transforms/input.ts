@@ -83,7 +83,7 @@ export async function readCallInput(
     refuseQueryFields(request, contents);
     const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
-    const files = await multipart.further();
+    const files = await multipart.additionalFiles();
     return { kind: 'bytes', ...file, fields: multipartFields(texts, contents), files };
   }
   const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');

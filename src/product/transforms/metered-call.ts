@@ -124,7 +124,7 @@ export function beginSyncCall(
       const phases = { ...NO_WORK, ...times, totalMs: reply.elapsedTime };
       reply.header('server-timing', serverTiming(phases));
       reply.header('x-service-duration-ms', String(workerMs(times)));
-      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut });
+      meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut });
     },
   };
 }

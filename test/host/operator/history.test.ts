@@ -14,13 +14,13 @@ t.test('an hour of samples is kept as columns, and the oldest make room', async 
       sample * 10_000,
       rowWith({ requestsPerSecond: sample, p99: sample % 2 === 0 ? null : 80 }),
     );
-  const { at, series } = history.since();
+  const { at, series } = history.excerptSince();
   t.equal(at.length, 360);
   t.same([at[0], at.at(-1)], [410_000, 4_000_000]);
   t.same([series.rate?.[0], series.rate?.at(-1)], [41, 400]);
   t.same([series.p99?.[0], series.p99?.at(-1)], [80, null], 'a time without answers is a gap');
-  t.same(history.since(3_980_000).at, [3_990_000, 4_000_000], 'only what came later');
-  t.same(history.since(4_000_000).series.rate, []);
+  t.same(history.excerptSince(3_980_000).at, [3_990_000, 4_000_000], 'only what came later');
+  t.same(history.excerptSince(4_000_000).series.rate, []);
 });
 
 t.test(
@@ -28,13 +28,13 @@ t.test(
   async (t) => {
     const history = new LoadHistory();
     history.record(10_000, rowWith());
-    t.equal(history.since().series['refused/capacity'], undefined);
+    t.equal(history.excerptSince().series['refused/capacity'], undefined);
     history.record(20_000, rowWith({ refusals: { capacity: 2.5 } }));
     history.record(30_000, rowWith());
-    t.same(history.since().series['refused/capacity'], [0, 2.5, 0]);
+    t.same(history.excerptSince().series['refused/capacity'], [0, 2.5, 0]);
     for (let reason = 0; reason < 300; reason += 1)
       history.record(40_000 + reason, rowWith({ refusals: { [`reason ${reason}`]: 1 } }));
-    t.ok(Object.keys(history.since().series).length <= 80);
+    t.ok(Object.keys(history.excerptSince().series).length <= 80);
   },
 );
 
@@ -53,9 +53,9 @@ t.test('what was done stays on the axis of time for as long as its samples', asy
     settings: () => ({ IMAGE_THREADS: 1 }),
   });
   history.record(nowMs, rowWith());
-  reporter.note({ kind: 'set', by: 'anna on host-a, pid 4711', text: 'IMAGE_THREADS 1 → 2' });
+  reporter.recordMark({ kind: 'set', by: 'anna on host-a, pid 4711', text: 'IMAGE_THREADS 1 → 2' });
   nowMs += 5_000;
-  reporter.restarted('hung', 2);
+  reporter.recordRestart('hung', 2);
   const report = reporter.report(0);
   t.match(report.history.marks, [
     { at: 10_000, kind: 'set', by: 'anna on host-a, pid 4711', text: 'IMAGE_THREADS 1 → 2' },
@@ -64,10 +64,10 @@ t.test('what was done stays on the axis of time for as long as its samples', asy
   t.match(report, { restarts: { hung: 1, exit: 0, signal: 0 }, settings: { IMAGE_THREADS: 1 } });
   t.match(report.verdicts, [{ sentence: /h\/1 hangs/ }, { sentence: /^Process 2 hung .* 0 s ago/ }]);
   t.match(reporter.report(12_000).history.marks, [{ kind: 'restart' }]);
-  for (let mark = 0; mark < 500; mark += 1) reporter.note({ kind: 'log', by: 'x', text: `${mark}` });
-  t.equal(history.since().marks.length, 200, 'marks are bounded');
+  for (let mark = 0; mark < 500; mark += 1) reporter.recordMark({ kind: 'log', by: 'x', text: `${mark}` });
+  t.equal(history.excerptSince().marks.length, 200, 'marks are bounded');
   for (let sample = 1; sample <= 400; sample += 1) history.record(nowMs + sample * 10_000, rowWith());
-  t.same(history.since().marks, [], 'and go with their hour');
+  t.same(history.excerptSince().marks, [], 'and go with their hour');
 });
 
 /** A process that answered so many calls, each in a tenth of a second. */
@@ -99,15 +99,15 @@ t.test(
       await recorder.sample();
     };
     await round(0, 0);
-    t.equal(recorder.now(), null, 'nothing is known of one moment alone');
+    t.equal(recorder.currentRow(), null, 'nothing is known of one moment alone');
     await round(100, 50);
     await round(200);
-    t.same(history.since().series.rate, [15, 10], 'the second process was not heard of');
-    const now = recorder.now();
+    t.same(history.excerptSince().series.rate, [15, 10], 'the second process was not heard of');
+    const now = recorder.currentRow();
     t.match(now, { name: 'h', processes: 2, accounts: [{ id: 'acc_a' }] });
     recorder.forget('2');
-    t.equal(recorder.now()?.processes, 1);
+    t.equal(recorder.currentRow()?.processes, 1);
     for (let count = 3; count < 9; count += 1) await round(count * 100);
-    t.equal(recorder.now()?.requestsPerSecond, 10, 'the row of now spans the latest half minute');
+    t.equal(recorder.currentRow()?.requestsPerSecond, 10, 'the row of now spans the latest half minute');
   },
 );

@@ -224,7 +224,7 @@ t.test('a slot given back twice is given back once; waiting is measured; idle te
   first?.release();
   t.equal(admission.stats().busy, 1);
   t.equal(admitted[0]?.slot.queueMs, 250);
-  const idle = admission.idle();
+  const idle = admission.whenIdle();
   await releaseFirst();
   await idle;
   t.match(admission.stats(), { busy: 0, waiting: 0, reservedBytes: 0 });

@@ -104,7 +104,7 @@ t.test('items run in a child process from a job of 20 items on; a small job need
     imageWorkers: workers,
     readers: new Readers(workers),
     assets: {} as Parameters<typeof createPassWork>[0]['assets'],
-    meters: { ops: { ran: () => undefined } },
+    meters: { ops: { recordRun: () => undefined } },
     fonts: { findWarnings: async () => [] },
   });
   const segment = { index: 0, layers: [], pass: { decode: {}, steps: [], encode: {} } };

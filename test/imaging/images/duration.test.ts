@@ -114,13 +114,13 @@ t.test('kinds that callers make up do not fill the memory, and leave those in us
 t.test('the CPU time of a process is shared by the passes that run at the time', async (t) => {
   let usedMs = 5_000;
   const meter = new PassCpuMeter(() => usedMs);
-  const alone = meter.begin();
+  const alone = meter.startMeasuring();
   usedMs += 100;
   t.equal(alone(), 100, 'what was used before is not its own');
   usedMs += 1_000;
-  const first = meter.begin();
+  const first = meter.startMeasuring();
   usedMs += 30;
-  const second = meter.begin();
+  const second = meter.startMeasuring();
   usedMs += 40;
   t.equal(first(), 30 + 20);
   usedMs += 7;
@@ -128,7 +128,7 @@ t.test('the CPU time of a process is shared by the passes that run at the time',
 });
 
 t.test('the system tells the CPU time of other threads, without that of this one', async (t) => {
-  const measured = new PassCpuMeter().begin();
+  const measured = new PassCpuMeter().startMeasuring();
   const before = process.threadCpuUsage();
   const hashed = await promisify(pbkdf2)('password', 'salt', 400_000, 64, 'sha512');
   const { user, system } = process.threadCpuUsage(before);

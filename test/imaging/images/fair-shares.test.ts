@@ -29,8 +29,11 @@ const turn = () => new Promise(setImmediate);
 /** Image threads whose CPU time the test decides. */
 function openMeasured(t: Test) {
   let cpuMs = 0;
-  const reports: Parameters<PoolMeter['ended']>[0][] = [];
-  const meter = { worked: () => {}, ended: (report: (typeof reports)[0]) => void reports.push(report) };
+  const reports: Parameters<PoolMeter['recordPoolWorkEnd']>[0][] = [];
+  const meter = {
+    recordPoolWork: () => {},
+    recordPoolWorkEnd: (report: (typeof reports)[0]) => void reports.push(report),
+  };
   const opened = openStandIns(
     t,
     { IMAGE_ACCOUNT_SECONDS: 1, IMAGE_QUEUE: 8 },

@@ -21,7 +21,7 @@ function file(bytes: number): PassOutcome {
 
 t.test('the quickest format runs first', async (t) => {
   t.same(
-    runs.runs.map((run) => run.pass.encode.format),
+    runs.passRuns.map((run) => run.pass.encode.format),
     ['jpeg', 'webp', 'avif'],
   );
 });
@@ -30,18 +30,18 @@ t.test(
   'of the formats that were ready in time the smallest is taken, with a warning of the others',
   async (t) => {
     const late = deadlineExceededError(1);
-    t.match(runs.smallest([file(30), file(20), late]), [
+    t.match(runs.smallestOutputs([file(30), file(20), late]), [
       { data: { length: 20 }, warnings: [{ code: 'format_not_tried', name: 'avif' }] },
     ]);
-    t.match(runs.smallest([file(30), late, late]), [
+    t.match(runs.smallestOutputs([file(30), late, late]), [
       { data: { length: 30 }, warnings: [{ name: 'webp' }, { name: 'avif' }] },
     ]);
-    const [all] = runs.smallest([file(30), file(20), file(10)]);
+    const [all] = runs.smallestOutputs([file(30), file(20), file(10)]);
     t.notOk(all && 'warnings' in all, 'nothing is said where all were tried');
     const missed = new ApiError('invalid_param', 'not reached', { param: 'ssimulacra2' });
-    const [reached] = runs.smallest([missed, file(20), file(30)]);
+    const [reached] = runs.smallestOutputs([missed, file(20), file(30)]);
     t.notOk(reached && 'warnings' in reached, 'a format that cannot keep the promise was tried');
-    t.same(runs.smallest([late, late, late]), [late]);
-    t.equal(runs.smallest([poolFullError(1), late, late])[0] instanceof ApiError, true);
+    t.same(runs.smallestOutputs([late, late, late]), [late]);
+    t.equal(runs.smallestOutputs([poolFullError(1), late, late])[0] instanceof ApiError, true);
   },
 );

@@ -178,9 +178,9 @@ t.test('times of one account lie apart, and none is later than the limit', async
   const clock = manualClock();
   const times = new SpacedCallTimes(clock, 10_000);
   const wait = { waitMs: 3_000, spaceMs: 2_000 };
-  const told = () => times.next('a', wait);
+  const told = () => times.nextDelayMs('a', wait);
   t.same(Array.from({ length: 6 }, told), [3_000, 5_000, 7_000, 9_000, 10_000, 10_000]);
-  t.equal(times.next('b', wait), 3_000);
+  t.equal(times.nextDelayMs('b', wait), 3_000);
   clock.advance(9_000);
   t.equal(told(), 3_000, 'the last one comes in a second');
 });

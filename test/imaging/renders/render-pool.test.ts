@@ -49,7 +49,7 @@ function openPool({
     client = new AbortController(),
     work: WorkClass = 'call',
   ) => {
-    workerTime.arrived(accountId);
+    workerTime.recordArrival(accountId);
     const late = () => new ApiError('provider_unavailable', 'The deadline has passed.');
     const deadline = new CallDeadline({ deadlineMs: 1e12, client: client.signal, clock, late });
     try {
@@ -255,7 +255,7 @@ t.test(
     clock.advance(1);
     first.calls.at(-1)?.answer(KILLED);
     await late;
-    workerTime.arrived('acc_b');
+    workerTime.recordArrival('acc_b');
     t.notOk(workerTime.isSpent('acc_a'), 'the wait does not count, and a minute has passed');
     const job = draw('acc_a', 'of a job', new AbortController(), 'job');
     await soon();
@@ -263,7 +263,7 @@ t.test(
     clock.advance(BUDGET_MS);
     first.calls.at(-1)?.answer();
     await job;
-    workerTime.arrived('acc_b');
+    workerTime.recordArrival('acc_b');
     t.notOk(workerTime.isSpent('acc_a'), 'a job gives way by itself');
     const killed = draw('acc_a', 'killed');
     await soon();
@@ -271,7 +271,7 @@ t.test(
     clock.advance(BUDGET_MS + 1);
     first.calls.at(-1)?.answer(KILLED);
     await killed;
-    workerTime.arrived('acc_b');
+    workerTime.recordArrival('acc_b');
     t.ok(workerTime.isSpent('acc_a'));
   },
 );

@@ -154,10 +154,10 @@ t.test(
 t.test('pages of an account past its budget of worker time are drawn apart while others call', async (t) => {
   const door = openDoor(t);
   const browsers = () => new Set(browserProcesses().map(({ group }) => group)).size;
-  door.workerTime.spent('acc_a', 61_000);
+  door.workerTime.recordCpuTime('acc_a', 61_000);
   await door.draw({});
   t.equal(browsers(), 1, 'it has the process for itself');
-  door.workerTime.arrived('acc_b');
+  door.workerTime.recordArrival('acc_b');
   t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
   t.equal(browsers(), 2);
   await door.draw({ accountId: 'acc_b' });

@@ -6,11 +6,11 @@ import { manualClock } from '../../support/clock.ts';
 t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {
   const clock = manualClock();
   const slow = new SlowAccounts(clock);
-  slow.mark('acc_a');
+  slow.markSlow('acc_a');
   clock.advance(SLOW_ACCOUNT_MS - 1);
   t.ok(slow.has('acc_a'));
   t.notOk(slow.has('acc_b'));
-  slow.mark('acc_a');
+  slow.markSlow('acc_a');
   clock.advance(SLOW_ACCOUNT_MS - 1);
   t.ok(slow.has('acc_a'), 'a second mark begins the minute again');
   clock.advance(1);

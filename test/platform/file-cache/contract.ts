@@ -20,7 +20,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorag
       for (const reader of [cache, cacheOn(storage)])
         t.same(await reader.read(own), { facts: { width: 3 }, bytes }, own);
     }
-    await cache.settled();
+    await cache.whenSettled();
   });
 
   t.test('a damaged file is not there, wherever it is damaged', async (t) => {
@@ -28,7 +28,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorag
     const cache = cacheOn(storage);
     const path = 'acc_1/ast_1/a';
     await cache.write(place('a'), { width: 3 }, Buffer.from('the bytes'));
-    await cache.settled();
+    await cache.whenSettled();
     const whole = (await storage.read(path)) ?? Buffer.alloc(0);
     for (let at = 0; at < whole.length; at += 7) {
       const damaged = Buffer.from(whole);
@@ -62,7 +62,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorag
     t.same(await cache.paths(), [place('c', 'acc_1', 'ast_2')]);
     t.same(await left(), ['c']);
     await cache.removeAll('acc_1/never');
-    await cache.settled();
+    await cache.whenSettled();
   });
 
   t.test('the space is never exceeded by more than what is written meanwhile', async (t) => {
@@ -71,7 +71,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorag
     const cache = cacheOn(storage, maxBytes);
     for (let index = 0; index < 150; index += 1) {
       await cache.write(place(`f${index}`), {}, Buffer.alloc(1_000));
-      await cache.settled();
+      await cache.whenSettled();
     }
     const total = (await storage.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
     t.ok(total <= maxBytes && total > maxBytes / 2, `${total} bytes`);
@@ -89,7 +89,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorag
       await cache.write(place(`q${index}`, 'quiet'), {}, Buffer.alloc(1_000));
     for (let index = 0; index < 150; index += 1) {
       await cache.write(place(`f${index}`, 'flood'), {}, Buffer.alloc(1_000));
-      await cache.settled();
+      await cache.whenSettled();
     }
     t.equal((await storage.list('quiet')).length, 30);
   });

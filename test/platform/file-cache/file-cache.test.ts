@@ -87,6 +87,6 @@ t.test('an unfinished file of a process that died is deleted', async (t) => {
   await utimes(left, new Date(0), new Date(0));
   const next = open();
   await next.write(place('c'), {}, Buffer.from('x'));
-  await next.settled();
+  await next.whenSettled();
   t.same((await readdir(join(directory, 'acc_1', 'ast_1'))).toSorted(), ['a', 'c']);
 });

@@ -124,7 +124,7 @@ t.test('what the doctor finds is shown with what mends it', async (t) => {
 });
 
 t.test('texts of others are only texts', async (t) => {
-  host.reporter.note({ kind: 'set', by: SCRIPT, text: `${SCRIPT} is a setting` });
+  host.reporter.recordMark({ kind: 'set', by: SCRIPT, text: `${SCRIPT} is a setting` });
   const before = host.row;
   host.row = { ...before, accounts: [{ id: SCRIPT, calls: 40, refused: 39 }], refusals: { [SCRIPT]: 39 } };
   const { page, context, wrong } = await openAsOperator('/operate');

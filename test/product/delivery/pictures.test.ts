@@ -55,7 +55,7 @@ t.test('a picture is answered before it is kept, and is one making until then', 
     for (let call = 0; call < 3; call += 1) t.equal((await pictures.get(one)).bytes, bytes);
   t.same([made, held, kept], [2, 2, []], 'nothing is kept yet, and no other process makes them');
   let hasEnded = false;
-  const ended = cache.settled().then(() => {
+  const ended = cache.whenSettled().then(() => {
     hasEnded = true;
   });
   t.equal(hasEnded, false, 'a process that stops waits for its writes');

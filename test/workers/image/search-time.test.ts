@@ -185,12 +185,12 @@ t.test(
     const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now, trialMs: 0 }, () => isKept);
     t.equal(time.hasTime(9), true, 'no time of a trial is known');
     now = 4_500;
-    time.took(4_500);
+    time.recordTrial(4_500);
     t.equal(time.hasTime(1), true, 'nothing is kept: the next may end at 9 s');
     t.equal(time.hasTime(2), false);
     isKept = true;
     now = 6_500;
-    time.took(2_000);
+    time.recordTrial(2_000);
     t.equal(time.hasTime(1), false, 'the next would end at 8.5 s');
     t.equal(time.timeoutMs(), 1_500);
     t.equal(time.timeoutMs(400), 1_100, 'its file has to be judged as well');

@@ -8,7 +8,7 @@ const MIN_HARD_EDGE = 90;
 /** The largest share of hard edges of a photograph. A picture with more counts as a drawing or a screenshot. */
 const MAX_PHOTO_SHARE = 0.004;
 /** The step between two rows that are examined. */
-const ROW_STEP = 3;
+const SAMPLED_ROW_STEP = 3;
 
 /**
  * Whether a picture has enough hard edges between colours, such as text on a coloured background, that chroma
@@ -18,7 +18,7 @@ export function hasHardColourEdges({ data, width, height, channels, frames }: Pi
   if (channels === 1) return false;
   let edges = 0;
   let compared = 0;
-  for (let y = 0; y < height * frames; y += ROW_STEP) {
+  for (let y = 0; y < height * frames; y += SAMPLED_ROW_STEP) {
     let at = y * width * channels;
     for (let x = 1; x < width; x++, at += channels) {
       compared++;

@@ -5,7 +5,7 @@ import type { Chromaticity } from '../../formats/png.ts';
  * channels. A grey profile has the curve alone.
  */
 
-type Triple = readonly [number, number, number];
+type Vector3 = readonly [number, number, number];
 
 /** The primaries, white point and curve of a display, which give the numbers of a picture their meaning. */
 export interface DisplayColours {
@@ -19,9 +19,9 @@ export interface DisplayColours {
   curve(value: number): number;
 }
 
-const D50_WHITE: Triple = [0.9642, 1, 0.8249];
+const D50_WHITE: Vector3 = [0.9642, 1, 0.8249];
 /** The Bradford matrix, which converts XYZ to the responses of the cones. */
-const BRADFORD_MATRIX: Matrix = [
+const BRADFORD_MATRIX: Matrix3 = [
   [0.8951, 0.2664, -0.1614],
   [-0.7502, 1.7135, 0.0367],
   [0.0389, -0.0685, 1.0296],
@@ -45,7 +45,7 @@ export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'):
   return assembleProfile('RGB ', [
     ...tags,
     ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
-      [`${channel}XYZ`, xyzTag(columns[index] as Triple)],
+      [`${channel}XYZ`, xyzTag(columns[index] as Vector3)],
       [`${channel}TRC`, curve],
     ]),
   ]);
@@ -67,7 +67,7 @@ export function arePrimariesPossible(primaries: Omit<DisplayColours, 'name' | 'c
 type Primaries = Pick<DisplayColours, 'white' | 'red' | 'green' | 'blue'>;
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
-function colorantsOf(primaries: Primaries): Triple[] {
+function colorantsOf(primaries: Primaries): Vector3[] {
   const shares = primarySharesOf(primaries);
   const white = xyzOf(primaries.white);
   return primariesAtFullLuminance(primaries).map((colour, index) =>
@@ -79,7 +79,7 @@ function colorantsOf(primaries: Primaries): Triple[] {
 }
 
 /** The shares of red, green and blue, each of luminance 1, in white. */
-function primarySharesOf(primaries: Primaries): Triple {
+function primarySharesOf(primaries: Primaries): Vector3 {
   const bright = primariesAtFullLuminance(primaries);
   return solveLinearEquations(
     makeTriple((row) => makeTriple((column) => bright[column]?.[row] as number)),
@@ -87,17 +87,17 @@ function primarySharesOf(primaries: Primaries): Triple {
   );
 }
 
-function primariesAtFullLuminance({ red, green, blue }: Primaries): Triple[] {
+function primariesAtFullLuminance({ red, green, blue }: Primaries): Vector3[] {
   return [red, green, blue].map(xyzOf);
 }
 
 /** The XYZ values of a chromaticity at luminance 1. */
-function xyzOf([x, y]: Chromaticity): Triple {
+function xyzOf([x, y]: Chromaticity): Vector3 {
   return [x / y, 1, (1 - x - y) / y];
 }
 
 /** Adapts a colour from its own white point to D50. */
-function adaptToD50(colour: Triple, white: Triple): Triple {
+function adaptToD50(colour: Vector3, white: Vector3): Vector3 {
   const [cones, from, to] = [
     multiplyMatrix(BRADFORD_MATRIX, colour),
     multiplyMatrix(BRADFORD_MATRIX, white),
@@ -110,25 +110,25 @@ function adaptToD50(colour: Triple, white: Triple): Triple {
 }
 
 type Axis = 0 | 1 | 2;
-type Matrix = readonly [Triple, Triple, Triple];
+type Matrix3 = readonly [Vector3, Vector3, Vector3];
 
 function makeTriple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
   return [at(0), at(1), at(2)];
 }
 
-function multiplyMatrix(matrix: Matrix, [x, y, z]: Triple): Triple {
+function multiplyMatrix(matrix: Matrix3, [x, y, z]: Vector3): Vector3 {
   return makeTriple((row) => matrix[row][0] * x + matrix[row][1] * y + matrix[row][2] * z);
 }
 
 /** Solves three linear equations by Cramer's rule. */
-function solveLinearEquations(matrix: Matrix, right: Triple): Triple {
+function solveLinearEquations(matrix: Matrix3, right: Vector3): Vector3 {
   const divisor = determinant(matrix);
   const replaced = (column: Axis) =>
     makeTriple((row) => makeTriple((at) => (at === column ? right[row] : matrix[row][at])));
   return makeTriple((column) => determinant(replaced(column)) / divisor);
 }
 
-function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix): number {
+function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix3): number {
   return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
 }
 
@@ -148,7 +148,7 @@ function descriptionTag(text: string): Buffer {
   return tagOfType('desc', body);
 }
 
-function xyzTag(values: Triple): Buffer {
+function xyzTag(values: Vector3): Buffer {
   const body = Buffer.alloc(12);
   for (const [index, value] of values.entries()) body.writeInt32BE(Math.round(value * 65536), index * 4);
   return tagOfType('XYZ ', body);
@@ -164,7 +164,7 @@ function curveTag(curve: (value: number) => number): Buffer {
   return tagOfType('curv', body);
 }
 
-const HEADER_BYTES = 128;
+const PROFILE_HEADER_BYTES = 128;
 
 /** Assembles a profile: header, tag table and tags. Tags with equal bytes share them. */
 function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
@@ -172,7 +172,7 @@ function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buff
   table.writeUInt32BE(tags.length);
   const bodies: Buffer[] = [];
   const offsets = new Map<Buffer, number>();
-  let free = HEADER_BYTES + table.length;
+  let free = PROFILE_HEADER_BYTES + table.length;
   for (const [index, [name, body]] of tags.entries()) {
     const at = offsets.get(body) ?? free;
     if (at === free) {
@@ -185,7 +185,7 @@ function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buff
     table.writeUInt32BE(at, 8 + index * 12);
     table.writeUInt32BE(body.length, 12 + index * 12);
   }
-  const header = Buffer.alloc(HEADER_BYTES);
+  const header = Buffer.alloc(PROFILE_HEADER_BYTES);
   header.writeUInt32BE(free, 0);
   header.writeUInt32BE(0x02400000, 8);
   header.write(`mntr${space}XYZ `, 12, 'latin1');

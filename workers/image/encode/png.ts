@@ -25,13 +25,13 @@ const PNG_ROW_FILTER_OFF: PngRowFilter = { filtered: false, effort: 7 };
  */
 const MIN_DRAWING_SHARE = 0.5;
 /** The step between two rows that are examined. */
-const ROW_STEP = 5;
+const SAMPLED_ROW_STEP = 5;
 
 /** The row filter that makes the smaller file, as estimated from every fifth row. */
 export function choosePngRowFilter({ data, width, height, channels, frames }: Pixels): PngRowFilter {
   let same = 0;
   let compared = 0;
-  for (let y = 0; y < height * frames; y += ROW_STEP) {
+  for (let y = 0; y < height * frames; y += SAMPLED_ROW_STEP) {
     let at = (y * width + 1) * channels;
     for (let x = 1; x < width; x++, at += channels) if (equalsLeftNeighbour(data, at, channels)) same++;
     compared += width - 1;

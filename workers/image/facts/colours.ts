@@ -5,8 +5,8 @@ import type { PixelSample } from '../pixels/pixels.ts';
  * The number of leading bits of a channel that form a bin in the search for the most common colour, which has 16 × 16 ×
  * 16 bins.
  */
-const BIN_BITS = 4;
-const LEADING_BITS_MASK = 256 - (1 << (8 - BIN_BITS));
+const COLOUR_BIN_BITS = 4;
+const LEADING_BITS_MASK = 256 - (1 << (8 - COLOUR_BIN_BITS));
 
 /** Sums of weighted red, green and blue, and of the weights. */
 type ColourSums = [red: number, green: number, blue: number, weight: number];
@@ -21,7 +21,7 @@ type ColourSums = [red: number, green: number, blue: number, weight: number];
 export function averageAndDominantColours(
   picture: PixelSample,
 ): Pick<ImageFacts, 'averageColor' | 'dominantColor'> {
-  const bins = new Uint32Array(1 << (3 * BIN_BITS));
+  const bins = new Uint32Array(1 << (3 * COLOUR_BIN_BITS));
   const sums = picture.channels === 3 ? sumOpaquePixels(picture, bins) : sumTransparentPixels(picture, bins);
   let heaviest = 0;
   for (let bin = 1; bin < bins.length; bin++)
@@ -30,7 +30,9 @@ export function averageAndDominantColours(
 }
 
 function colourBinOf(red: number, green: number, blue: number): number {
-  return ((red & LEADING_BITS_MASK) << BIN_BITS) | (green & LEADING_BITS_MASK) | (blue >> BIN_BITS);
+  return (
+    ((red & LEADING_BITS_MASK) << COLOUR_BIN_BITS) | (green & LEADING_BITS_MASK) | (blue >> COLOUR_BIN_BITS)
+  );
 }
 
 /** Sums row by row, because small integers are added faster than large ones. */

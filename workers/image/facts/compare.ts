@@ -22,8 +22,8 @@ import { hashDistance } from './perceptual-hash.ts';
  */
 const MAX_INVISIBLE_DIFFERENCE = 8;
 /** The side of a tile. Changed pixels in the same tile, or in adjacent tiles, form one region. */
-const TILE_PX = 16;
-const MAX_REGIONS = 100;
+const TILE_EDGE_PX = 16;
+const MAX_REPORTED_REGIONS = 100;
 
 /**
  * Compares two pictures of the same size pixel by pixel, upright, in sRGB. An animation is compared by its first frame.
@@ -113,22 +113,22 @@ class ChangedTiles {
   readonly #boxes = new Map<number, TileBounds>();
 
   constructor(width: number, height: number) {
-    this.#columns = Math.ceil(width / TILE_PX);
-    this.#rows = Math.ceil(height / TILE_PX);
+    this.#columns = Math.ceil(width / TILE_EDGE_PX);
+    this.#rows = Math.ceil(height / TILE_EDGE_PX);
   }
 
   mark(x: number, y: number): void {
-    const tile = Math.floor(y / TILE_PX) * this.#columns + Math.floor(x / TILE_PX);
+    const tile = Math.floor(y / TILE_EDGE_PX) * this.#columns + Math.floor(x / TILE_EDGE_PX);
     includeBox(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
   }
 
   /** The regions, largest first. They do not overlap. */
   regions(): ImageDifference['regions'] {
-    let boxes = this.#connected(this.#boxes);
+    let boxes = this.#connectedAreas(this.#boxes);
     let count = 0;
     while (boxes.length !== count) {
       count = boxes.length;
-      boxes = this.#connected(this.#covered(boxes));
+      boxes = this.#connectedAreas(this.#coveredTiles(boxes));
     }
     const regions = boxes.map(({ left, top, right, bottom }) => ({
       x: left,
@@ -136,24 +136,27 @@ class ChangedTiles {
       width: right - left + 1,
       height: bottom - top + 1,
     }));
-    return regions.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MAX_REGIONS);
+    return regions.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MAX_REPORTED_REGIONS);
   }
 
   /** The boxes around each group of adjacent tiles. */
-  #connected(boxes: ReadonlyMap<number, TileBounds>): TileBounds[] {
+  #connectedAreas(boxes: ReadonlyMap<number, TileBounds>): TileBounds[] {
     const seen = new Set<number>();
-    return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#around(tile, boxes, seen)]));
+    return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#areaAround(tile, boxes, seen)]));
   }
 
   /**
    * Every tile that a box covers, with that box. Boxes that overlap are joined, even if their changed pixels are not
    * adjacent.
    */
-  #covered(boxes: readonly TileBounds[]): Map<number, TileBounds> {
+  #coveredTiles(boxes: readonly TileBounds[]): Map<number, TileBounds> {
     const covered = new Map<number, TileBounds>();
     for (const box of boxes) {
-      const [firstColumn, lastColumn] = [Math.floor(box.left / TILE_PX), Math.floor(box.right / TILE_PX)];
-      const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
+      const [firstColumn, lastColumn] = [
+        Math.floor(box.left / TILE_EDGE_PX),
+        Math.floor(box.right / TILE_EDGE_PX),
+      ];
+      const [firstRow, lastRow] = [Math.floor(box.top / TILE_EDGE_PX), Math.floor(box.bottom / TILE_EDGE_PX)];
       for (let row = firstRow; row <= lastRow; row++)
         for (let column = firstColumn; column <= lastColumn; column++) {
           includeBox(covered, row * this.#columns + column, box);
@@ -162,7 +165,7 @@ class ChangedTiles {
     return covered;
   }
 
-  #around(first: number, boxes: ReadonlyMap<number, TileBounds>, seen: Set<number>): TileBounds {
+  #areaAround(first: number, boxes: ReadonlyMap<number, TileBounds>, seen: Set<number>): TileBounds {
     const box = { ...(boxes.get(first) as TileBounds) };
     const waiting = [first];
     seen.add(first);

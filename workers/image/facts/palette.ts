@@ -7,15 +7,15 @@ import type { PixelSample } from '../pixels/pixels.ts';
  * The number of leading bits of a channel that form a bin. The eye hardly tells the colours within one of the 32 × 32 ×
  * 32 bins apart.
  */
-const BIN_BITS = 5;
-const BIN_SHIFT = 8 - BIN_BITS;
+const COLOUR_BIN_BITS = 5;
+const COLOUR_BIN_SHIFT = 8 - COLOUR_BIN_BITS;
 /** The smallest distance in OKLab of two colours of a palette. Nearer colours become one colour. */
-const MIN_DISTANCE = 0.04;
+const MIN_COLOUR_DISTANCE = 0.04;
 /**
  * The smallest share of a colour of a palette. A colour with a smaller share is mostly a blend along an edge, and
  * counts for its nearest neighbour.
  */
-const MIN_SHARE = 0.005;
+const MIN_COLOUR_SHARE = 0.005;
 /** The number of initial clusters for each colour of the palette. */
 const INITIAL_CLUSTERS_PER_COLOUR = 3;
 /** The rounds of k-means. Further rounds move the colours by less than one step of a channel. */
@@ -41,7 +41,7 @@ interface ColourBin extends OklabPoint {
 }
 
 /** A group of piles around their mean point. */
-interface Cluster extends OklabPoint {
+interface ColourCluster extends OklabPoint {
   piles: ColourBin[];
   weight: number;
 }
@@ -81,7 +81,7 @@ function packRgb(red: number, green: number, blue: number): number {
 
 /** The bins of a picture that have visible pixels. */
 function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
-  const bins = 1 << (3 * BIN_BITS);
+  const bins = 1 << (3 * COLOUR_BIN_BITS);
   const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as BinSums;
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
@@ -89,7 +89,9 @@ function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
     const green = data[at + 1] as number;
     const blue = data[at + 2] as number;
     const bin =
-      ((red >> BIN_SHIFT) << (2 * BIN_BITS)) | ((green >> BIN_SHIFT) << BIN_BITS) | (blue >> BIN_SHIFT);
+      ((red >> COLOUR_BIN_SHIFT) << (2 * COLOUR_BIN_BITS)) |
+      ((green >> COLOUR_BIN_SHIFT) << COLOUR_BIN_BITS) |
+      (blue >> COLOUR_BIN_SHIFT);
     weights[bin] = (weights[bin] as number) + weight;
     reds[bin] = (reds[bin] as number) + weight * red;
     greens[bin] = (greens[bin] as number) + weight * green;
@@ -113,7 +115,7 @@ type BinSums = [weights: Float64Array, reds: Float64Array, greens: Float64Array,
  * Divides piles into at most `count` clusters whose colours can be told apart. Three times as many are made first, and
  * then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a dark one.
  */
-function clustersOf(piles: readonly ColourBin[], count: number): Cluster[] {
+function clustersOf(piles: readonly ColourBin[], count: number): ColourCluster[] {
   let clusters = groupByNearest(piles, seedsOf(piles, INITIAL_CLUSTERS_PER_COLOUR * count));
   for (let round = 0; round < KMEANS_ROUNDS; round++) clusters = groupByNearest(piles, clusters);
   for (let weak = findWeakestCluster(clusters); weak !== undefined; weak = findWeakestCluster(clusters)) {
@@ -125,9 +127,9 @@ function clustersOf(piles: readonly ColourBin[], count: number): Cluster[] {
 }
 
 /** Joins the two clusters whose joining changes least. The square root of the weight is used, as in `seedsOf`. */
-function withMostAlikeJoined(clusters: readonly Cluster[]): Cluster[] {
+function withMostAlikeJoined(clusters: readonly ColourCluster[]): ColourCluster[] {
   let least = Number.POSITIVE_INFINITY;
-  let pair: Cluster[] = [];
+  let pair: ColourCluster[] = [];
   for (const [index, one] of clusters.entries()) {
     for (const other of clusters.slice(index + 1)) {
       const weight = (one.weight * other.weight) / (one.weight + other.weight);
@@ -156,7 +158,7 @@ function seedsOf(piles: readonly ColourBin[], count: number): OklabPoint[] {
       const pile = piles[index] as ColourBin;
       const gap = gaps[index] as number;
       const score = Math.sqrt(pile.weight) * gap;
-      if (gap < MIN_DISTANCE ** 2 || score <= most) continue;
+      if (gap < MIN_COLOUR_DISTANCE ** 2 || score <= most) continue;
       next = pile;
       most = score;
     }
@@ -169,7 +171,7 @@ function seedsOf(piles: readonly ColourBin[], count: number): OklabPoint[] {
 }
 
 /** Groups the piles by their nearest centre. A centre without piles has no cluster. */
-function groupByNearest(piles: readonly ColourBin[], centres: readonly OklabPoint[]): Cluster[] {
+function groupByNearest(piles: readonly ColourBin[], centres: readonly OklabPoint[]): ColourCluster[] {
   const groups = centres.map((): ColourBin[] => []);
   for (const pile of piles) {
     let nearest = 0;
@@ -185,7 +187,7 @@ function groupByNearest(piles: readonly ColourBin[], centres: readonly OklabPoin
   return groups.filter((group) => group.length > 0).map(clusterOf);
 }
 
-function clusterOf(piles: ColourBin[]): Cluster {
+function clusterOf(piles: ColourBin[]): ColourCluster {
   const weight = piles.reduce((sum, pile) => sum + pile.weight, 0);
   const mean = (axis: keyof OklabPoint) => meanOf(piles, weight, axis);
   return { piles, weight, l: mean('l'), a: mean('a'), b: mean('b') };
@@ -200,13 +202,13 @@ function squaredDistance(one: OklabPoint, other: OklabPoint): number {
 }
 
 /** The lightest cluster that is too light, or too near to a heavier cluster, to be a colour of its own. */
-function findWeakestCluster(clusters: readonly Cluster[]): Cluster | undefined {
+function findWeakestCluster(clusters: readonly ColourCluster[]): ColourCluster | undefined {
   const heaviestFirst = clusters.toSorted((one, other) => other.weight - one.weight);
   const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
   return heaviestFirst.findLast((cluster, index) => {
     if (index === 0) return false;
-    const isNear = (other: Cluster) => squaredDistance(other, cluster) < MIN_DISTANCE ** 2;
-    return cluster.weight < MIN_SHARE * total || heaviestFirst.slice(0, index).some(isNear);
+    const isNear = (other: ColourCluster) => squaredDistance(other, cluster) < MIN_COLOUR_DISTANCE ** 2;
+    return cluster.weight < MIN_COLOUR_SHARE * total || heaviestFirst.slice(0, index).some(isNear);
   });
 }
 
@@ -214,7 +216,7 @@ function findWeakestCluster(clusters: readonly Cluster[]): Cluster | undefined {
  * The colour of a cluster. It is the colour of the heaviest pile if that pile is most of the cluster, so that a flat
  * colour is not mixed with the blends along its edges; else the mean.
  */
-function weighColour({ piles, weight }: Cluster): WeighedColour {
+function weighColour({ piles, weight }: ColourCluster): WeighedColour {
   const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
   const isFlat = heaviest.weight > weight / 2;
   const channel = (name: 'red' | 'green' | 'blue') =>

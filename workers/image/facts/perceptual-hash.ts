@@ -9,10 +9,10 @@ const FREQUENCIES_PER_AXIS = 8;
  * The smallest strength of a frequency, of 255. A weaker one is a rounding error, and its bit is 0. A plain picture has
  * the hash 0.
  */
-const MIN_STRENGTH = 0.05;
+const MIN_FREQUENCY_STRENGTH = 0.05;
 
 /** The cosines of the lowest frequencies without the constant one. Each row holds one frequency. */
-const COSINES = Array.from({ length: FREQUENCIES_PER_AXIS }, (_, frequency) =>
+const FREQUENCY_COSINES = Array.from({ length: FREQUENCIES_PER_AXIS }, (_, frequency) =>
   Float64Array.from({ length: SQUARE_EDGE_PX }, (_, at) =>
     Math.cos((Math.PI * (frequency + 1) * (2 * at + 1)) / (2 * SQUARE_EDGE_PX)),
   ),
@@ -32,7 +32,7 @@ export function computePerceptualHash(copy: PixelSample): string {
   for (let at = 0; at < strengths.length; at += 4) {
     let digit = 0;
     for (const strength of strengths.subarray(at, at + 4))
-      digit = 2 * digit + Number(strength > median && Math.abs(strength) >= MIN_STRENGTH);
+      digit = 2 * digit + Number(strength > median && Math.abs(strength) >= MIN_FREQUENCY_STRENGTH);
     hash += digit.toString(16);
   }
   return hash;
@@ -77,13 +77,13 @@ function meanOf(length: number, to: number, valueAt: (at: number) => number): nu
 function lowestFrequencies(square: Float64Array): Float64Array {
   const across = new Float64Array(FREQUENCIES_PER_AXIS * SQUARE_EDGE_PX);
   for (let y = 0; y < SQUARE_EDGE_PX; y++)
-    for (const [frequency, cosines] of COSINES.entries())
+    for (const [frequency, cosines] of FREQUENCY_COSINES.entries())
       across[frequency * SQUARE_EDGE_PX + y] = cosines.reduce(
         (sum, c, x) => sum + c * (square[y * SQUARE_EDGE_PX + x] as number),
         0,
       );
   const strengths = new Float64Array(FREQUENCIES_PER_AXIS * FREQUENCIES_PER_AXIS);
-  for (const [down, cosines] of COSINES.entries())
+  for (const [down, cosines] of FREQUENCY_COSINES.entries())
     for (let frequency = 0; frequency < FREQUENCIES_PER_AXIS; frequency++)
       strengths[down * FREQUENCIES_PER_AXIS + frequency] =
         cosines.reduce((sum, c, y) => sum + c * (across[frequency * SQUARE_EDGE_PX + y] as number), 0) /

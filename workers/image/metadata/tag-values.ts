@@ -6,7 +6,7 @@
 const MAX_TEXT_CHARACTERS = 4_000;
 /** Longer lists are internal tables of the file or binary data, not facts. */
 const MAX_LIST_ENTRIES = 64;
-const MAX_DEPTH = 6;
+const MAX_TAG_DEPTH = 6;
 const MAX_NAME_CHARACTERS = 128;
 
 export type PlainTagValue = string | number | boolean | PlainTagValue[] | { [name: string]: PlainTagValue };
@@ -52,27 +52,27 @@ function isSafeName(name: string): boolean {
 }
 
 function toPlainValue(value: unknown, depth: number): PlainTagValue | undefined {
-  if (typeof value === 'string') return plainText(value);
+  if (typeof value === 'string') return toPlainText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'boolean') return value;
-  if (depth === MAX_DEPTH || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return undefined;
-  if (Array.isArray(value)) return plainList(value, depth);
-  return typeof value === 'object' && value !== null ? plainObject(value, depth) : undefined;
+  if (depth === MAX_TAG_DEPTH || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return undefined;
+  if (Array.isArray(value)) return toPlainList(value, depth);
+  return typeof value === 'object' && value !== null ? toPlainObject(value, depth) : undefined;
 }
 
 /** The text up to a NUL, without padding. */
-function plainText(value: string): string | undefined {
+function toPlainText(value: string): string | undefined {
   const text = value.split('\0', 1)[0]?.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed() ?? '';
   return text === '' ? undefined : text;
 }
 
-function plainList(values: unknown[], depth: number): PlainTagValue[] | undefined {
+function toPlainList(values: unknown[], depth: number): PlainTagValue[] | undefined {
   if (values.length === 0 || values.length > MAX_LIST_ENTRIES) return undefined;
   const list = values.map((value) => toPlainValue(value, depth + 1));
   return list.every((value) => value !== undefined) ? list : undefined;
 }
 
-function plainObject(value: object, depth: number): PlainTagValue | undefined {
+function toPlainObject(value: object, depth: number): PlainTagValue | undefined {
   const entries = Object.entries(value)
     .filter(([name]) => isSafeName(name))
     .map(([name, inner]) => [name, toPlainValue(inner, depth + 1)] as const)
@@ -86,7 +86,7 @@ function plainObject(value: object, depth: number): PlainTagValue | undefined {
  */
 
 const ENCODING_CODE_BYTES = 8;
-const ESCAPE = 0x1b;
+const ESCAPE_BYTE = 0x1b;
 const UTF16_BE = 'utf-16be';
 const UTF16_LE = 'utf-16le';
 /** Control characters other than tabs and line ends, which text never has. */
@@ -133,7 +133,7 @@ function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
 
 /** Decodes the code "JIS": JIS X 0208, which escapes switch on, or Shift JIS, which occurs as well. */
 function decodeJis(text: Uint8Array): string {
-  return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
+  return text.includes(ESCAPE_BYTE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
 }
 
 function decodeText(text: Uint8Array, encoding: string): string {

@@ -11,7 +11,7 @@ import { containsPicture } from './embedded-pictures.ts';
 /** Longer packets are not carried. Packets of cameras and programs are far shorter. */
 const MAX_PACKET_BYTES = 1024 * 1024;
 /** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
-const MAX_DEPTH = 64;
+const MAX_ELEMENT_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 export const RDF_NAMESPACE = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
 /** The namespace of the reference to a second packet. */
@@ -161,7 +161,7 @@ class PacketWriter {
 
   /** @throws RangeError */
   open({ name, uri, local, attributes }: SaxesTagNS): void {
-    if (this.#open.length === MAX_DEPTH) throw new RangeError('The packet is too deep.');
+    if (this.#open.length === MAX_ELEMENT_DEPTH) throw new RangeError('The packet is too deep.');
     const isDescription = this.#isRdf(this.#open.at(-1));
     const isProperty = this.#isRdf(this.#open.at(-2));
     const declared: Record<string, string> = {};
@@ -171,17 +171,18 @@ class PacketWriter {
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
       if (attribute.uri === XMLNS) {
-        if (!this.#drops(value, '')) declared[attribute.name] = value;
+        if (!this.#isDropped(value, '')) declared[attribute.name] = value;
         continue;
       }
       const isFact = attribute.uri !== RDF_NAMESPACE;
-      const isRepeated = isDescription && isFact && this.#repeats(attribute.uri, attribute.local);
-      const isDropped = isRepeated || this.#drops(attribute.uri, attribute.local) || containsPicture(value);
+      const isRepeated = isDescription && isFact && this.#isInMainPacket(attribute.uri, attribute.local);
+      const isDropped =
+        isRepeated || this.#isDropped(attribute.uri, attribute.local) || containsPicture(value);
       if (isDropped) hasLost ||= isFact;
       else text += attributeText(attribute.name, value);
       holdsFacts ||= isFact && !isDropped;
     }
-    const isDropped = (isProperty && this.#repeats(uri, local)) || this.#drops(uri, local);
+    const isDropped = (isProperty && this.#isInMainPacket(uri, local)) || this.#isDropped(uri, local);
     const around =
       isDescription && this.#mainProperties !== undefined ? this.#open.map((outer) => outer.declared) : [];
     const namespaces: Record<string, string> = Object.assign({}, ...around, declared);
@@ -207,7 +208,7 @@ class PacketWriter {
   }
 
   /** Records a property of the picture. @returns whether the main packet has that property. */
-  #repeats(namespace: string, name: string): boolean {
+  #isInMainPacket(namespace: string, name: string): boolean {
     const property = `${namespace} ${name}`;
     this.#properties.add(property);
     return this.#mainProperties?.has(property) ?? false;
@@ -248,7 +249,7 @@ class PacketWriter {
    * @param name of a property; empty for the declaration of a namespace, which is dropped if all of its properties
    *   are.
    */
-  #drops(namespace: string, name: string): boolean {
+  #isDropped(namespace: string, name: string): boolean {
     return this.#dropped.some(([namespaces, names]) => namespaces.test(namespace) && names.test(name));
   }
 }

@@ -15,7 +15,7 @@ import {
   positionParameter,
 } from './parameter.ts';
 
-const offset = (description: string) => integerParameter(-MAX_EDGE_PX, MAX_EDGE_PX, description);
+const offsetParameter = (description: string) => integerParameter(-MAX_EDGE_PX, MAX_EDGE_PX, description);
 
 export const compositeOperation = defineStepOperation({
   description: 'Lays a second picture over the picture.',
@@ -23,8 +23,8 @@ export const compositeOperation = defineStepOperation({
     layerAssetId: assetIdParameter('The asset to lay over.'),
     position: positionParameter('Place of the layer.', { default: 'southeast' }),
     margin: marginParameter('Distance from the edges at position, as in text.', { default: 0 }),
-    x: optionalParameter(offset('Left edge in pixels; needs y, instead of position.')),
-    y: optionalParameter(offset('Top edge in pixels; needs x, instead of position.')),
+    x: optionalParameter(offsetParameter('Left edge in pixels; needs y, instead of position.')),
+    y: optionalParameter(offsetParameter('Top edge in pixels; needs x, instead of position.')),
     scale: optionalParameter(
       numberParameter(0.01, 1, "Width as a share of the picture's; its own size when left out."),
     ),

@@ -57,10 +57,16 @@ export const medianOperation = defineStepOperation({
   },
 });
 
-export const dilateOperation = morphology('dilate', 'Grows the black shapes of a black and white picture.');
-export const erodeOperation = morphology('erode', 'Shrinks the black shapes of a black and white picture.');
+export const dilateOperation = defineMorphology(
+  'dilate',
+  'Grows the black shapes of a black and white picture.',
+);
+export const erodeOperation = defineMorphology(
+  'erode',
+  'Shrinks the black shapes of a black and white picture.',
+);
 
-function morphology(name: 'dilate' | 'erode', description: string) {
+function defineMorphology(name: 'dilate' | 'erode', description: string) {
   return defineStepOperation({
     description,
     parameters: { width: integerParameter(1, 64, 'By how many pixels.', { default: 1 }) },

@@ -47,7 +47,7 @@ export const rotateOperation = defineStepOperation({
     if (angle % 360 === 0) return;
     if (angle % 90 === 0) {
       (await picture.at('turn')).rotate(angle);
-      if (angle % 180 !== 0) picture.becomes({ width: picture.height, height: picture.width });
+      if (angle % 180 !== 0) picture.setSize({ width: picture.height, height: picture.width });
       return;
     }
     const corners = backgroundOrFill(fill, background);

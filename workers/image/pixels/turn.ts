@@ -8,7 +8,7 @@ import { type Pixels, type Rgba, readPixels } from './pixels.ts';
  * The width of the margin around the picture in which its edges blend with the background: the radius of the bicubic
  * kernel.
  */
-const MARGIN_PX = 2;
+const BLEND_MARGIN_PX = 2;
 
 /**
  * Turns the pixels of one frame clockwise around their centre by any angle, with bicubic interpolation. The result
@@ -25,12 +25,17 @@ export async function turnPixels(
 ): Promise<Pixels> {
   const { data, width, height, channels } = pixels;
   const result = boundingSizeOfTurned(pixels, angle);
-  const padded = { width: width + 2 * MARGIN_PX, height: height + 2 * MARGIN_PX };
+  const padded = { width: width + 2 * BLEND_MARGIN_PX, height: height + 2 * BLEND_MARGIN_PX };
   const radians = (angle * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians), Math.sin(radians)];
   const across = axisOffsetsOf(padded, cos, -sin, result.width);
   const down = axisOffsetsOf(padded, sin, cos, result.height);
-  const margin = { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX };
+  const margin = {
+    top: BLEND_MARGIN_PX,
+    right: BLEND_MARGIN_PX,
+    bottom: BLEND_MARGIN_PX,
+    left: BLEND_MARGIN_PX,
+  };
   const raw = { width, height, channels };
   const room = await readPixels(
     codec(data, { raw, limitInputPixels: false }).extend({ ...margin, background }),

@@ -70,7 +70,7 @@ export interface SearchAttempts<J extends EncodingTrial> {
  * How far a setting may differ from its expectation, once the expectation is fitted to a trial of the whole picture: 10
  * % of the size, or of the remaining difference in likeness.
  */
-const SAMPLE_MARGIN = 0.1;
+const EXPECTATION_MARGIN = 0.1;
 /**
  * The smallest share of the time of a sample that a pair of its frames is taken to need, because measured differences
  * are rough.
@@ -148,14 +148,16 @@ async function withLosslessPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): 
   if (!isKnown || losslessPlan.found === undefined) return [lossy];
   const [least, most] = [found.expected(0), found.expected(settings.length - 1)];
   const isFirst =
-    losslessPlan.found.expected(0) <= Math.min(Math.max(criteria.target, least), most) - SAMPLE_MARGIN;
+    losslessPlan.found.expected(0) <= Math.min(Math.max(criteria.target, least), most) - EXPECTATION_MARGIN;
   return isFirst ? [losslessPlan, lossy] : [lossy, losslessPlan];
 }
 
 /** Whether a plan misses the target according to its sample. */
 function isSureToMiss({ found, goal: { criteria } }: SearchPlan<EncodingTrial>): boolean {
   return (
-    found !== undefined && criteria.pick === 'last' && found.expected(0) > criteria.target + SAMPLE_MARGIN
+    found !== undefined &&
+    criteria.pick === 'last' &&
+    found.expected(0) > criteria.target + EXPECTATION_MARGIN
   );
 }
 
@@ -214,7 +216,7 @@ async function tryWhole<J extends EncodingTrial>({
   const isSettled = await endsByItself(() =>
     searchSetting({
       ...criteria,
-      ...(found && { expected: found.expected, margin: SAMPLE_MARGIN }),
+      ...(found && { expected: found.expected, margin: EXPECTATION_MARGIN }),
       hasTime: time.hasTime,
       async attempt(index) {
         const setting = settings[index] as EncoderSetting;
@@ -225,7 +227,7 @@ async function tryWhole<J extends EncodingTrial>({
         const writtenMs = nowMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
         judgingMs = nowMs() - writtenMs;
-        time.took(nowMs() - startedMs);
+        time.recordTrial(nowMs() - startedMs);
         if (judged.reaches) best = judged;
         else if (nearest === undefined || isNearerThan(goal, judged, nearest)) nearest = judged;
         return judged;

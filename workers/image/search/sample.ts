@@ -27,7 +27,7 @@ const FRAMES_PER_SAMPLED_FRAME = 8;
 const MIN_SAMPLED_FRAMES = 2;
 const MAX_SAMPLED_FRAMES = 24;
 /** The fewest pairs of consecutive frames by which a file size is estimated. */
-const MIN_PAIRS = 3;
+const MIN_FRAME_PAIRS = 3;
 /**
  * The most pixels of all sampled frames together, because encoders of animations are slow. Three pairs of frames may
  * have more.
@@ -87,9 +87,9 @@ export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): Tri
 function sampleFrames(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
   const { width, height, frames } = pixels;
   if (frames < FRAMES_PER_SAMPLED_FRAME * MIN_SAMPLED_FRAMES) return undefined;
-  const affordable = Math.max(2 * MIN_PAIRS, Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height)));
+  const affordable = Math.max(2 * MIN_FRAME_PAIRS, Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height)));
   const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED_FRAME), MAX_SAMPLED_FRAMES, affordable);
-  if (quantity === 'size' && sampled >= 2 * MIN_PAIRS) return sampleFramePairs(pixels, sampled >> 1);
+  if (quantity === 'size' && sampled >= 2 * MIN_FRAME_PAIRS) return sampleFramePairs(pixels, sampled >> 1);
   const distance = Math.ceil(frames / sampled);
   const apart = selectFrames(pixels, (frame) => frame % distance === 0);
   return { pixels: apart, bytesRatio: frames / apart.frames, timeRatio: frames / apart.frames };

@@ -48,7 +48,7 @@ export class TrialTime {
   }
 
   /** Records how long the last trial took. */
-  took(trialMs: number): void {
+  recordTrial(trialMs: number): void {
     this.#trialMs = trialMs;
   }
 

@@ -24,7 +24,7 @@ Keeps images in the account, and prints the id of each. Equal bytes are one asse
     for (const input of inputs) {
       const image = (await input.open()) as ImageBytes | { url: string };
       const asset = await client.assets.upload(image, values);
-      context.terminal.result(
+      context.terminal.writeResult(
         { input: input.name, assetId: asset.id, ...asset },
         `${asset.id}  ${input.name}`,
       );
@@ -58,7 +58,7 @@ Lists the images that the account keeps, the newest first; or those that look li
     };
     const { assets } = await context.client();
     for (const asset of await assets.list(query).all(Number(limit)))
-      context.terminal.result(asset, `${asset.id}  ${asset.distance ?? ''}  ${asset.name ?? ''}`);
+      context.terminal.writeResult(asset, `${asset.id}  ${asset.distance ?? ''}  ${asset.name ?? ''}`);
     return EXIT_CODES.done;
   },
 };

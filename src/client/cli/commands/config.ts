@@ -20,7 +20,7 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
     if (action === 'show' && name === undefined) {
       const { url, key } = await readConfiguration(environment);
       const shown = { path: configurationPath(environment), url, key: key && `drk_…${key.slice(-4)}` };
-      terminal.result(
+      terminal.writeResult(
         shown,
         Object.entries(shown)
           .map((pair) => pair.join('  '))
@@ -52,7 +52,7 @@ const INTERRUPT_KEY = '\x03';
 async function readSecret(terminal: Terminal): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) return (await text(stdin)).trim();
-  terminal.note('Key (not shown):');
+  terminal.writeNote('Key (not shown):');
   stdin.setRawMode(true);
   try {
     let typed = '';

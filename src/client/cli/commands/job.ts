@@ -76,7 +76,7 @@ async function runJob(args: readonly string[], context: CliContext): Promise<num
     const imageCount = inputs.length === 0 ? {} : { imageCount: inputs.length };
     const estimate = await client.jobs.estimate({ ...request, ...imageCount });
     const { totalItems, credits, overageCredits } = estimate;
-    terminal.result(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
+    terminal.writeResult(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
     return EXIT_CODES.done;
   }
   const assetIds = await uploadAll(client, inputs, request.collection, terminal);
@@ -118,7 +118,7 @@ async function uploadAll(
 ): Promise<string[]> {
   const ids: string[] = [];
   for (const input of inputs) {
-    terminal.progress(ids.length, inputs.length, input.name);
+    terminal.showProgress(ids.length, inputs.length, input.name);
     const image = await input.open();
     const labels = collection === undefined ? {} : { collection };
     const isAsset = 'assetId' in image;
@@ -132,7 +132,7 @@ async function uploadAll(
 async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
   const job = await client.jobs.wait(jobId, {
     onProgress: ({ completedItems, failedItems, cancelledItems, totalItems, status }) =>
-      terminal.progress(completedItems + failedItems + cancelledItems, totalItems, status),
+      terminal.showProgress(completedItems + failedItems + cancelledItems, totalItems, status),
   });
   terminal.endProgress();
   return job;
@@ -142,7 +142,7 @@ async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): 
  * Prints the end of a job, and returns the exit code. A job with failed items is a failure, whose code the job names.
  */
 function printEnd(job: Job, terminal: Terminal): number {
-  terminal.result(job, jobText(job));
+  terminal.writeResult(job, jobText(job));
   if (job.status !== 'FAILED') return EXIT_CODES.done;
   return exitCodeOfFailure({ code: job.errorCode ?? '', retryable: job.retryable ?? false });
 }
@@ -161,7 +161,7 @@ async function saveResults(
   await mkdir(folder, { recursive: true });
   for await (const { index, variant, assetId, resultAssetId, output } of client.jobs.items(id)) {
     if (resultAssetId === undefined) {
-      if (output !== undefined) terminal.result({ index, assetId, output }, JSON.stringify(output));
+      if (output !== undefined) terminal.writeResult({ index, assetId, output }, JSON.stringify(output));
       continue;
     }
     const result = await client.assets.download(resultAssetId);
@@ -169,7 +169,7 @@ async function saveResults(
     const name = [stem, variant].filter((part) => part !== undefined).join('-');
     const path = join(folder, `${name}.${extensionOf(result.contentType)}`);
     await result.save(path);
-    terminal.result({ index, assetId, resultAssetId, output: path }, `${index} → ${path}`);
+    terminal.writeResult({ index, assetId, resultAssetId, output: path }, `${index} → ${path}`);
   }
 }
 
@@ -192,7 +192,8 @@ async function listJobs(args: readonly string[], context: CliContext): Promise<n
   const { status, limit } = parseArgs({ args: [...args], options }).values;
   const { jobs } = await context.client();
   const query = (status === undefined ? {} : { status }) as Parameters<typeof jobs.list>[0];
-  for (const job of await jobs.list(query).all(Number(limit))) context.terminal.result(job, jobText(job));
+  for (const job of await jobs.list(query).all(Number(limit)))
+    context.terminal.writeResult(job, jobText(job));
   return EXIT_CODES.done;
 }
 
@@ -203,6 +204,6 @@ async function downloadResults(args: readonly string[], context: CliContext): Pr
   const { output = `${jobId}.zip` } = values;
   if (jobId === undefined) throw new UsageError('Name one job by its id.');
   await (await (await context.client()).jobs.download(jobId)).save(output);
-  context.terminal.result({ output }, output);
+  context.terminal.writeResult({ output }, output);
   return EXIT_CODES.done;
 }

@@ -42,7 +42,7 @@ address; a file is uploaded, and kept.
       expiresInSeconds: expiresIn && Number(expiresIn),
     } as NewDeliveryLink;
     const link = await client.request('POST', '/delivery-links', { body });
-    context.terminal.result(link, link.html ?? '');
+    context.terminal.writeResult(link, link.html ?? '');
     return EXIT_CODES.done;
   },
 };

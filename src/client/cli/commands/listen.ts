@@ -33,14 +33,14 @@ sent again.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort());
     try {
       const watch = await JobWatch.open(await context.client(), systemClock, stopped.signal);
-      terminal.note(`Forwarding to ${address}, signed with ${secret}`);
-      for await (const job of watch.ended(stopped.signal)) {
+      terminal.writeNote(`Forwarding to ${address}, signed with ${secret}`);
+      for await (const job of watch.endedJobs(stopped.signal)) {
         const event = jobEndEventOf(job);
         if (!types.includes(event.type)) continue;
         const body = JSON.stringify(event);
         const headers = signedDeliveryHeaders(event, body, secret, Date.now());
         const outcome = await deliverEvent(address, headers, body);
-        terminal.result(
+        terminal.writeResult(
           { event, ...outcome },
           `${event.type}  ${job.id} → ${outcome.status ?? outcome.error}`,
         );
@@ -101,7 +101,7 @@ export class JobWatch {
   }
 
   /** The jobs that end, until the signal aborts. */
-  async *ended(signal: AbortSignal): AsyncGenerator<JobSummary> {
+  async *endedJobs(signal: AbortSignal): AsyncGenerator<JobSummary> {
     for (;;) {
       await this.#clock.sleep(POLL_INTERVAL_MS, signal);
       yield* await this.#findEnded(signal);

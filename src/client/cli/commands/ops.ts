@@ -15,11 +15,11 @@ Lists the ops of the service, or the parameters of one. Needs no key.
     const [name] = positionals;
     if (name !== undefined) {
       const op = await ops.get(name);
-      terminal.result(op, opText(op));
+      terminal.writeResult(op, opText(op));
       return EXIT_CODES.done;
     }
     for (const op of await ops.list())
-      terminal.result(op, `${op.op.padEnd(18)} ${op.kind.padEnd(13)} ${op.description}`);
+      terminal.writeResult(op, `${op.op.padEnd(18)} ${op.kind.padEnd(13)} ${op.description}`);
     return EXIT_CODES.done;
   },
 };

@@ -28,7 +28,7 @@ function readingCommand<T extends object>(
       for (const input of inputs) {
         const value = option === undefined ? undefined : values[option];
         const answer = await read(images, await input.open(), value);
-        context.terminal.result({ input: input.name, ...answer }, `${input.name}\n${textOf(answer)}`);
+        context.terminal.writeResult({ input: input.name, ...answer }, `${input.name}\n${textOf(answer)}`);
       }
       return EXIT_CODES.done;
     },
@@ -82,7 +82,7 @@ Tells how two images of one size differ: two files, or two addresses or assets. 
       throw new UsageError('Name two images.');
     const { images } = await context.client();
     const difference = await images.compare(await one.open(), await other.open(), values);
-    context.terminal.result(difference, formatJson(difference));
+    context.terminal.writeResult(difference, formatJson(difference));
     return EXIT_CODES.done;
   },
 };

@@ -43,7 +43,7 @@ Draws a template, or HTML, with one row of data.
     const { images } = await context.client();
     if (values['dry-run']) {
       const estimate = await images.estimateRender(request);
-      terminal.result({ estimate }, estimateText(estimate));
+      terminal.writeResult({ estimate }, estimateText(estimate));
       return EXIT_CODES.done;
     }
     const { output } = values;
@@ -51,15 +51,15 @@ Draws a template, or HTML, with one row of data.
       throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
     const picture = await images.render(request);
     for (const { code, name } of picture.warnings)
-      terminal.note(name === undefined ? code : `${code}: ${name}`);
+      terminal.writeNote(name === undefined ? code : `${code}: ${name}`);
     if (output === '-') {
-      await terminal.bytes(await picture.bytes());
+      await terminal.writeBytes(await picture.bytes());
       return EXIT_CODES.done;
     }
     await picture.save(output);
     const { width, height, format, size, requestId } = picture;
     const facts = { output, width, height, format, bytes: size, requestId };
-    terminal.result(facts, `${output}  ${width}×${height}  ${size} bytes`);
+    terminal.writeResult(facts, `${output}  ${width}×${height}  ${size} bytes`);
     return EXIT_CODES.done;
   },
 };

@@ -125,9 +125,9 @@ async function transformOne(
   if (made === undefined || 'error' in made) throw new Error('A call of one picture answers one.');
   const { picture } = made;
   if (output === '-') {
-    await terminal.bytes(await picture.bytes());
+    await terminal.writeBytes(await picture.bytes());
     for (const { code, name } of picture.warnings)
-      terminal.note(name === undefined ? code : `${code}: ${name}`);
+      terminal.writeNote(name === undefined ? code : `${code}: ${name}`);
     return EXIT_CODES.done;
   }
   await picture.save(output);
@@ -154,16 +154,17 @@ async function transformAll(
   );
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
   let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
-  if (done > 0) terminal.note(`${done} of ${inputs.length} are there already (--again makes them again).`);
+  if (done > 0)
+    terminal.writeNote(`${done} of ${inputs.length} are there already (--again makes them again).`);
   const fail = (error: unknown, input: string, name?: string) => {
     code = Math.max(code, exitCodeOf(error));
     isOver ||= ACCOUNT_ERRORS.some((kind) => error instanceof kind);
-    if (terminal.isForPeople) terminal.failure(error, name === undefined ? input : `${input}, ${name}`);
-    else terminal.result({ input, name, error: failureObject(error) }, '');
+    if (terminal.isForPeople) terminal.writeFailure(error, name === undefined ? input : `${input}, ${name}`);
+    else terminal.writeResult({ input, name, error: failureObject(error) }, '');
   };
   await forEachWithLimit(left, concurrency, async (input) => {
     if (isOver) return;
-    terminal.progress(done, inputs.length, input.name);
+    terminal.showProgress(done, inputs.length, input.name);
     try {
       const made = await makePictures(client, await input.open(), imageWork);
       const saved: string[] = [];
@@ -184,7 +185,7 @@ async function transformAll(
       fail(error, input.name);
     }
     done += 1;
-    terminal.progress(done, inputs.length);
+    terminal.showProgress(done, inputs.length);
   });
   terminal.endProgress();
   return code;
@@ -222,7 +223,7 @@ function printPicture(
     timing,
   };
   const codes = warnings.map(({ code }) => ` (${code})`).join('');
-  terminal.result(facts, `${input.name} → ${output}  ${width}×${height}  ${size} bytes${codes}`);
+  terminal.writeResult(facts, `${input.name} → ${output}  ${width}×${height}  ${size} bytes${codes}`);
 }
 
 async function estimateAll(
@@ -236,14 +237,14 @@ async function estimateAll(
     const image = await open();
     if (!('outputs' in work)) {
       const estimate = await images.estimate(image, work, { layer });
-      terminal.result({ input, estimate }, `${input} → ${estimateText(estimate)}`);
+      terminal.writeResult({ input, estimate }, `${input} → ${estimateText(estimate)}`);
       continue;
     }
     const { outputs } = await images.estimateOutputs(image, work.outputs, { steps: work.steps, layer });
     for (const { name, error, ...estimate } of outputs) {
       if (error !== undefined) code = exitCodeOfFailure({});
       const text = error === undefined ? estimateText(estimate) : JSON.stringify(error);
-      terminal.result(
+      terminal.writeResult(
         { input, name, ...(error === undefined ? { estimate } : { error }) },
         `${input}, ${name} → ${text}`,
       );

@@ -18,7 +18,7 @@ import { readTiffHeader } from './tiff.ts';
  * The readers of each format. A reader returns null for a file of another format. It may read past the end of the file,
  * which ends the reading with a RangeError.
  */
-const READERS: readonly ((bytes: ByteReader) => ImageHeader | null)[] = [
+const HEADER_READERS: readonly ((bytes: ByteReader) => ImageHeader | null)[] = [
   readJpegHeader,
   readPngHeader,
   readWebpHeader,
@@ -34,7 +34,7 @@ const READERS: readonly ((bytes: ByteReader) => ImageHeader | null)[] = [
  */
 export function readImageHeader(file: Uint8Array): ImageHeader | null {
   const bytes = new ByteReader(file);
-  for (const read of READERS) {
+  for (const read of HEADER_READERS) {
     try {
       const header = read(bytes);
       if (header !== null) return isPlausible(header) ? header : null;
@@ -132,11 +132,11 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   return { orientation: orientation ?? 1, isKeyed };
 }
 
-const ALPHA_FLAG = 0x10;
-const ANIMATION_FLAG = 0x02;
-const EXIF_FLAG = 0x08;
+const WEBP_ALPHA_FLAG = 0x10;
+const WEBP_ANIMATION_FLAG = 0x02;
+const WEBP_EXIF_FLAG = 0x08;
 /** Offset of the display time, which is in milliseconds, in the chunk of a frame. */
-const DURATION_OFFSET = 12;
+const WEBP_DURATION_OFFSET = 12;
 
 interface WebpCanvas {
   width: number;
@@ -169,7 +169,7 @@ function readWebpHeader(bytes: ByteReader): ImageHeader | null {
 
 /** The display time of a frame; 0 when its chunk ends before it. */
 function readDurationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
-  const at = start + DURATION_OFFSET;
+  const at = start + WEBP_DURATION_OFFSET;
   return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
 }
 
@@ -194,9 +194,9 @@ function readWebpCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): WebpCa
       return {
         width,
         height,
-        hasAlpha: (flags & ALPHA_FLAG) !== 0,
-        animated: (flags & ANIMATION_FLAG) !== 0,
-        hasExif: (flags & EXIF_FLAG) !== 0,
+        hasAlpha: (flags & WEBP_ALPHA_FLAG) !== 0,
+        animated: (flags & WEBP_ANIMATION_FLAG) !== 0,
+        hasExif: (flags & WEBP_EXIF_FLAG) !== 0,
       };
     }
     default:
@@ -206,11 +206,11 @@ function readWebpCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): WebpCa
 
 const GRAPHIC_CONTROL_LABEL = 0xf9;
 /** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
-const TRANSPARENCY_FLAG = 0x01;
+const GIF_TRANSPARENCY_FLAG = 0x01;
 /** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
-const DELAY_OFFSET = 2;
+const GIF_DELAY_OFFSET = 2;
 /** The interlace bit in the flags of an image. */
-const INTERLACED_FLAG = 0x40;
+const GIF_INTERLACED_FLAG = 0x40;
 const SCREEN_SIZE_OFFSET = 6;
 
 /**
@@ -240,7 +240,7 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     frames += 1;
     delays.push(delayMs);
     delayMs = 0;
-    progressive ||= (bytes.u8(at + 9) & INTERLACED_FLAG) !== 0;
+    progressive ||= (bytes.u8(at + 9) & GIF_INTERLACED_FLAG) !== 0;
     if (frames > 1) continue;
     right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
     bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
@@ -280,7 +280,7 @@ function isGraphicControl(block: GifBlock): boolean {
 
 /** The delay in a graphic control; 0 when the block ends before it. */
 function readDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
-  const at = start + DELAY_OFFSET;
+  const at = start + GIF_DELAY_OFFSET;
   return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
 }
 
@@ -288,6 +288,6 @@ function isTransparent(bytes: ByteReader, block: GifBlock): boolean {
   return (
     isGraphicControl(block) &&
     block.start + 2 <= block.end &&
-    (bytes.u8(block.start + 1) & TRANSPARENCY_FLAG) !== 0
+    (bytes.u8(block.start + 1) & GIF_TRANSPARENCY_FLAG) !== 0
   );
 }

@@ -8,8 +8,8 @@ const MAX_PROLOGUE_BYTES = 65_536;
  * Matches the text that may precede the root element. Each alternative begins differently, so matching takes linear
  * time.
  */
-const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
-const ROOT_TAG = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
+const XML_PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
+const SVG_ROOT_TAG = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 
 /**
  * Reads the header of an SVG. Its natural size is in its root element; 0 if it depends on the content. Text is UTF-8 or
@@ -37,8 +37,8 @@ export function readNaturalSvgSize(file: Uint8Array): { width: number; height: n
 /** The start tag of the root element. */
 function rootTagOf(bytes: ByteReader): string | undefined {
   const text = decodeText(bytes.slice(0, MAX_PROLOGUE_BYTES));
-  const prologue = PROLOGUE.exec(text)?.[0] ?? '';
-  return ROOT_TAG.exec(text.slice(prologue.length))?.[0];
+  const prologue = XML_PROLOGUE.exec(text)?.[0] ?? '';
+  return SVG_ROOT_TAG.exec(text.slice(prologue.length))?.[0];
 }
 
 function naturalSizeOf(root: string) {

@@ -58,7 +58,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     onBegun: () => void,
   ): Promise<FinishedTask<Result>> {
     const { clock, isStillWorking } = this.#options;
-    const process = this.#take();
+    const process = this.#takeIdleProcess();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
@@ -91,16 +91,16 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     await Promise.all([...this.#idle.keys()].map((process) => process.kill()));
   }
 
-  #take(): TaskProcess {
+  #takeIdleProcess(): TaskProcess {
     const [first] = this.#idle;
-    if (first === undefined) return this.#start();
+    if (first === undefined) return this.#startProcess();
     const [process, cancelEnd] = first;
     cancelEnd();
     this.#idle.delete(process);
     return process;
   }
 
-  #start(): TaskProcess {
+  #startProcess(): TaskProcess {
     const started = new TaskProcess(this.#options);
     void started.gone.then(() => {
       this.#idle.get(started)?.();

@@ -91,7 +91,7 @@ export class LateWork {
    * client that repeats such work at once would otherwise occupy the CPU with its bodies alone.
    */
   holdMs(accountId: string): number {
-    return this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
+    return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
   }
 
   close(): void {

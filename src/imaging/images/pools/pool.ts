@@ -110,7 +110,7 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
 
   /** Waits for the work in progress, then ends the workers. */
   async close(): Promise<void> {
-    await this.#admission.idle();
+    await this.#admission.whenIdle();
     await this.#workers.close();
   }
 

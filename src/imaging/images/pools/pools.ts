@@ -73,7 +73,7 @@ export interface ImagePoolsOptions {
   lateWork: LateWork;
   onLost: (error: Error) => void;
   /** Measures work that has ended. In the metrics, the pool of quick passes is named `image`. */
-  meter?: Pick<PoolMeter, 'ended'> | undefined;
+  meter?: Pick<PoolMeter, 'recordPoolWorkEnd'> | undefined;
   threadFile?: URL | undefined;
   processFile?: URL | undefined;
   workersCpuMs?: (() => number) | undefined;
@@ -163,7 +163,7 @@ export class ImagePools {
       { ...call, bytes: estimatedBytes(header, passes, layers) },
       makeTask,
     );
-    deadline.begin((alternatives = call.alternatives()) =>
+    deadline.startWork((alternatives = call.alternatives()) =>
       tookTooLongError(LATE_WORK_MEMORY_SECONDS, alternatives),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
@@ -258,10 +258,10 @@ export class ImagePools {
     if (cpuMs === null) return outcome;
     // Refused or abandoned work ended early, so it only tells the pace if it was slow.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
-    if (work !== 'job') workerTime.spent(accountId, cpuMs);
+    if (work !== 'job') workerTime.recordCpuTime(accountId, cpuMs);
     if (outcome === 'abandoned')
       lateWork.record(accountId, lateWorkNameOf(call), header.pixels, { cpuMs, allowedMs });
-    meter?.ended({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
+    meter?.recordPoolWorkEnd({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
     log.debug?.(
       { pool, reason, outcome, cpuMs, queueMs: started.queueMs, inBatch },
       'A pass ran in the pool',

@@ -52,11 +52,11 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   async run(task: ImageTask): Promise<FinishedTask<ImageTaskResult>> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
-    const cpuMs = this.#cpuMeter.begin();
+    const cpuMs = this.#cpuMeter.startMeasuring();
     // Other threads of the process, such as the garbage collector's, are measured too.
     const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
     try {
-      const result = await this.#ask(task);
+      const result = await this.#performTask(task);
       return { busyMs: busyMs(), result };
     } catch (error) {
       onLost(error as Error);
@@ -69,7 +69,9 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     if (count === this.#count || this.#isClosed) return;
     this.#count = count;
     if (this.#pool === undefined) return;
-    const retired: Promise<void> = this.#retire(this.#pool).finally(() => this.#retiring.delete(retired));
+    const retired: Promise<void> = this.#retireThreads(this.#pool).finally(() =>
+      this.#retiring.delete(retired),
+    );
     this.#retiring.add(retired);
     this.#pool = this.#start();
   }
@@ -80,7 +82,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   }
 
   /** Runs a task in a thread. Rejects when the thread died. */
-  #ask(task: ImageTask): Promise<ImageTaskResult> {
+  #performTask(task: ImageTask): Promise<ImageTaskResult> {
     this.#pool ??= this.#start();
     const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
     const files = [task.input, ...layers.map(({ input }) => input)];
@@ -117,7 +119,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   };
 
   /** Closes a pool after its tasks. Piscina's own closing would reject tasks that have not begun. */
-  async #retire(old: ThreadPool): Promise<void> {
+  async #retireThreads(old: ThreadPool): Promise<void> {
     const tasks = Promise.allSettled(this.#running.get(old) ?? []);
     await Promise.race([tasks, sleep(MAX_RETIREMENT_MS, undefined, { ref: false })]);
     await old.destroy();
@@ -148,18 +150,18 @@ export class PassCpuMeter {
   }
 
   /** Starts to measure a pass. The returned function ends the measurement and returns the CPU milliseconds. */
-  begin(): () => number {
-    this.#distribute();
+  startMeasuring(): () => number {
+    this.#distributeCpuTime();
     this.#running += 1;
     const begunMs = this.#sharedMs;
     return () => {
-      this.#distribute();
+      this.#distributeCpuTime();
       this.#running -= 1;
       return this.#sharedMs - begunMs;
     };
   }
 
-  #distribute(): void {
+  #distributeCpuTime(): void {
     const nowMs = this.#workersMs();
     if (this.#running > 0) this.#sharedMs += (nowMs - this.#seenMs) / this.#running;
     this.#seenMs = nowMs;

@@ -2,14 +2,14 @@ import type { Clock } from '../../../platform/clock.ts';
 
 /** The shortest pass that is recorded. Most of the time of a shorter pass is not spent on pixels. */
 const MIN_MEASURED_MS = 25;
-const MIN_FACTOR = 0.4;
+const MIN_PACE_FACTOR = 0.4;
 /** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
-const MAX_FACTOR = 4;
+const MAX_PACE_FACTOR = 4;
 /** The weight of the latest pass if it was slower than expected. A few quick passes outweigh a slow one. */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.25;
 /** The number of kinds that are remembered. The least recently recorded kind is forgotten first. */
-const MAX_KINDS = 1_000;
+const MAX_WORK_KINDS = 1_000;
 
 /**
  * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate,
@@ -28,12 +28,12 @@ export class EstimateCorrection {
   record(kind: string, estimatedMs: number, tookMs: number): void {
     if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
     const known = this.#factorOf(kind);
-    const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tookMs / estimatedMs));
+    const seen = Math.min(MAX_PACE_FACTOR, Math.max(MIN_PACE_FACTOR, tookMs / estimatedMs));
     const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
     this.#factors.delete(kind);
     this.#factors.set(kind, known + weight * (seen - known));
     const [oldest] = this.#factors.keys();
-    if (this.#factors.size > MAX_KINDS && oldest !== undefined) this.#factors.delete(oldest);
+    if (this.#factors.size > MAX_WORK_KINDS && oldest !== undefined) this.#factors.delete(oldest);
   }
 
   #factorOf(kind: string): number {
@@ -45,7 +45,7 @@ export class EstimateCorrection {
 const SLICE_MS = 10_000;
 const SLICE_COUNT = 6;
 /** The time for which an account counts as present after its latest work has arrived. */
-const PRESENT_MS = 1_000;
+const ACCOUNT_PRESENCE_MS = 1_000;
 
 /**
  * The CPU time that workers of this process spent on the calls of each account in the last minute. Time is counted
@@ -71,13 +71,13 @@ export class AccountWorkerTime {
   }
 
   /** Records that work of an account has arrived. */
-  arrived(accountId: string): void {
+  recordArrival(accountId: string): void {
     if (this.#latest.accountId !== accountId) this.#before = this.#latest;
     this.#latest = { accountId, atMs: this.#clock.elapsedMs() };
   }
 
   /** Records time that was spent on a call, whatever its result. */
-  spent(accountId: string, cpuMs: number): void {
+  recordCpuTime(accountId: string, cpuMs: number): void {
     const number = this.#sliceNow();
     const slice = this.#slices.get(number) ?? new Map<string, number>();
     this.#slices.set(number, slice.set(accountId, (slice.get(accountId) ?? 0) + cpuMs));
@@ -106,6 +106,6 @@ export class AccountWorkerTime {
 
   #isAlone(accountId: string): boolean {
     const other = this.#latest.accountId === accountId ? this.#before : this.#latest;
-    return this.#clock.elapsedMs() - other.atMs > PRESENT_MS;
+    return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
   }
 }

@@ -15,14 +15,14 @@ export const LARGE_JSON_BODY_BYTES = 256 * 1024;
  * The most names and values of a large body. A list or an object counts as a value too, so a row with two fields counts
  * as five. Parsing this many takes 50 ms.
  */
-const MAX_VALUES = 1_000_000;
+const MAX_JSON_VALUES = 1_000_000;
 /** The most different names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
-const MAX_NAMES = 20_000;
+const MAX_JSON_NAMES = 20_000;
 
 const formatCount = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_VALUES)} names and values (${formatCount(MAX_VALUES / 5)} rows of two fields) and ${formatCount(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_VALUES)} names and values (${formatCount(MAX_JSON_VALUES / 5)} rows of two fields) and ${formatCount(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** The body as the field that refusals name. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
@@ -57,8 +57,8 @@ export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<vo
       const message = `${sent.name} has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
       throw sent.refuse(message, { limit: MAX_JSON_DEPTH });
     }
-    if (values > MAX_VALUES) throw tooManyError('names and values', MAX_VALUES, sent);
-    if (names > MAX_NAMES) throw tooManyError('different names', MAX_NAMES, sent);
+    if (values > MAX_JSON_VALUES) throw tooManyError('names and values', MAX_JSON_VALUES, sent);
+    if (names > MAX_JSON_NAMES) throw tooManyError('different names', MAX_JSON_NAMES, sent);
     if (to >= raw.length) return;
     yield;
   }

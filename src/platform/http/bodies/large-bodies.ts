@@ -15,7 +15,7 @@ import {
 } from './json.ts';
 
 /** The time for which parsing may block the event loop. A piece that exceeds it is finished first. */
-const SLICE_MS = 5;
+const PARSE_SLICE_MS = 5;
 /** The length of the pause after a slice, as a multiple of the slice. */
 const PAUSE_FACTOR = 2;
 /** The longest pause. A slice may have been slow only because the machine is busy. */
@@ -58,14 +58,14 @@ async function runInSlices<T>(work: Generator<void, T>): Promise<T> {
   let startedMs = performance.now();
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value;
-    if (performance.now() - startedMs < SLICE_MS) continue;
+    if (performance.now() - startedMs < PARSE_SLICE_MS) continue;
     await nextTurn();
     startedMs = performance.now();
   }
 }
 
 /** Size in bytes of the pieces in which a larger list or object is parsed. */
-const PIECE_BYTES = 64 * 1024;
+const JSON_PIECE_BYTES = 64 * 1024;
 /** Number of bytes that are scanned before the event loop serves other calls. */
 const SCAN_SLICE_BYTES = 512 * 1024;
 
@@ -113,7 +113,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
     else if (byte === COMMA) {
       const inner = open.at(-1);
       if (inner === undefined) continue;
-      if (inner.isBehindEntry || index - inner.pieceAt >= PIECE_BYTES) {
+      if (inner.isBehindEntry || index - inner.pieceAt >= JSON_PIECE_BYTES) {
         addPiece(raw, inner, index);
         inner.pieceAt = index + 1;
         inner.isBehindEntry = false;
@@ -123,7 +123,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       const inner = open.pop();
       if (inner?.isList !== (byte === CLOSE_LIST)) throw unexpectedTokenError(raw, index);
-      if (!inner.isCut && index - inner.openedAt < PIECE_BYTES) continue;
+      if (!inner.isCut && index - inner.openedAt < JSON_PIECE_BYTES) continue;
       addLastPiece(raw, inner, index);
       yield;
       const value = inner.isList ? inner.list : inner.object;

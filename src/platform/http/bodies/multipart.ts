@@ -10,10 +10,10 @@ import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './str
 
 /** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */
 const MAX_FIELD_BYTES = LARGE_JSON_BODY_BYTES;
-const MAX_FIELDS = 64;
+const MAX_FORM_FIELDS = 64;
 /** The most bytes of the headers of a part: its name, its file name and its type take far less. */
 const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_HEADERS = 32;
+const MAX_PART_HEADERS = 32;
 /** The most files whose name is not `file`. */
 const MAX_OTHER_FILES = 31;
 
@@ -122,7 +122,7 @@ export class Multipart implements Disposable {
    * The kept files in the order sent, whether before or after the first `file`. Resolves like `fields`.
    * @throws ApiError payload_too_large on the name of a file, or as `fields`.
    */
-  async further(): Promise<AdditionalFile[]> {
+  async additionalFiles(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
     return Promise.all(this.#kept);
   }
@@ -251,12 +251,12 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
       // One byte beyond the limit is enough to refuse the file.
       limits: {
         fileSize: fileLimitBytes + 1,
-        fields: MAX_FIELDS,
+        fields: MAX_FORM_FIELDS,
         fieldSize: MAX_FIELD_BYTES,
-        headerPairs: MAX_HEADERS,
+        headerPairs: MAX_PART_HEADERS,
         headerSize: MAX_HEADER_BYTES,
         files,
-        parts: files + MAX_FIELDS,
+        parts: files + MAX_FORM_FIELDS,
       },
     });
     keepFullFileNames(parser);
@@ -293,8 +293,8 @@ function tooManyFilesError(limit: number): ApiError {
 }
 
 function tooManyPartsError(): ApiError {
-  const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
-  return invalidParamError('body', message, { limit: MAX_FIELDS });
+  const message = `The multipart body has too many parts: send at most ${MAX_FORM_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
+  return invalidParamError('body', message, { limit: MAX_FORM_FIELDS });
 }
 
 function malformedFormError(): ApiError {

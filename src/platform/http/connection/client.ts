@@ -19,9 +19,9 @@ export function clientGoneSignal(reply: FastifyReply): AbortSignal {
  * The number of groups of an IPv6 address that identify a network. The owner of one address of a /64 has all of its
  * addresses.
  */
-const NETWORK_GROUPS = 4;
-const ADDRESS_GROUPS = 8;
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const IPV6_NETWORK_GROUPS = 4;
+const IPV6_ADDRESS_GROUPS = 8;
+const IPV4_MAPPED_ADDRESS = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const UNTRUSTED_PROXY_WARNING =
   'X-Forwarded-For came with a request, but TRUST_PROXY is not set: all callers of a proxy count as one address, and one of them can lock the others out. Set TRUST_PROXY to the address of the proxy; if there is no proxy, ignore this warning.';
 
@@ -31,10 +31,10 @@ const UNTRUSTED_PROXY_WARNING =
  */
 export function clientNetworkOf(address: string): string {
   if (!address.includes(':')) return address;
-  const mapped = MAPPED_IPV4.exec(address)?.[1];
+  const mapped = IPV4_MAPPED_ADDRESS.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;
-  return `${ipv6Groups(address).slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  return `${ipv6Groups(address).slice(0, IPV6_NETWORK_GROUPS).join(':')}::/64`;
 }
 
 /**
@@ -45,7 +45,7 @@ export function ipv6Groups(address: string): string[] {
   const [bare = ''] = address.split('%');
   const compressed = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = compressed.split('::').map((part) => part.split(':').filter(Boolean));
-  const zeros = Array.from({ length: ADDRESS_GROUPS - head.length - tail.length }, () => '0');
+  const zeros = Array.from({ length: IPV6_ADDRESS_GROUPS - head.length - tail.length }, () => '0');
   return [...head, ...zeros, ...tail];
 }
 

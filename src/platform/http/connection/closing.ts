@@ -59,7 +59,7 @@ export class ReleasableConnections {
   }
 
   /** The mean number of concurrent calls since `load` was last called. */
-  load(): number {
+  measureLoad(): number {
     this.#count(0);
     const passedMs = this.#countedMs - this.#measuredMs;
     const mean = passedMs > 0 ? this.#callMs / passedMs : this.#concurrent;
@@ -71,7 +71,7 @@ export class ReleasableConnections {
   /**
    * Sends `Connection: close` with this number of the next responses. A call replaces the number of an earlier call.
    */
-  release(connections: number): void {
+  releaseConnections(connections: number): void {
     this.#remaining = connections;
     this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_VALID_MS;
   }
@@ -91,7 +91,7 @@ const LINGER_MS = 5_000;
  * next request.
  */
 const IDLE_GRACE_MS = 1_000;
-const POLL_MS = 20;
+const DRAIN_POLL_MS = 20;
 
 /**
  * Delays the closing of a connection after its response until the client closes it too, for a few seconds at most, and
@@ -122,6 +122,6 @@ export async function drainServer(server: HttpServer, timeoutMs: number): Promis
     const elapsedMs = performance.now() - startedMs;
     if (elapsedMs >= IDLE_GRACE_MS) server.closeIdleConnections();
     if (elapsedMs >= timeoutMs || (await countConnections()) === 0) return;
-    await sleep(POLL_MS);
+    await sleep(DRAIN_POLL_MS);
   }
 }

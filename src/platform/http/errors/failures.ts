@@ -18,7 +18,7 @@ export function installErrorHandler(app: FastifyInstance): void {
   app.addHook('onClose', async () => refusalLog.close());
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     const failure = await withFixDetails(asApiError(error), request);
-    if (!refusalLog.counts(request, failure) && failure.status >= 500)
+    if (!refusalLog.summarises(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
     if (failure.holdMs !== undefined) await pauseUnlessGone(reply.raw, failure.holdMs);
     return sendApiError(request, reply, failure);
@@ -41,16 +41,16 @@ const AUTHENTICATION_CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroo
 const MAX_DISCARDED_BYTES = 64 * MEGABYTE_BYTES;
 /** The Retry-After for a full disk. It is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
-const refusals = new WeakMap<FastifyRequest, ApiError>();
+const refusalByRequest = new WeakMap<FastifyRequest, ApiError>();
 
 /** The error with which a request was refused, for the log and the metrics; undefined when it was not refused. */
 export function recordedErrorOf(request: FastifyRequest): ApiError | undefined {
-  return refusals.get(request);
+  return refusalByRequest.get(request);
 }
 
 /** Sends an error in the envelope, with its headers. */
 export function sendApiError(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
-  refusals.set(request, failure);
+  refusalByRequest.set(request, failure);
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
     discardBody(request.raw);
@@ -173,7 +173,7 @@ class RefusalLog {
   }
 
   /** Counts a refusal. False for a refusal that gets its own log line. */
-  counts(request: FastifyRequest, failure: ApiError): boolean {
+  summarises(request: FastifyRequest, failure: ApiError): boolean {
     const reason = summarisedReasonOf(failure);
     if (reason === undefined) return false;
     const sum = this.#summaries.get(reason) ?? {

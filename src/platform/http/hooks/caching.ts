@@ -65,9 +65,9 @@ declare module 'fastify' {
   }
 }
 
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 const COMPRESSORS = {
-  br: (text: string) => promisify(brotliCompress)(text, BROTLI),
+  br: (text: string) => promisify(brotliCompress)(text, BROTLI_OPTIONS),
   gzip: (text: string) => promisify(gzip)(text),
 };
 type ContentCoding = keyof typeof COMPRESSORS;

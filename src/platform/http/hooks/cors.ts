@@ -16,7 +16,7 @@ const EXPOSED_HEADERS = [
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const DAY_SECONDS = 86_400;
+const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 /**
  * Matches routes whose responses need a credential, unless their config says otherwise. A path may be percent-encoded.
  */
@@ -102,7 +102,7 @@ function allowRequests(reply: FastifyReply, methods: string): FastifyReply {
   return reply
     .header('access-control-allow-methods', methods)
     .header('access-control-allow-headers', ALLOWED_HEADERS)
-    .header('access-control-max-age', String(DAY_SECONDS));
+    .header('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
 }
 
 /** Adds the name of a request header to Vary, unless Vary has it already. */

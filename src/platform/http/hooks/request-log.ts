@@ -83,7 +83,7 @@ export class RequestLog implements FastifyBaseLogger {
 }
 
 /** Probes, which monitoring systems call every few seconds. */
-const PROBES = ['/healthz', '/readyz', '/metrics'];
+const PROBE_PATHS = ['/healthz', '/readyz', '/metrics'];
 
 /**
  * Writes one log line per response: the route, the op and its size parameters, the status, the duration, and the reason
@@ -104,7 +104,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
     const route = request.routeOptions.url ?? null;
     const refusal = recordedErrorOf(request);
     const isSummed = refusal !== undefined && summarisedReasonOf(refusal) !== undefined;
-    const isProbe = highest === 'info' && PROBES.includes(route ?? '');
+    const isProbe = highest === 'info' && PROBE_PATHS.includes(route ?? '');
     const level = isSummed || isProbe ? 'debug' : highest;
     if (log.isLevelEnabled(level)) log[level](accessLogFieldsOf(request, reply, route), 'answered');
   }

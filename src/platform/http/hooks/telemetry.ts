@@ -38,7 +38,7 @@ export function installRequestMetrics(
   });
   app.addHook('onResponse', (request, reply, done) => {
     const refusal = recordedErrorOf(request);
-    requests.answered({
+    requests.recordResponse({
       method: request.method,
       route: request.routeOptions.url ?? NO_ROUTE_LABEL,
       status: reply.statusCode,

@@ -55,7 +55,7 @@ export const RESPONSE_HEADERS: DocumentNode = {
   ),
 };
 
-const COMMON_HEADERS = ['X-Request-Id'];
+const COMMON_RESPONSE_HEADERS = ['X-Request-Id'];
 const CREDENTIAL_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) => name.startsWith('RateLimit'));
 const IMAGE_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) =>
   /^(X-Service-|Server-Timing$)/.test(name),
@@ -63,7 +63,7 @@ const IMAGE_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) =>
 
 const failureResponse = (description: string) => ({
   description,
-  headers: headerRefs([...COMMON_HEADERS, 'Retry-After']),
+  headers: headerRefs([...COMMON_RESPONSE_HEADERS, 'Retry-After']),
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 });
 
@@ -82,7 +82,7 @@ const SHARED_RESPONSES = {
 
 const responseRef = (name: keyof typeof SHARED_RESPONSES) => ({ $ref: `#/components/responses/${name}` });
 
-const IDEMPOTENCY_KEY = {
+const IDEMPOTENCY_KEY_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
@@ -109,7 +109,7 @@ export function completeOpenApiDocument(document: DocumentNode, webhooks: Docume
   document.components = {
     ...components,
     schemas: sortedByName({ ...others, Failure }),
-    parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+    parameters: { IdempotencyKey: IDEMPOTENCY_KEY_PARAMETER },
     headers: RESPONSE_HEADERS,
     responses: SHARED_RESPONSES,
   };
@@ -131,7 +131,7 @@ function completeOperation(operation: DocumentNode): void {
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
   }
   const names = [
-    ...COMMON_HEADERS,
+    ...COMMON_RESPONSE_HEADERS,
     ...(facts?.isPublic ? [] : CREDENTIAL_HEADERS),
     ...(facts?.isImageCall ? IMAGE_HEADERS : []),
     ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),

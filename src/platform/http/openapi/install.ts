@@ -30,7 +30,7 @@ const OpenApiQuery = Type.Object({
 });
 type OpenApiQuery = Static<typeof OpenApiQuery>;
 
-const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs over thousands of assets, templates as pictures, presets, models and webhooks.
+const API_DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs over thousands of assets, templates as pictures, presets, models and webhooks.
 
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
 \`error.param\` for the field to fix, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
@@ -44,7 +44,7 @@ per body (hey-api), or bytes as OpenAPI 3.0 has them (openapi-python-client): fi
  * The tags in the order of the page: the calls that newcomers need first, and those of monitoring last. The tag of a
  * route is the first segment of its path below /api/v1.
  */
-const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
+const API_TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
   ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results', 'fonts']],
   ['Jobs', 'Ops, presets and chains of steps over many assets.', ['jobs']],
   ['Assets', 'Images that the account keeps.', ['assets', 'upload-tickets']],
@@ -71,7 +71,7 @@ const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: re
 
 function tagsOf(path: string): string[] {
   const noun = path.replace(/^\/api(\/v1)?/, '').split('/')[1] ?? '';
-  return TAGS.filter(([, , nouns]) => nouns.includes(noun)).map(([name]) => name);
+  return API_TAGS.filter(([, , nouns]) => nouns.includes(noun)).map(([name]) => name);
 }
 
 /** Serves /openapi.json, generated from all routes that are declared afterwards. */
@@ -82,10 +82,10 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       info: {
         title: 'Darkroom',
         version: options.version,
-        description: DESCRIPTION,
+        description: API_DESCRIPTION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      tags: TAGS.map(([name, description]) => ({ name, description })),
+      tags: API_TAGS.map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           apiKey: {

@@ -21,13 +21,13 @@ const UPLOAD_TIMEOUT_MS = 20_000;
  * The number of attempts. The second one handles a broken connection. More would only wait longer for an unavailable
  * bucket.
  */
-const MAX_TRIES = 2;
+const MAX_REQUEST_TRIES = 2;
 /** The longest pause within a response. It is long, because a slow reader looks like a dead server. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE_SIZE = 1000;
 /** The size of a part of an upload, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
-const PART_BYTES = 8 * MEGABYTE_BYTES;
+const UPLOAD_PART_BYTES = 8 * MEGABYTE_BYTES;
 
 interface S3Options {
   bucket: string;
@@ -60,7 +60,7 @@ export function s3CredentialsOf(
 /** Stores objects in a bucket. */
 export class S3ObjectStore implements ObjectStore {
   readonly #options: S3Options;
-  #connected: ReturnType<typeof connect> | null = null;
+  #connected: ReturnType<typeof createConnection> | null = null;
 
   constructor(options: S3Options) {
     this.#options = options;
@@ -161,8 +161,8 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   /** The SDK is large, so it is loaded only when S3 is used. */
-  #connection(): ReturnType<typeof connect> {
-    this.#connected ??= connect(this.#options);
+  #connection(): ReturnType<typeof createConnection> {
+    this.#connected ??= createConnection(this.#options);
     return this.#connected;
   }
 
@@ -209,7 +209,7 @@ export class S3ObjectStore implements ObjectStore {
   async #uploadStream(client: S3Client, object: PutObjectCommandInput, body: Readable): Promise<number> {
     const { Upload } = await import('@aws-sdk/lib-storage');
     const params = { ...object, Body: body };
-    const upload = new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 });
+    const upload = new Upload({ client, params, partSize: UPLOAD_PART_BYTES, queueSize: 1 });
     let sizeBytes = 0;
     upload.on('httpUploadProgress', ({ loaded = 0 }) => {
       sizeBytes = loaded;
@@ -241,11 +241,11 @@ export class S3ObjectStore implements ObjectStore {
   }
 }
 
-async function connect({ region, endpoint, credentials }: S3Options) {
+async function createConnection({ region, endpoint, credentials }: S3Options) {
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     region,
-    maxAttempts: MAX_TRIES,
+    maxAttempts: MAX_REQUEST_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...withoutAbsentFields({ credentials }),
     requestHandler: {

@@ -22,7 +22,7 @@ export interface PassWorkOptions {
   imageWorkers: ImageWorkers;
   readers: Readers;
   assets: JobAssets;
-  meters: { ops: Pick<OpMeter, 'ran'> };
+  meters: { ops: Pick<OpMeter, 'recordRun'> };
 }
 
 /** The function that runs a pass over the picture of an item, with the second assets that its steps read. */
@@ -106,7 +106,7 @@ class PassRun {
     const result = await imageWorkers.transform(call).result;
     const { queueMs, timings, data } = result;
     const op = this.#call.job.op ?? 'preset';
-    meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
+    meters.ops.recordRun({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
     return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
   }
 

@@ -4,7 +4,7 @@ import { MEGABYTE_BYTES } from '../../../values/units.ts';
 import { indexKeyOfField, valueAtPath } from './fields.ts';
 
 /** The most cached prepared statements. The service uses some dozens. */
-const MAX_STATEMENTS = 300;
+const MAX_PREPARED_STATEMENTS = 300;
 
 /** The size to which the write-ahead log is truncated after a long read, such as a backup, has made it grow. */
 const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
@@ -12,7 +12,7 @@ const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
 /** A SQLite file with synced commits. */
 export class SqliteDatabase {
   readonly #sqlite: DatabaseSync;
-  readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
+  readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_PREPARED_STATEMENTS });
 
   constructor(path: string) {
     this.#sqlite = new DatabaseSync(path);

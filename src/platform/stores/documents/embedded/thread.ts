@@ -18,25 +18,29 @@ export interface CollectionCallMessage {
  * and answered when it is on disk, so that each batch needs one sync. After a failed commit the thread ends with the
  * error, and its owner fails the waiting calls and starts a new thread.
  */
-const port = parentPort;
-if (port === null) throw new Error('This file runs as a worker thread.');
+const messagePort = parentPort;
+if (messagePort === null) throw new Error('This file runs as a worker thread.');
 
 const database = new SqliteDatabase((workerData as { path: string }).path);
 const tables = new Map<string, SqliteCollection>();
 
-port.on('message', (first: CollectionCallMessage[]) => {
+messagePort.on('message', (first: CollectionCallMessage[]) => {
   const batch = [...first];
-  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+  for (
+    let next = receiveMessageOnPort(messagePort);
+    next !== undefined;
+    next = receiveMessageOnPort(messagePort)
+  ) {
     batch.push(...(next.message as CollectionCallMessage[]));
   }
-  port.postMessage(commit(batch));
+  messagePort.postMessage(commitBatch(batch));
   if (batch.some(({ method }) => method === 'close')) {
     database.close();
-    port.close();
+    messagePort.close();
   }
 });
 
-function commit(batch: CollectionCallMessage[]): CallReply[] {
+function commitBatch(batch: CollectionCallMessage[]): CallReply[] {
   database.exec('BEGIN');
   const answers = batch.map(answerCall);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');

@@ -56,7 +56,7 @@ export function applyDocumentUpdate(
   { $setOnInsert: _whenInserted, ...operators }: DocumentUpdate,
 ): void {
   const changes = Object.entries(operators) as Array<[UpdateOperator, Record<string, unknown>]>;
-  checkPaths(changes.flatMap(([, fields]) => Object.keys(fields)));
+  checkUpdatePaths(changes.flatMap(([, fields]) => Object.keys(fields)));
   for (const [operator, fields] of changes) {
     const change = Object.hasOwn(UPDATE_OPERATORS, operator) ? UPDATE_OPERATORS[operator] : undefined;
     if (change === undefined) throw new TypeError(`There is no update operator ${operator}.`);
@@ -82,7 +82,7 @@ export function upsertedDocument(filter: DocumentFilter, update: DocumentUpdate)
 }
 
 /** Refuses an update of a field and of a part of it at once, because the result would depend on the order. */
-function checkPaths(paths: readonly string[]): void {
+function checkUpdatePaths(paths: readonly string[]): void {
   for (const [index, path] of paths.entries()) {
     if (path === '_id' || path.startsWith('_id.'))
       throw new TypeError('The _id of a document does not change.');
