@@ -16,7 +16,7 @@ export interface OperationStep {
 export type OutputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'gif' | 'tiff';
 export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
 
-/** How the input is read. */
+/** The options for reading the input. */
 export interface DecodeOptions {
   /**
    * The frames to read. If absent, `all` when input and output can be animated and every step works frame by frame,
@@ -38,7 +38,7 @@ export interface DecodeOptions {
   density?: number;
 }
 
-/** How the result is written. Absent fields take the defaults of the encoder. */
+/** The options for writing the result. Absent options take the defaults of the encoder. */
 export interface EncodeOptions {
   /** If absent, the format of the input when it can be written, else png. */
   format?: OutputFormat;
@@ -87,7 +87,7 @@ export interface TargetSearchResult {
 export interface SearchDetails {
   /** The size in bytes, or the likeness, of the nearest file. */
   reached: number;
-  /** That file, with the settings that made it. */
+  /** The values of the nearest file, and the settings that made it. */
   achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors' | 'lossless'>;
 }
 
@@ -205,8 +205,8 @@ export interface PlaceholderHashes {
 export interface PassWarning {
   code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short' | 'format_not_tried';
   /**
-   * For not_enlarged: the side, `width` or `height`, that is smaller than requested. For no_effect: the parameter. For
-   * format_not_tried: the format.
+   * The object of the warning. For not_enlarged: the side, `width` or `height`, that is smaller than requested. For
+   * no_effect: the parameter. For format_not_tried: the format.
    */
   name?: string;
 }

@@ -59,7 +59,7 @@ Starts the service on http://127.0.0.1:3000, with its data in ./data; the first 
 npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
 `;
 
-/** What every part of the primary stands on. */
+/** The parts of the primary process that all others use. */
 interface Primary {
   settings: Settings;
   log: Logger;
@@ -124,7 +124,8 @@ async function main(): Promise<void> {
   recordLoad(recorder, log);
   const stopping = handleSignals(primary, { supervisor, reporter, admin });
 
-  // This happens before the first call can arrive. If the start fails afterwards, the next start prints new secrets.
+  // The first account is created before the first call can arrive. If the start fails afterwards, the next start prints
+  // new secrets.
   const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');
@@ -271,7 +272,7 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
   );
 }
 
-/** What signals act on. */
+/** An object that a signal can stop. */
 interface Stoppable {
   supervisor: Supervisor;
   reporter: HostReporter;

@@ -82,8 +82,8 @@ const ENTRIES_PER_TURN = 500;
 
 /**
  * A ZIP archive of files, which are stored uncompressed, because pictures do not get smaller. The names, sizes and
- * checksums of the entries determine every byte. So any range can be made alone, and only the files within it are
- * opened.
+ * checksums of the entries determine every byte. Any range can therefore be made alone, and only the files within it
+ * are opened.
  * @param modifiedAt the modification time of every file.
  */
 export async function openZipArchive(

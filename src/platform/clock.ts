@@ -24,9 +24,9 @@ export const systemClock: Clock = {
 
 /** Smaller differences are ignored, because NTP keeps hosts closer together than a busy process can measure. */
 const MIN_DIFFERENCE_MS = 1_000;
-/** From this difference on, the log warns that the clock of the host is wrong. */
+/** The difference from which the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
-/** From this difference on, a process leaves sweeping to other hosts, if there are any. */
+/** The difference from which a process leaves sweeping to other hosts, if there are any. */
 const MIN_YIELDING_DIFFERENCE_MS = 15_000;
 const MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;

@@ -8,7 +8,10 @@ import { enlargePixels } from './pixels/resample.ts';
 
 /** The largest sigma at which the whole kernel is applied to every pixel. The cost of the kernel grows with sigma. */
 const MAX_DIRECT_SIGMA_PX = 4;
-/** For a larger sigma, each edge is first reduced so far that the sigma in the reduced picture has this value. */
+/**
+ * The sigma in a reduced copy. For a larger sigma than the largest direct one, each edge is reduced until its sigma has
+ * this value.
+ */
 const REDUCED_SIGMA_PX = 3;
 /** An edge is not reduced below this number of pixels. */
 const MIN_EDGE_PX = 8;

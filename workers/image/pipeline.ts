@@ -77,7 +77,7 @@ export async function openPass(
  */
 export async function runPass(
   { work, decodeMs }: OpenedPass,
-  runSteps: (work: PassWork) => Promise<void> = runStepsAlone,
+  runSteps: (work: PassWork) => Promise<void> = runAllSteps,
 ): Promise<TransformTaskResult | TaskFailure> {
   const { task, source, picture, context } = work;
   const openedMs = performance.now();
@@ -253,7 +253,7 @@ function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean 
   return keepsAlpha === true && background === undefined;
 }
 
-async function runStepsAlone(work: PassWork): Promise<void> {
+async function runAllSteps(work: PassWork): Promise<void> {
   convertColours(work);
   await startUpright(work);
   await applySteps(work, work.steps);

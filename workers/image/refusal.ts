@@ -82,7 +82,7 @@ function parameterToReport(key: string, operation: DescribedOperation, params: o
 /** The deadline of a task has passed, so that nobody waits for the answer any more. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
-  /** What a search had reached until the deadline; absent if no file was written. */
+  /** The details of a search that the deadline ended; absent if no file was written. */
   readonly details: SearchDetails | undefined;
   /** See `TaskFailure`. */
   readonly doableShare: number | undefined;

@@ -56,8 +56,9 @@ async function scaleToBox(
   if (hasSize(picture, scaled)) return cropToBox(picture, box);
   if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.handOver(), scaled, box));
   if (isLargerOnAnAxis(scaled, picture)) {
-    // In one strip, the edges of neighbouring frames bleed into each other. That is visible in an enlargement. In a
-    // reduction it is a tenth of the contrast in one row of pixels, and separate frames would take three times as long.
+    // In one strip, the edges of neighbouring frames bleed into each other. The effect is visible in an enlargement. In
+    // a reduction it is only a tenth of the contrast in one row of pixels, and separate frames would take three times
+    // as long.
     return picture.frames > 1
       ? picture.eachFrame((frame) => enlargeTo(frame, scaled, box, kernel))
       : enlargeTo(picture, scaled, box, kernel);
@@ -114,10 +115,10 @@ function smallerSides(one: Size, other: Size): Size {
   return { width: Math.min(one.width, other.width), height: Math.min(one.height, other.height) };
 }
 
-/** How the interesting part of a picture is found. */
+/** The measure by which the most interesting part of a picture is found. */
 type InterestMeasure = 'attention' | 'entropy';
 
-/** What a crop keeps in view: a named place, or the most interesting part. */
+/** The part of a picture that a crop keeps: the part at a named place, or the most interesting part. */
 export type Gravity = NamedPlace | InterestMeasure;
 
 /**
@@ -164,7 +165,7 @@ async function findInterestingBox(
 /** Cuts out a box, which must lie within the picture. */
 export async function cropToBox(picture: PassPicture, { left, top, width, height }: Box): Promise<void> {
   if (hasSize(picture, { width, height })) return;
-  // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. So the box is cut
+  // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. The box is cut
   // out of the small result instead.
   if (picture.usesSlot('scale')) await picture.turnUpright();
   (await picture.at(picture.usesSlot('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });

@@ -51,6 +51,6 @@ export type SchemaTask = { kind: 'start' } | { kind: 'check'; schema: string; va
 export interface SchemaCheckResult {
   /** The reason why the schema cannot be used, as the end of the sentence "The schema …". */
   problem?: string;
-  /** How the value breaks the schema, such as "/tags must be array". */
+  /** A description of how the value breaks the schema, such as "/tags must be array". */
   broken?: string;
 }

@@ -118,7 +118,10 @@ export class BrowserKeeper {
     this.#live?.browser.endFirstWithoutMemory();
   }
 
-  /** How far the running browser is above its memory limit; null when it is below, or when the machine has no /proc. */
+  /**
+   * The excess of the running browser over its memory limit; null when it is below the limit, or when the machine has
+   * no /proc.
+   */
   memoryExcess(): MemoryExcess | null {
     if (this.#live === undefined) return null;
     const { memoryLimitBytes } = this.#options;

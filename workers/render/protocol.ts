@@ -23,7 +23,7 @@ export interface RenderTask {
   deadlineMs: number;
 }
 
-/** How the picture of a page is written. */
+/** The options for writing the picture of a page. */
 export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
   format: OutputFormat;
 }
@@ -48,9 +48,9 @@ interface DrawnPage {
 }
 
 /**
- * Why a page was not drawn. `load`: the document did not finish loading; `memory`: its browser was killed because the
- * page needs more memory than `limitBytes`; `deadline`: the page was killed at its deadline; `crash`: the browser died;
- * `no_browser`: no browser could be started.
+ * The reason for which a page was not drawn. `load`: the document did not finish loading; `memory`: its browser was
+ * killed because the page needs more memory than `limitBytes`; `deadline`: the page was killed at its deadline;
+ * `crash`: the browser died; `no_browser`: no browser could be started.
  */
 export interface RenderFailure {
   kind: 'render_failure';

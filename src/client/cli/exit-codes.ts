@@ -11,7 +11,7 @@ export const EXIT_CODES = {
   refused: 3,
   /** The account lacks credits, or room for assets. */
   credits: 4,
-  /** The same call may succeed later. */
+  /** The exit code of a call that may succeed later. */
   later: 5,
 } as const;
 

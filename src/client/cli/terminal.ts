@@ -38,7 +38,7 @@ export class Terminal {
     });
   }
 
-  /** Writes bytes, and nothing else. */
+  /** Writes only these bytes to stdout. */
   async writeBytes(data: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
@@ -90,7 +90,7 @@ export function estimateText({ format, width, height, price = 0 }: Partial<Image
   return `${format ?? 'a picture'} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }
 
-/** An error as a result of its own. */
+/** The object that is written as the result of a failed call. */
 export function failureObject(error: unknown): Record<string, unknown> {
   if (!(error instanceof DarkroomError)) return { message: errorMessageOf(error) };
   const { code, message, param, retryable, fix, suggest, requestId, docUrl } = error;

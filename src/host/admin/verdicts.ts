@@ -32,7 +32,7 @@ const MIN_BACKGROUND_SHARE = 0.5;
 /** The fewest background tasks per process for which fewer are proposed. */
 const MIN_REDUCED_TASKS = 4;
 const TASK_REDUCTION_FACTOR = 10;
-/** From this number of refused calls per second on, and from this share of its calls, an account counts as flooding. */
+/** The number of refused calls per second, and the share of refused calls, from which an account counts as flooding. */
 const MIN_FLOOD_PER_SECOND = 1;
 const MIN_FLOOD_SHARE = 0.5;
 /** A heartbeat comes each second, but a busy process may be some seconds late. */

@@ -102,7 +102,7 @@ export class OperatorAccess {
   install(app: FastifyInstance): void {
     app.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      if (request.routeOptions.config.opensOperatorSession !== true) await this.#check(request);
+      if (request.routeOptions.config.opensOperatorSession !== true) await this.#checkAccess(request);
       if (request.headers.authorization === undefined) this.#cookie.requireOwnPage(request);
     });
   }
@@ -117,7 +117,7 @@ export class OperatorAccess {
     given: { token: string } | { link: string },
   ): Promise<void> {
     const { sessions } = this.#options;
-    await this.#verify(request, () =>
+    await this.#verifyCredential(request, () =>
       'link' in given ? sessions.useLink(given.link) : Promise.resolve(this.#isToken(given.token)),
     );
     this.#cookie.set(request, reply, await sessions.begin(), OPERATOR_SESSION_LIFE_MS / 1_000);
@@ -129,24 +129,25 @@ export class OperatorAccess {
     reply.headers(this.#cookie.removalHeader(request));
   }
 
-  async #check(request: FastifyRequest): Promise<void> {
+  async #checkAccess(request: FastifyRequest): Promise<void> {
     const { authorization } = request.headers;
     if (authorization !== undefined) {
       const [, token = ''] = BEARER_CREDENTIAL.exec(authorization.trim()) ?? [];
-      return this.#verify(request, async () => this.#isToken(token));
+      return this.#verifyCredential(request, async () => this.#isToken(token));
     }
     const session = this.#cookie.tokenOf(request);
-    if (session === undefined) throw this.#refusal(request, 'A credential of the operator is missing');
+    if (session === undefined) throw this.#accessError(request, 'A credential of the operator is missing');
     // An expired session is not an attack, but a guessed one would look the same.
-    if (!(await this.#options.sessions.isOpen(session))) await this.#verify(request, async () => false);
+    if (!(await this.#options.sessions.isOpen(session)))
+      await this.#verifyCredential(request, async () => false);
   }
 
   /** Counts a credential as wrong before it is verified, so that concurrent guesses do not all pass the limit. */
-  async #verify(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
+  async #verifyCredential(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
     const strike = await this.#options.gate.countFailureFirst(request);
     if (!(await isRight()))
       throw strike.failed(
-        this.#refusal(request, 'This credential of the operator is not accepted, or is over'),
+        this.#accessError(request, 'This credential of the operator is not accepted, or is over'),
       );
     await strike.giveBack();
   }
@@ -158,7 +159,7 @@ export class OperatorAccess {
     return isEqual && token !== '';
   }
 
-  #refusal({ url }: FastifyRequest, problem: string): ApiError {
+  #accessError({ url }: FastifyRequest, problem: string): ApiError {
     const byLink = 'the one-time link of "npm run admin -- console --operator"';
     if (this.#options.token === '')
       return new ApiError(

@@ -20,7 +20,7 @@ export interface HistoryMark {
   /** Epoch milliseconds. */
   at: number;
   kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
-  /** The person who did it; empty for an event that happened by itself. */
+  /** The person who caused the event; empty if no person did. */
   by: string;
   /** The action or the event, in a few words. */
   text: string;

@@ -84,7 +84,7 @@ export class BenchReports {
     return run;
   }
 
-  /** The facts of a regular file of the folder; null for anything else. */
+  /** The facts of a regular file of the folder; null if the name is not that of such a file. */
   async #fileAt(name: string): Promise<{ size: number; mtimeMs: number; mtime: Date } | null> {
     if (basename(name) !== name || !name.endsWith('.json') || name.includes('\0')) return null;
     const found = await lstat(join(this.folder, name)).catch(() => null);

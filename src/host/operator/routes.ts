@@ -36,15 +36,15 @@ interface OperatorRoutesOptions {
 const OPERATOR_SECURITY = [{ operator: [] }];
 
 const OPERATOR_ROUTES = [
-  openSession,
-  endSession,
-  readServiceState,
-  changeSetting,
-  replaceProcess,
-  changeLogLevel,
-  listFindings,
-  listRuns,
-  readRun,
+  installSessionRoute,
+  installSessionEndRoute,
+  installStateRoute,
+  installSettingRoute,
+  installReplaceRoute,
+  installLogLevelRoute,
+  installFindingsRoute,
+  installRunsRoute,
+  installRunRoute,
 ];
 
 /** The operator's interface: what `npm run admin` and `npm run doctor` offer, over HTTP. */
@@ -53,7 +53,7 @@ export async function operatorRoutes(app: FastifyInstance, options: OperatorRout
   for (const route of OPERATOR_ROUTES) route(app, options);
 }
 
-function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
+function installSessionRoute(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
   app.post<{ Body: OperatorSessionBody }>(
     '/session',
     {
@@ -80,7 +80,7 @@ function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): v
   );
 }
 
-function endSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
+function installSessionEndRoute(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
   app.delete(
     '/session',
     {
@@ -98,7 +98,7 @@ function endSession(app: FastifyInstance, { access }: OperatorRoutesOptions): vo
   );
 }
 
-function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
+function installStateRoute(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.get<{ Querystring: OperatorStateQuery }>(
     '/state',
     {
@@ -117,7 +117,7 @@ function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutes
   );
 }
 
-function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
+function installSettingRoute(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: SettingChangeBody }>(
     '/settings',
     {
@@ -138,7 +138,7 @@ function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOpt
   );
 }
 
-function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
+function installReplaceRoute(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: DrainBody }>(
     '/drains',
     {
@@ -155,7 +155,7 @@ function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOp
   );
 }
 
-function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
+function installLogLevelRoute(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: LogLevelBody }>(
     '/log-level',
     {
@@ -176,7 +176,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
   );
 }
 
-function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptions): void {
+function installFindingsRoute(app: FastifyInstance, { examination }: OperatorRoutesOptions): void {
   app.get<{ Querystring: DoctorFindingsQuery }>(
     '/findings',
     {
@@ -193,7 +193,7 @@ function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptio
   );
 }
 
-function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
+function installRunsRoute(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
   app.get<{ Querystring: BenchRunsQuery }>(
     '/runs',
     {
@@ -210,7 +210,7 @@ function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): voi
   );
 }
 
-function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
+function installRunRoute(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
   app.get<{ Params: BenchRunParams }>(
     '/runs/:name',
     {

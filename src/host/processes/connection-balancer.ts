@@ -15,7 +15,7 @@ const MIN_CALL_DIFFERENCE = 1.5;
  */
 const MIN_LOAD_DIFFERENCE_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
-const MAX_ROUND_MS = 2 * HEARTBEAT_INTERVAL_MS;
+const REPORT_ROUND_TIMEOUT_MS = 2 * HEARTBEAT_INTERVAL_MS;
 
 /**
  * Computes how many connections each process should close, so that all are equally busy once the clients have
@@ -64,7 +64,8 @@ export class ConnectionBalancer<T> {
   report(process: T, load: number): void {
     const nowMs = this.#options.clock.elapsedMs();
     this.#loads.set(process, load);
-    if (this.#loads.size === this.#known.size || nowMs - this.#roundMs >= MAX_ROUND_MS) this.#endRound(nowMs);
+    if (this.#loads.size === this.#known.size || nowMs - this.#roundMs >= REPORT_ROUND_TIMEOUT_MS)
+      this.#endRound(nowMs);
   }
 
   forget(process: T): void {

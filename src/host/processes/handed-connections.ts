@@ -119,9 +119,9 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
  * resolves when the processes have got all of these connections, and new clients are refused. If a process closes the
  * address itself, Node resets the connections that wait and those that are on their way to it.
  *
- * Node accepts one connection per event loop turn. So no connection waits in the kernel after a turn in which none was
- * sent, and none waits in the primary while a process is free. A client that connects between that turn and the close
- * is still reset, which TCP cannot prevent.
+ * Node accepts one connection per event loop turn. Therefore no connection waits in the kernel after a turn in which
+ * none was sent, and none waits in the primary while a process is free. A client that connects between that turn and
+ * the close is still reset, which TCP cannot prevent.
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/primary.js
  */

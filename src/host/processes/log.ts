@@ -39,7 +39,7 @@ function createStdoutStream(): DestinationStream {
   stream.on('write', () => {
     isFailing = false;
   });
-  // At its end, a process writes the waiting lines. On a full disk, the stream would retry for ever.
+  // A process writes its waiting lines before it ends. On a full disk, the stream would otherwise retry for ever.
   const flush = stream.flushSync.bind(stream);
   stream.flushSync = () => {
     if (!isFailing) flush();

@@ -34,7 +34,7 @@ const CODE_POINT_COUNT = 0x110000;
 
 /**
  * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
- * fonts by fontconfig in the same files. So a character that no file has cannot be drawn.
+ * fonts by fontconfig in the same files. A character that no file has can therefore not be drawn.
  */
 export class InstalledFonts {
   readonly #families = new Map<string, FontFamily>();

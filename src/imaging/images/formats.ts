@@ -75,7 +75,7 @@ export class FormatRuns {
     return this.#groups.flatMap(({ runs }) => runs);
   }
 
-  /** For each pass, the smallest file among the formats that it may have, or the error if there is no file. */
+  /** Returns, for each pass, the smallest file among the formats that it may have, or the error if there is no file. */
   smallestOutputs(outputs: readonly PassOutcome[]): PassOutcome[] {
     let end = 0;
     return this.#groups.map(({ pass, runs }) => {

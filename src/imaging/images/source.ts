@@ -157,7 +157,7 @@ function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
 }
 
-/** Facts about the file of a vector drawing that its pixels cannot tell. */
+/** The facts about the file of a vector drawing that cannot be derived from its pixels. */
 export function drawingFacts({
   bytes,
   width,

@@ -77,7 +77,7 @@ const PROCESS_DIED_MESSAGE =
 
 /**
  * Draws SVG in a separate process, one drawing at a time; accounts are served in turn. An SVG of 1 KB can occupy a core
- * for ever, and a thread inside librsvg cannot be stopped. So each drawing runs in a child process of the lowest
+ * for ever, and a thread inside librsvg cannot be stopped. Each drawing therefore runs in a child process of the lowest
  * priority and with bounded memory. Raster images never wait for it.
  */
 export class Rasterizer {

@@ -13,7 +13,7 @@ interface ControlGroupLimits {
   tasks: number | null;
 }
 
-/** Where the kernel shows control groups. */
+/** The files in which the kernel describes control groups. */
 interface ControlGroupFiles {
   /** The mount of all hierarchies. */
   root?: string;

@@ -23,7 +23,7 @@ interface FileCacheOptions {
   log: EventLog;
 }
 
-/** What a cache holds. */
+/** The number and size of the files in a cache. */
 export interface FileCacheFigures {
   files: number;
   bytes: number;
@@ -32,12 +32,12 @@ export interface FileCacheFigures {
 }
 
 /**
- * Files that can be made again, within a space of `maxBytes`. The path of each is `<owner>/<group>/<name>`: the account
- * it is made for, what it is made of, and its name within that group. Each of the three is a safe name of a file. All
- * processes with the same storage share them, and they survive a restart. When the space is used up, the least recently
- * used files of the owner with the most bytes are evicted, so that one owner cannot evict the files of the others. No
- * failure reaches a caller: a file that cannot be written is not cached, and a file that cannot be read counts as
- * missing.
+ * A cache of files that can be made again, within a space of `maxBytes`. The path of a file is
+ * `<owner>/<group>/<name>`: the account for which it is made, its source, and its name within that group. Each of the
+ * three is safe as a file name. All processes with the same storage share them, and they survive a restart. When the
+ * space is used up, the least recently used files of the owner with the most bytes are evicted, so that one owner
+ * cannot evict the files of the others. No failure reaches a caller: a file that cannot be written is not cached, and a
+ * file that cannot be read counts as missing.
  *
  * Each process evicts after its own writes. Several processes together may exceed the space by what they write
  * meanwhile; an eviction leaves enough space free for that.
@@ -194,7 +194,7 @@ export class FileCache {
   }
 }
 
-/** What a file of the cache has beside its bytes, as JSON. */
+/** The facts that are stored with the bytes of a cached file, as JSON. */
 type CachedFileFacts = Readonly<Record<string, unknown>>;
 
 const CHECKSUM_BYTES = 4;

@@ -41,7 +41,7 @@ export interface FileStorage {
   list(folder: string): Promise<ListedFile[]>;
 }
 
-/** From this age on, an unfinished file counts as left behind by a process that died. */
+/** The age from which an unfinished file counts as left behind by a process that died. */
 const MAX_UNFINISHED_AGE_MS = 60_000;
 const UNFINISHED_SUFFIX = '.part';
 const CONCURRENT_FILE_STATS = 32;
@@ -82,7 +82,7 @@ export class DiskStorage implements FileStorage {
   async remove(path: string): Promise<void> {
     const file = join(this.#directory, path);
     await unlink(file).catch(() => undefined);
-    // This fails if the folder still contains another file.
+    // The removal fails if the folder still contains another file.
     await rmdir(dirname(file)).catch(() => undefined);
   }
 

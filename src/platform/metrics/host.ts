@@ -134,7 +134,7 @@ function declareKernelCounter(name: string, help: string, read: () => number | n
   });
 }
 
-/** Why a process of the service was replaced. */
+/** The reason for which a process of the service was replaced. */
 export type RestartReason = (typeof RESTART_REASONS)[number];
 const RESTART_REASONS = ['exit', 'signal', 'hung'] as const;
 

@@ -91,7 +91,7 @@ interface PoolWork {
 /** Work that has ended in a pool, whatever its outcome. */
 interface PoolWorkEnded {
   pool: string;
-  /** Why the work got the lowest priority, if it did. */
+  /** The reason for which the work got the lowest priority, if it did. */
   reason?: string | undefined;
   /** CPU time of its worker, in milliseconds. */
   cpuMs: number;

@@ -1,7 +1,7 @@
 /** A page of documentation as data. markdown.ts and html.ts convert it to their formats. */
 export interface DocumentationPage {
   title: string;
-  /** What the page is about, in one sentence. */
+  /** The subject of the page, in one sentence. */
   lead: string;
   blocks: readonly PageBlock[];
 }
@@ -61,7 +61,7 @@ export interface DocumentedField {
   name: string;
   /** The type of the field with its bounds, or its values, in a few words. */
   takes: string;
-  /** Where the field is sent, and whether it is required. */
+  /** A note on where the field is sent, and on whether it is required. */
   note?: string;
   /** The default. */
   fallback?: string;
@@ -104,7 +104,7 @@ export interface TrialForm {
   kind: 'trial';
   path: string;
   /**
-   * How the call is made. `file`: the body is a file that the reader chooses. `json`: the body is the fields as JSON.
+   * The kind of the call. `file`: the body is a file that the reader chooses. `json`: the body is the fields as JSON.
    * `op`: a file is uploaded, and a job of this op runs on it. A `TrialEndpointCall`: the fields are in the path, such
    * as `/jobs/{jobId}`, and in the query.
    */

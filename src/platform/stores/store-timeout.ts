@@ -51,8 +51,8 @@ interface StoreTimeoutOptions {
 
 /**
  * The timeouts of steps in a store. A call takes several steps in sequence, and an unavailable store would cost the
- * timeout of each. So after one timeout, the steps of all calls fail almost at once, until the store responds again. A
- * step that timed out may still be executed.
+ * timeout of each. Therefore, after one timeout, the steps of all calls fail almost at once, until the store responds
+ * again. A step that timed out may still be executed.
  */
 export class StoreTimeout {
   readonly #options: StoreTimeoutOptions;

@@ -15,7 +15,7 @@ interface LikenessMetric {
   quantity: 'likeness' | 'score';
   /** Encoder settings that suit the measure. */
   settings: Pick<EncodeOptions, 'chroma'> & { tune?: 'ssim' };
-  /** How far above the target a result may be and still count as close enough, on the scale of `toEvenScale`. */
+  /** The largest distance above the target at which a result is close enough, on the scale of `toEvenScale`. */
   tolerance: number;
   /** The value of the picture compared with itself. */
   valueOfIdentical: number;

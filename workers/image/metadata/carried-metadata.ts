@@ -61,7 +61,7 @@ export interface CarriedMetadataBlocks {
 }
 
 /** The facts about a pass that decide its metadata. */
-interface MetadataPassFacts {
+interface CarriedMetadataOptions {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
@@ -81,7 +81,7 @@ interface MetadataPassFacts {
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
-  { policy, format, page, isMoving, movesPixels, conceals }: MetadataPassFacts,
+  { policy, format, page, isMoving, movesPixels, conceals }: CarriedMetadataOptions,
 ): Promise<CarriedMetadataBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;

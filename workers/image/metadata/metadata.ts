@@ -161,8 +161,8 @@ async function decodeWorkingCopy(
 }
 
 /**
- * Whether every pixel is opaque, in 8 bits. Scaling may have hidden a single transparent pixel. So if the working copy
- * is opaque and smaller than the picture, the whole alpha channel is decoded.
+ * Whether every pixel is opaque, in 8 bits. Scaling may have hidden a single transparent pixel. If the working copy is
+ * opaque and smaller than the picture, the whole alpha channel is decoded.
  */
 async function isEveryPixelOpaque(
   input: Uint8Array<ArrayBuffer>,

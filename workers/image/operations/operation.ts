@@ -37,7 +37,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   cpuMsPerMegapixel(params: Readonly<Record<string, unknown>>): number;
   /**
-   * How the step treats an animation: all frames at once as one strip; each frame as a separate picture; or only the
+   * The frames that the step processes at once: all frames as one strip, each frame as a separate picture, or only the
    * first frame. A pass with a `first` step reads no other frame.
    */
   frames: 'strip' | 'each' | 'first';
@@ -57,7 +57,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   copies(params: Readonly<Record<string, unknown>>): number;
   /**
-   * The size after the step: `kept` as before, `given` by its arguments, `depends` on anything else, or `found` in the
+   * The size after the step: `kept` as before, `given` by its arguments, `depends` on other facts, or `found` in the
    * pixels. If it is found, `size` returns only its upper bound.
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
@@ -130,7 +130,7 @@ export interface PassContext {
    *   cannot be decoded.
    */
   layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
-  /** What steps report about the picture: hashes and warnings. */
+  /** The results that steps report besides the picture: hashes and warnings. */
   found: { hashes?: PlaceholderHashes; warnings: PassWarning[] };
 }
 

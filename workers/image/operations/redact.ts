@@ -95,7 +95,7 @@ function regionFault(region: Box, picture: Size, index: number): BadArgumentErro
 
 /** Regions with a smaller gap, such as the space between two characters, are covered as one. */
 const MAX_NEAR_GAP_PX = 24;
-/** The largest number of colours along a side. So few colours show neither a word nor a face. */
+/** The largest number of colours along a side. A group with so few colours shows neither a word nor a face. */
 const MAX_CELLS_PER_SIDE = 3;
 /**
  * The smallest side of a cell. The mean of a smaller cell could reveal its content, such as the ink of one character of

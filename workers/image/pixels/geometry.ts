@@ -228,7 +228,10 @@ function clampFromZero(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
 
-/** How to make a picture upright, by its EXIF orientation: first mirror it left to right, then turn it clockwise. */
+/**
+ * The operations that make a picture upright, by its EXIF orientation: first it is mirrored left to right, then turned
+ * clockwise by an angle.
+ */
 export const TURNS_BY_ORIENTATION: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
   2: { mirrored: true, angle: 0 },
   3: { angle: 180 },

@@ -67,8 +67,8 @@ export interface SearchAttempts<J extends EncodingTrial> {
 }
 
 /**
- * How far a setting may differ from its expectation, once the expectation is fitted to a trial of the whole picture: 10
- * % of the size, or of the remaining difference in likeness.
+ * The largest difference between a setting and its expectation, once the expectation is fitted to a trial of the whole
+ * picture: 10 % of the size, or of the remaining difference in likeness.
  */
 const EXPECTATION_MARGIN = 0.1;
 /**

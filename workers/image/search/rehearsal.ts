@@ -34,7 +34,7 @@ export interface SampleEstimates {
   expected(index: number): number;
   /** The effort whose trials fit into the time left; undefined for the default effort. */
   effort: number | undefined;
-  /** How long a trial of the whole picture is expected to take. */
+  /** The expected milliseconds of a trial of the whole picture. */
   trialMs: number;
   /** The share of the picture for which there is surely time; absent if there is time for the whole picture. */
   timeShare?: number;
@@ -42,7 +42,7 @@ export interface SampleEstimates {
 
 /** A trial on a sample. */
 export interface SampleTrial extends EncodingTrial {
-  /** How long the whole picture is expected to take now, in milliseconds. */
+  /** The milliseconds that the whole picture is now expected to take. */
   wholeMs: number;
 }
 

@@ -53,8 +53,8 @@ const MAX_FRAME_DISTANCE = 100;
 
 /**
  * The share of a picture, or of the frames of an animation, whose smallest file surely fits into a number of bytes. The
- * file of an animation grows with the changes between its frames, not with the number of frames. For example, a film of
- * a drawing as it is drawn takes hardly fewer bytes without half of its frames.
+ * file of an animation grows with the changes between its frames. Dropping frames therefore helps only as far as it
+ * reduces these changes.
  * @param ratio logarithm of the ratio of that number to the bytes of the smallest file of the whole picture.
  */
 export function sizeShareOf(pixels: Pixels, ratio: number): number {

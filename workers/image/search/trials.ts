@@ -15,13 +15,13 @@ export interface SettingSearch {
   pick: 'last' | 'first';
   /** The target, on the scale of the values. */
   target: number;
-  /** How far on the safe side of the target a value may be and still count as close enough. */
+  /** The largest distance from the target, on its safe side, at which a value is close enough. */
   tolerance: number;
   /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
   expected?: (index: number) => number;
   /**
-   * How far beyond the target the expected value of a setting must be, on the same scale, for the setting to be left
-   * untried. If absent, the search continues until a setting fails.
+   * The distance beyond the target, on the same scale, from which a setting is expected to fail and is left untried. If
+   * absent, the search continues until a setting fails.
    */
   margin?: number;
   /**

@@ -41,7 +41,7 @@ export function sizesAfterSteps(header: ImageHeader, { steps }: ImagePass): Size
   return sizes;
 }
 
-/** How the result is written, in the format of the file if the pass names none. */
+/** The encode options of a pass, with the format of the file if the pass names none. */
 export function resolvedEncodeOf(
   header: ImageHeader,
   { encode }: ImagePass,

@@ -16,14 +16,14 @@ const MIN_CPU_SHARE = 0.5;
 /** The shortest time between two refusals of an account, so that it sends few bodies in vain. */
 const REFUSAL_SPACE_MS = 1_000;
 /** The longest time that a refusal is held back. */
-const MAX_HOLD_MS = 5_000;
+const MAX_REFUSAL_HOLD_MS = 5_000;
 /** The channel that announces late work, as JSON. */
-const LATE = 'images/late';
+const LATE_WORK_CHANNEL = 'images/late';
 
 type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
 
 /** Work that has exceeded its deadline. */
-interface Late {
+interface LateWorkNotice {
   /** Names the account and the kind of work. */
   key: string;
   size: number;
@@ -48,15 +48,15 @@ export class LateWork {
   /** Remembers the late work of this process alone. */
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#refusals = new SpacedCallTimes(clock, MAX_HOLD_MS);
+    this.#refusals = new SpacedCallTimes(clock, MAX_REFUSAL_HOLD_MS);
   }
 
   /** Remembers the late work of every process that shares this coordination. */
   static async open(clock: Clock, coordination: Channels): Promise<LateWork> {
     const lateWork = new LateWork(clock);
     lateWork.#coordination = coordination;
-    lateWork.#unsubscribe = await coordination.subscribe(LATE, (message) =>
-      lateWork.#remember(JSON.parse(message) as Late),
+    lateWork.#unsubscribe = await coordination.subscribe(LATE_WORK_CHANNEL, (message) =>
+      lateWork.#rememberLateWork(JSON.parse(message) as LateWorkNotice),
     );
     return lateWork;
   }
@@ -68,9 +68,9 @@ export class LateWork {
    */
   record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
     if (time.cpuMs < MIN_CPU_SHARE * time.allowedMs) return;
-    const late: Late = { key: lateWorkKeyOf(accountId, name), size };
-    this.#remember(late);
-    this.#coordination?.publish(LATE, JSON.stringify(late)).catch(() => undefined);
+    const late: LateWorkNotice = { key: lateWorkKeyOf(accountId, name), size };
+    this.#rememberLateWork(late);
+    this.#coordination?.publish(LATE_WORK_CHANNEL, JSON.stringify(late)).catch(() => undefined);
   }
 
   /**
@@ -98,7 +98,7 @@ export class LateWork {
     this.#unsubscribe();
   }
 
-  #remember({ key, size }: Late): void {
+  #rememberLateWork({ key, size }: LateWorkNotice): void {
     this.#forgetOld();
     const least = Math.min(size, this.#late.get(key)?.size ?? size);
     this.#late.delete(key);

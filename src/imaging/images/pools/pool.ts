@@ -8,8 +8,8 @@ export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
 }
 
 /**
- * How work ended. `done`: with a result. `failed`: with an error or a lost worker. `abandoned`: after its deadline, or
- * after its client had gone.
+ * The outcome of work. `done`: it has a result. `failed`: it ended with an error or a lost worker. `abandoned`: its
+ * deadline had passed, or its client had gone.
  */
 export type WorkOutcome = 'done' | 'failed' | 'abandoned';
 

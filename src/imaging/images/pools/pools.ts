@@ -83,11 +83,11 @@ export interface ImagePoolsOptions {
 type ImagePool = WorkerPool<ImageTask, ImageTaskResult>;
 
 /**
- * From this estimate on, a pass is slow. A quick pass of another account waits at most about this long for a free
+ * The estimate from which a pass is slow. A quick pass of another account waits at most about this long for a free
  * thread.
  */
 const MIN_SLOW_MS = 300;
-/** From this estimate on, a pass is heavy. A slow pass of another account waits at most about this long. */
+/** The estimate from which a pass is heavy. A slow pass of another account waits at most about this long. */
 const MIN_HEAVY_MS = 2_000;
 /** Grants a third of a core that quick passes compete for, and all idle time. */
 const SLOW_NICENESS = 3;
@@ -115,9 +115,9 @@ const PROCESS_DIED_MESSAGE =
 
 /**
  * The pools for image work. A thread inside libvips cannot be stopped and has no priority of its own, because libuv's
- * threads are shared by the whole process. So a pass that takes longer than a moment runs in a process that can be
- * killed and has a lower priority, and no account's pass holds up the calls of others. A call does not wait for a job's
- * item in a thread or in a process of long work: both run at the same time, as far as memory allows.
+ * threads are shared by the whole process. Therefore a pass that takes longer than a moment runs in a process that can
+ * be killed and has a lower priority, and no account's pass holds up the calls of others. A call does not wait for a
+ * job's item in a thread or in a process of long work: both run at the same time, as far as memory allows.
  */
 export class ImagePools {
   readonly #options: ImagePoolsOptions;

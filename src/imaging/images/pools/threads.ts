@@ -134,8 +134,8 @@ function vipsThreadsOf(task: ImageTask): number {
 /**
  * Measures the CPU time of passes in threads of this process. Wall time says nothing about a pass if other processes
  * take the CPU. libvips works on threads of libuv, whose time Node does not report per task. Besides its main thread,
- * the process spends CPU time on passes and little else. So this time is divided evenly among the passes that run. It
- * is exact for a pass that runs alone, and passes that run together have about the right sum.
+ * the process spends CPU time on passes and little else. This time is therefore divided evenly among the passes that
+ * run. The result is exact for a pass that runs alone, and passes that run together have about the right sum.
  */
 export class PassCpuMeter {
   readonly #workersMs: () => number;

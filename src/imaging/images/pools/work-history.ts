@@ -6,8 +6,8 @@ const MIN_PACE_FACTOR = 0.4;
 /** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
 const MAX_PACE_FACTOR = 4;
 /** The weight of the latest pass if it was slower than expected. A few quick passes outweigh a slow one. */
-const SLOWER_WEIGHT = 0.5;
-const QUICKER_WEIGHT = 0.25;
+const SLOWER_SAMPLE_WEIGHT = 0.5;
+const QUICKER_SAMPLE_WEIGHT = 0.25;
 /** The number of kinds that are remembered. The least recently recorded kind is forgotten first. */
 const MAX_WORK_KINDS = 1_000;
 
@@ -29,7 +29,7 @@ export class EstimateCorrection {
     if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
     const known = this.#factorOf(kind);
     const seen = Math.min(MAX_PACE_FACTOR, Math.max(MIN_PACE_FACTOR, tookMs / estimatedMs));
-    const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
+    const weight = seen > known ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
     this.#factors.delete(kind);
     this.#factors.set(kind, known + weight * (seen - known));
     const [oldest] = this.#factors.keys();
@@ -55,7 +55,7 @@ const ACCOUNT_PRESENCE_MS = 1_000;
 export class AccountWorkerTime {
   readonly #clock: Clock;
   readonly #budgetMs: () => number;
-  /** Milliseconds of each account, by the number of the time slice. */
+  /** The CPU milliseconds of each account in each time slice, by the number of the slice. */
   readonly #slices = new Map<number, Map<string, number>>();
   /** The two accounts whose work arrived last. */
   #latest = { accountId: '', atMs: Number.NEGATIVE_INFINITY };

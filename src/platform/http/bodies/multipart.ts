@@ -34,14 +34,14 @@ export interface AdditionalFile {
 }
 
 interface MultipartOptions {
-  /** For each file of the body. */
+  /** The limit for each file of the body. */
   bodyLimitBytes: number;
   fileLimitBytes: number;
   /** The most parts named `file`. Absent: one. */
   maxFiles?: number;
   /** The additional files that are kept besides `file`. Absent: none. */
   further?: {
-    /** What the error about a second `file` advises. */
+    /** The advice in the error about a second `file`. */
     remedy: string;
     keeps(name: string): boolean;
   };

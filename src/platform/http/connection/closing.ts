@@ -36,9 +36,9 @@ export class ReleasableConnections {
     this.#validUntilMs = this.#countedMs;
     server.addHook('onRequest', (request, reply, done) => {
       if (options.isWork(request)) {
-        this.#count(1);
+        this.#countCalls(1);
         // This event occurs once, even if the client disconnects before its response.
-        reply.raw.once('close', () => this.#count(-1));
+        reply.raw.once('close', () => this.#countCalls(-1));
       }
       done();
     });
@@ -60,7 +60,7 @@ export class ReleasableConnections {
 
   /** The mean number of concurrent calls since `load` was last called. */
   measureLoad(): number {
-    this.#count(0);
+    this.#countCalls(0);
     const passedMs = this.#countedMs - this.#measuredMs;
     const mean = passedMs > 0 ? this.#callMs / passedMs : this.#concurrent;
     this.#callMs = 0;
@@ -76,7 +76,7 @@ export class ReleasableConnections {
     this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_VALID_MS;
   }
 
-  #count(change: number): void {
+  #countCalls(change: number): void {
     const nowMs = this.#clock.elapsedMs();
     this.#callMs += this.#concurrent * (nowMs - this.#countedMs);
     this.#countedMs = nowMs;

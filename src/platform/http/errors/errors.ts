@@ -89,8 +89,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * This error with the changes that make the call pass in `details.fix`. Changes that are too long for the details are
-   * left out.
+   * Returns this error with the changes that make the call pass, in `details.fix`. Changes that are too long for the
+   * details are left out.
    */
   withFix(fix: readonly CallMend[]): ApiError {
     if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
@@ -161,7 +161,7 @@ export interface SentField {
   param: string;
   /** The name of the field in a sentence. */
   name: string;
-  /** Where it was sent, for its mends. */
+  /** The place at which the value was sent, for its corrections. */
   path: string;
   refuse(message: string, details?: Record<string, unknown>, mends?: readonly CallMend[]): ApiError;
 }

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { likelyNames, meantWordHint } from '../../ids/nearest.ts';
 import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/json.ts';
 
-/** How to correct a wrong value: a sentence, and the value that was certainly meant, or the words to choose from. */
+/** A remedy for a wrong value: a sentence, and the value that was certainly meant, or the words to choose from. */
 export interface Remedy {
   says: string;
   replace?: unknown;

@@ -12,7 +12,7 @@ import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
  * Ajv must be `verbose`, so that its errors contain the value and the schema.
  */
 
-/** What is wrong with a field. */
+/** A description of what is wrong with a field. */
 export interface Diagnosis {
   message: string;
   /** Changes that certainly correct it. Paths are relative to the checked value. */
@@ -31,17 +31,17 @@ export interface ViolationSubject {
   formats?: FormatDescriptions;
 }
 
-/** Where fields of another level belong, for the `within` of a schema. */
+/** A field that takes fields which were sent at another level, for the `within` of a schema. */
 export interface ViolationContext {
-  /** The field that takes them. */
+  /** The name of this field. */
   field: string;
-  /** The field names that belong there, depending on the other fields of the object. */
+  /** The names of the fields that belong in it, depending on the other fields of the object. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
 }
 
 /**
- * What to send in place of a field, in the `instead` of a schema: a sentence, with another name for the field, or with
- * the call or the fields that take what it holds.
+ * A hint about what to send in place of a field, from the `instead` of a schema: a sentence, with another name for the
+ * field, or with the call or the fields that take what it holds.
  */
 export type FieldHint = string | { says: string; rename: string } | { says: string; suggest: string[] };
 
@@ -105,7 +105,7 @@ function descriptionHint({ type, enum: words, pattern, examples, format, descrip
 interface UndeclaredFields {
   /** The path of the first of these fields. */
   param: string;
-  /** Their names, at least one. */
+  /** The names of the fields, at least one. */
   names: readonly [string, ...string[]];
   /** The object with these fields. */
   sent: unknown;
@@ -209,8 +209,8 @@ function valueMends(param: string, value: unknown, replace: unknown): CallMend[]
 }
 
 /**
- * What an unknown word probably means: the end of a message, and the change if it is certain, or the likely words if
- * there are several.
+ * A suggestion for an unknown word: the end of a message, and the change if it is certain, or the likely words if there
+ * are several.
  */
 export interface SuggestedWord {
   hint: string;
@@ -221,7 +221,7 @@ export interface SuggestedWord {
 /** The suggestion for a word that resembles no known word. */
 export const NO_SUGGESTION: SuggestedWord = { hint: '', mends: [] };
 
-/** @param path where the word was sent. */
+/** Suggests the known word that an unknown word probably means. @param path where the word was sent. */
 export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { says, replace, suggest } = wordRemedy(word, known);
   return { hint: says, mends: valueMends(path, word, replace), ...withoutAbsentFields({ suggest }) };

@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
-interface MemberState {
+interface DueMemberState {
   /** The time from which the member can be claimed: its due time, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
@@ -17,7 +17,7 @@ interface QueuedMember {
 /** Members with their due times, as Coordination.schedule and the methods after it promise. */
 export class DueMemberSet {
   readonly #now: () => number;
-  readonly #entries = new Map<string, MemberState>();
+  readonly #entries = new Map<string, DueMemberState>();
   /**
    * The members by the time from which they can be claimed. Outdated entries of rescheduled members are dropped when
    * they reach the front.
@@ -84,7 +84,7 @@ export class DueMemberSet {
     }
   }
 
-  #put(member: string, entry: MemberState): void {
+  #put(member: string, entry: DueMemberState): void {
     this.#entries.set(member, entry);
     this.#queue.push({ member, claimableMs: entry.claimableMs });
   }
@@ -99,12 +99,12 @@ export class DueMemberSet {
   }
 }
 
-function isHeldByAnother({ holder }: MemberState, mine: string): boolean {
+function isHeldByAnother({ holder }: DueMemberState, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
 /** The time that another process scheduled for a member, even if it did so after the claim was lost. */
-function timeScheduledByOther(entry: MemberState | undefined): number | null {
+function timeScheduledByOther(entry: DueMemberState | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;
 }

@@ -98,7 +98,7 @@ export type IdempotencyBeginning =
   | { state: 'new'; token: string }
   /** The first request with this key has no response yet. */
   | { state: 'running' }
-  /** The same request has a stored response. */
+  /** The response to the same request is stored. */
   | { state: 'replay'; response: StoredHttpResponse }
   /** The key belongs to another request, or its response could not be stored. */
   | { state: 'reused' };

@@ -66,7 +66,7 @@ export interface CollectionSpec {
 /** A collection as its store declares it. `src/host/collections.ts` lists all of them. */
 export interface DeclaredCollection extends CollectionSpec {
   /**
-   * What happens to an account's documents, found by their `accountId`, when the account is deleted. `expire` makes
+   * The treatment of an account's documents, found by their `accountId`, when the account is deleted. `expire` makes
    * them expire now and leaves their removal to the sweep; `keep` is for accounting and for documents without an
    * account.
    */

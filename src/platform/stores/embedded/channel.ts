@@ -137,7 +137,7 @@ function primaryGoneError(): StoreUnavailableError {
 
 /** The ends of the links to all API processes, in the primary. */
 interface ProcessLinks {
-  /** Sends to one process, unless it has ended. */
+  /** Sends a message to one process, unless the process has ended. */
   send(processId: number, message: unknown): void;
   onMessage(listener: (processId: number, message: unknown) => void): void;
   onGone(listener: (processId: number) => void): void;
