@@ -316,7 +316,7 @@ export interface TaskFailure {
   param?: string;
   details?: Record<string, unknown>;
   /**
-   * Of a search: the share of its pixels for which the time and the bytes would have sufficed, as far as they were
+   * The share of the pixels of a search for which the time and the bytes would have sufficed, as far as they were
    * measured.
    */
   doableShare?: number;

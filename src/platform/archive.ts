@@ -28,9 +28,9 @@ export interface ZipArchive {
 interface PlacedEntry extends ZipArchiveEntry {
   /** The name in UTF-8. */
   path: Buffer;
-  /** The offset of its local header. */
+  /** The offset of the local header of the entry. */
   offset: number;
-  /** The sizes of its local header and of its directory header, including names and extra fields. */
+  /** The sizes of the local header and of the directory header, including names and extra fields. */
   localBytes: number;
   centralBytes: number;
 }

@@ -24,7 +24,7 @@ const isMarkerWithoutContent = (code: number) =>
 const isScanDataCode = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
 export interface JpegSegment extends ContainerPart {
-  /** The code of its marker, such as 0xe1 for APP1. */
+  /** The code of the marker of the segment, such as 0xe1 for APP1. */
   marker: number;
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from './exit-codes.ts';
 export interface InputImage {
   /** The name of the image, as the user wrote it. */
   name: string;
-  /** The path of its output below the output folder, without an extension. */
+  /** The path of the output for this input below the output folder, without an extension. */
   stem: string;
   /** Identifies the version of a file; absent if the input is not a file. */
   version?: string;

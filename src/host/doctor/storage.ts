@@ -197,7 +197,7 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
   });
 }
 
-/** The share of its space from which a cache counts as full. An eviction leaves seven eighths of the space in use. */
+/** The share of used space from which a cache counts as full. An eviction leaves seven eighths of the space in use. */
 const FULL_CACHE_SHARE = 0.85;
 /**
  * The shortest time since the last use of the oldest file in a full cache. If the oldest file was used more recently,

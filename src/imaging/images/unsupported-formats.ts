@@ -7,7 +7,7 @@ export interface UnsupportedFormat {
   /** The name in messages. */
   name: string;
   mediaType: string;
-  /** The remedy for its sender. */
+  /** The remedy for the sender of such a file. */
   instead: string;
 }
 

@@ -14,7 +14,7 @@ export interface ListedFile {
   /** `<owner>/<group>/<name>` */
   path: string;
   bytes: number;
-  /** Epoch milliseconds of its last use. */
+  /** The epoch milliseconds of the last use of the file. */
   usedMs: number;
 }
 

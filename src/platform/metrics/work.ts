@@ -93,7 +93,7 @@ interface PoolWorkEnded {
   pool: string;
   /** The reason for which the work got the lowest priority, if it did. */
   reason?: string | undefined;
-  /** CPU time of its worker, in milliseconds. */
+  /** The CPU time of the worker, in milliseconds. */
   cpuMs: number;
   outcome: string;
 }

@@ -119,7 +119,7 @@ interface OpenElement {
   isDropped: boolean;
   /** Whether an attribute or an element is left in it. */
   holdsFacts: boolean;
-  /** Whether something in it was dropped. */
+  /** Whether an attribute or an element in it was dropped. */
   hasLost: boolean;
 }
 

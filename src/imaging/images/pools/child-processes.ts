@@ -123,7 +123,7 @@ class ProcessDeathError extends Error {
   override readonly name = 'ProcessDeathError';
   /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
-  /** CPU milliseconds of its task until the process was killed; null if the system does not tell. */
+  /** The CPU milliseconds of the task until the process was killed; null if the system does not report them. */
   readonly cpuMs: number | null;
   constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);

@@ -100,8 +100,8 @@ const HEAVY_NICENESS = 10;
  */
 const BATCH_NICENESS = 5;
 /**
- * CPU milliseconds of its steps from which a second thread shortens a pass. At 2 megapixels, rotate and modulate take
- * 0.7 of the time, sharpen 0.6, median 0.5. Below it, starting the thread costs more than it saves.
+ * The CPU milliseconds of the steps of a pass from which a second thread shortens the pass. At 2 megapixels, rotate and
+ * modulate take 0.7 of the time, sharpen 0.6, median 0.5. Below it, starting the thread costs more than it saves.
  */
 const MIN_DIVIDED_MS = 20;
 /** The divisor of the quick budget for the bodies of waiting calls: they may take a quarter. */

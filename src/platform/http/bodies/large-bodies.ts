@@ -78,9 +78,9 @@ interface OpenContainer {
   object: Record<string, unknown>;
   /** Start of the part that is not parsed yet. */
   pieceAt: number;
-  /** Start of its last entry. */
+  /** The start of the last entry of the list or object. */
   entryAt: number;
-  /** Whether a part of it is already parsed. */
+  /** Whether a part of the list or object is already parsed. */
   isCut: boolean;
   /** Whether `pieceAt` is directly after an entry that was parsed in pieces. */
   isBehindEntry: boolean;

@@ -113,8 +113,8 @@ export interface DueClaims {
   /** The claimed members. Those that have been due for longest come first. */
   members: string[];
   /**
-   * Milliseconds until another member can be claimed. 0 when more are due than were requested; null when the set is
-   * empty.
+   * The milliseconds until another member can be claimed: 0 when more are due than were requested, and null when the
+   * set is empty.
    */
   nextInMs: number | null;
 }
