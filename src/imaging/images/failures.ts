@@ -97,7 +97,8 @@ export function apiErrorOfTask(
   { deadline, paramOf, alternatives }: FailedCall,
 ): ApiError {
   const { doableShare } = failure;
-  if (isLateFailure(failure)) return withSearchDetails(deadline.deadlineError(alternatives(doableShare)), failure);
+  if (isLateFailure(failure))
+    return withSearchDetails(deadline.deadlineError(alternatives(doableShare)), failure);
   const error = apiErrorOfFailure(failure, paramOf);
   const { calls } = doableShare === undefined ? { calls: [] } : alternatives(doableShare);
   const instead = calls.filter((call) => 'parameters' in call);
