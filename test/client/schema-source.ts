@@ -18,7 +18,12 @@ const HEAD = `/**
  * file of any length, because nobody edits it: a reader looks names up in it.
  */
 `;
+const OPERATOR_HEAD = `/**
+ * The types of the operator's interface, generated from the OpenAPI document of the service: npm run client:types.
+ */
+`;
 const PREFIX = '/api/v1';
+const OPERATOR_PREFIX = '/operator/v1';
 const JSON_TYPE = 'application/json';
 const MAX_LINE = 116;
 /** Components of the calls that answer bytes, and of failures. */
@@ -35,6 +40,11 @@ const REFERENCE = /^#\/components\/schemas\/(.+)$/;
 /** The types of the client, as TypeScript: the ops, the calls that take and answer JSON, and what they refer to. */
 export function schemaSource(document: Document): string {
   return new SchemaSource(document).text();
+}
+
+/** The types of the operator's calls, and what they refer to. */
+export function operatorSchemaSource(document: Document): string {
+  return new SchemaSource(document).operatorText();
 }
 
 /** A component whose fields another one has too. */
@@ -55,12 +65,22 @@ class SchemaSource {
   }
 
   text(): string {
-    const parts = [this.#ops(), this.#events(), this.#calls()];
+    const parts = [this.#ops(), this.#events(), this.#callsOfAccounts()];
     for (const name of ROOTS) this.#named.add(name);
+    return [HEAD, ...parts, ...this.#components()].join('\n');
+  }
+
+  operatorText(): string {
+    const { calls } = this.#calls(OPERATOR_PREFIX);
+    const interfaceText = `/** The calls of the operator, by their method and path. */\nexport interface OperatorCalls {\n${calls}}\n`;
+    return [OPERATOR_HEAD, interfaceText, ...this.#components()].join('\n');
+  }
+
+  /** Every component that the types refer to, by name. */
+  #components(): string[] {
     // A component may refer to others, which join the set while it is iterated.
     const named = Array.from(this.#named, (name) => [name, this.#component(name)] as const);
-    const components = named.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, text]) => text);
-    return [HEAD, ...parts, ...components].join('\n');
+    return named.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, text]) => text);
   }
 
   #component(name: string): string {
@@ -139,14 +159,28 @@ class SchemaSource {
     return `/** What a webhook endpoint receives. */\nexport type WebhookEvent = ${bodies.join(' | ')};\n`;
   }
 
-  /** The calls that take and answer JSON, by their method and path; a call on one line where it fits. */
-  #calls(): string {
+  #callsOfAccounts(): string {
+    const { calls, paging } = this.#calls(PREFIX);
+    return [
+      '/** The query of a list that is read page by page. */',
+      `export interface Paging {\n${paging}}`,
+      '',
+      '/** The calls that take and answer JSON, by their method and path. */',
+      `export interface Calls {\n${calls}}\n`,
+    ].join('\n');
+  }
+
+  /**
+   * The calls below a prefix that take and answer JSON, by their method and path; a call on one line where it fits.
+   * @returns `paging`: the fields by which lists are read page by page.
+   */
+  #calls(prefix: string): { calls: string; paging: string } {
     let paging = '';
     const lines = Object.entries(this.#document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, operation]) => {
         // PATCH is another name of PUT.
-        if (!path.startsWith(`${PREFIX}/`) || method === 'patch' || answersBytes(operation)) return [];
-        const name = `${method.toUpperCase()} ${path.slice(PREFIX.length)}`;
+        if (!path.startsWith(`${prefix}/`) || method === 'patch' || !answersEnvelope(operation)) return [];
+        const name = `${method.toUpperCase()} ${path.slice(prefix.length)}`;
         const query = queryOf(operation);
         if (isPaged(query)) paging ||= this.#fields(picked(query, PAGING), [], '  ');
         const parts = this.#call(operation, query);
@@ -155,13 +189,7 @@ class SchemaSource {
         return [`  '${name}': {\n${parts.map((part) => `    ${part};\n`).join('')}  };\n`];
       }),
     );
-    return [
-      '/** The query of a list that is read page by page. */',
-      `export interface Paging {\n${paging}}`,
-      '',
-      '/** The calls that take and answer JSON, by their method and path. */',
-      `export interface Calls {\n${lines.join('')}}\n`,
-    ].join('\n');
+    return { calls: lines.join(''), paging };
   }
 
   /** The parts of a call, such as `path: { jobId: string }`. */
@@ -272,10 +300,13 @@ function comment(description: unknown, indent: string): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
 }
 
-/** Whether the answer of a call may be something else than JSON. */
-function answersBytes({ responses }: Operation): boolean {
-  return Object.entries(responses).some(
+/** Whether every answer of a call is an envelope of JSON, or nothing. */
+function answersEnvelope({ responses }: Operation): boolean {
+  return Object.entries(responses).every(
     ([status, { content = {} }]) =>
-      status.startsWith('2') && Object.keys(content).some((type) => type !== JSON_TYPE),
+      !status.startsWith('2') ||
+      Object.entries(content).every(
+        ([type, { schema }]) => type === JSON_TYPE && 'data' in propertiesOf(schema),
+      ),
   );
 }

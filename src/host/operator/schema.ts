@@ -21,12 +21,15 @@ const Verdict = Type.Object(
   { title: 'OperatorVerdict' },
 );
 
-const Pool = Type.Object({
-  threads: Type.Integer(),
-  busy: Type.Integer(),
-  queued: Type.Integer(),
-  waitMs: Type.Optional(Type.Number({ description: 'Mean wait of the latest work.' })),
-});
+const Pool = Type.Object(
+  {
+    threads: Type.Integer(),
+    busy: Type.Integer(),
+    queued: Type.Integer(),
+    waitMs: Type.Optional(Type.Number({ description: 'Mean wait of the latest work.' })),
+  },
+  { title: 'OperatorPool' },
+);
 
 const Process = Type.Object(
   {

@@ -1,14 +1,14 @@
-import { h, html, render, useEffect, useErrorBoundary, useRef, useState, type View } from './html.ts';
+import { h, html, render, useEffect, useErrorBoundary, useState, type View } from './html.ts';
 import { Dialogs, KeyHelp, startKeys, Toasts } from './parts/overlays.ts';
 import { ErrorBox, loadedLater } from './parts/page.ts';
 import { navigate, startRouter, useAddress } from './router.ts';
 import { type ListedScreen, SCREENS, screenAt } from './screens.ts';
 import {
   callsInFlight,
-  lastAccountId,
   offlineState,
   refreshSession,
   type Session,
+  shownAccount,
   signOut,
   startSession,
   useIsOperator,
@@ -28,23 +28,16 @@ const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
 export function Frame() {
   const session = useSession();
   const { path } = useAddress();
-  /**
-   * The account whose screens are shown. They stay under the sign-in when its session ends, and are drawn before the
-   * service has said that it goes on.
-   */
-  const account = useRef(lastAccountId());
-  if (session.kind === 'cookie' || session.kind === 'key') account.current = session.account.id;
-  if (session.kind === 'none' && !session.isOver) account.current = null;
+  const accountId = shownAccount.use();
 
   useEffect(() => {
-    const isSignedIn = session.kind === 'cookie' || session.kind === 'key';
-    if (isSignedIn && (path === START_PATH || path === SIGN_IN_PATH))
+    if ('account' in session && (path === START_PATH || path === SIGN_IN_PATH))
       navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
   // The operator needs no account. The operator's screens ask for their own credential.
   const isOperators = screenAt(path)?.screen.for === 'operator';
-  const whose = isOperators ? 'operator' : account.current;
+  const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
     return html`<${Connection} /><${SignIn} isOver=${false} />`;
   if (whose === null)

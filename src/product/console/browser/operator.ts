@@ -1,14 +1,21 @@
 import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
 import { html, useEffect, useState, type View } from './html.ts';
+import type { OperatorCalls } from './operator-schema.ts';
 import { Button, Field, submits } from './parts/controls.ts';
 import { ErrorBox, Page, Waiting } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
 import { offlineState, operatorSessionState, WAS_OPERATOR } from './session.ts';
 
-interface OperatorCall {
-  query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  body?: object;
-  signal?: AbortSignal | undefined;
+/** The name of a call, such as `GET /state`. */
+type OperatorCallName = keyof OperatorCalls;
+/** What a call sends as its query or its body. */
+type Sent<N extends OperatorCallName, K extends 'query' | 'body'> =
+  OperatorCalls[N] extends Record<K, infer Part extends object> ? Part : never;
+
+interface OperatorCallFields<Query extends object, Body extends object> {
+  query?: Query;
+  body?: Body;
+  signal?: AbortSignal;
   /** Milliseconds until the answer. */
   timeoutMs?: number;
 }
@@ -23,14 +30,17 @@ let opened = 0;
  * more over another connection, which another process may accept.
  * @throws DarkroomError
  */
-export async function callOperator<T>(method: string, path: string, call: OperatorCall = {}): Promise<T> {
-  const response = await ask(method, path, call).catch((error) => {
-    const mayRepeat = method === 'GET' && (error as Error).name === 'TimeoutError' && !call.signal?.aborted;
-    if (mayRepeat) return ask(method, path, call);
+export async function callOperator<N extends OperatorCallName>(
+  name: N,
+  fields: OperatorCallFields<Sent<N, 'query'>, Sent<N, 'body'>> = {},
+): Promise<OperatorCalls[N]['data']> {
+  const [method = '', path = ''] = name.split(' ');
+  const response = await ask(method, path, fields).catch((error) => {
+    const mayRepeat = method === 'GET' && (error as Error).name === 'TimeoutError' && !fields.signal?.aborted;
+    if (mayRepeat) return ask(method, path, fields);
     throw error;
   });
-  if (response.status === 204) return undefined as T;
-  return ((await response.json()) as { data: T }).data;
+  return response.status === 204 ? undefined : (await response.json()).data;
 }
 
 /**
@@ -47,14 +57,14 @@ export async function readReport(name: string, signal: AbortSignal): Promise<unk
  * @throws DarkroomError
  */
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
-  await callOperator('POST', '/session', { body: given });
+  await callOperator('POST /session', { body: given });
   opened += 1;
   localStorage.setItem(WAS_OPERATOR, 'yes');
   operatorSessionState.set('open');
 }
 
 export async function endOperatorSession(): Promise<void> {
-  await callOperator('DELETE', '/session');
+  await callOperator('DELETE /session');
   localStorage.removeItem(WAS_OPERATOR);
   operatorSessionState.set('none');
 }
@@ -66,7 +76,7 @@ export async function endOperatorSession(): Promise<void> {
 async function ask(
   method: string,
   path: string,
-  { query = {}, body, signal, timeoutMs = TIMEOUT_MS }: OperatorCall,
+  { query = {}, body, signal, timeoutMs = TIMEOUT_MS }: OperatorCallFields<object, object>,
 ): Promise<Response> {
   const url = new URL(PREFIX + path, location.origin);
   for (const [name, value] of Object.entries(query))

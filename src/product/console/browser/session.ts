@@ -1,5 +1,5 @@
 import { readNamedCall } from '../../../client/calls.ts';
-import { ConnectionError } from '../../../client/errors.ts';
+import { ConnectionError, UnauthorizedError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
 import { Transport } from '../../../client/transport.ts';
 import { SharedState } from './html.ts';
@@ -24,16 +24,40 @@ export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>
 export const WAS_OPERATOR = 'darkroom-operator';
 /** How many calls are under way. */
 export const callsInFlight = new SharedState(0);
+/** The name of the mark that this browser keeps of the account that it was signed in to last. */
+const LAST_ACCOUNT = 'darkroom-account';
+/**
+ * The id of the account whose screens are shown; null for none. They stay under the sign-in when the session ends, and
+ * are drawn before the service has said that it goes on.
+ */
+export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT));
 /** The pasted API key. It is kept only here, and is lost with the page. */
 let pastedKey: string | undefined;
 const otherTabs = new BroadcastChannel('darkroom-console');
-const LAST_ACCOUNT = 'darkroom-account';
 
 /** Sends calls of the interface, for what is drawn before the whole client is loaded. */
 export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
+/** Sends the calls that find out who is signed in, and those that sign in and out. */
+const sessionTransport = new Transport({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
+
+/**
+ * Sends a call of a screen. When nobody is signed in, it is refused here: the service counts each such call as a wrong
+ * credential, and refuses everybody of a network that sent sixty.
+ * @throws UnauthorizedError
+ */
+export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  if (session.value.kind === 'none')
+    throw new UnauthorizedError({
+      status: 401,
+      code: 'unauthorized',
+      message: 'The session is over: sign in again.',
+      retryable: false,
+    });
+  return send(input, init);
+}
 
 /** Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set. */
-export async function sendAsReader(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
   if (pastedKey !== undefined) headers.set('authorization', `ApiKey ${pastedKey}`);
@@ -62,14 +86,11 @@ export function useIsOperator(): boolean {
   return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPERATOR) !== null;
 }
 
-/** The id of the account that this browser was signed in to last; null after a sign-out. */
-export function lastAccountId(): string | null {
-  return localStorage.getItem(LAST_ACCOUNT);
-}
-
 /** Finds out who is signed in, and listens for sign-ins and sign-outs in other tabs. */
 export function startSession(): void {
   session.listen((now) => {
+    if ('account' in now) shownAccount.set(now.account.id);
+    if (now.kind === 'none' && !now.isOver) shownAccount.set(null);
     if (now.kind === 'cookie') localStorage.setItem(LAST_ACCOUNT, now.account.id);
     if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT);
   });
@@ -92,7 +113,9 @@ export async function refreshSession(): Promise<void> {
 
 /** @throws DarkroomError */
 export async function signInByPassword(email: string, password: string): Promise<void> {
-  const { account } = await readNamedCall(transport, 'POST /auth/cookie', { body: { email, password } });
+  const { account } = await readNamedCall(sessionTransport, 'POST /auth/cookie', {
+    body: { email, password },
+  });
   signedIn(account);
 }
 
@@ -102,7 +125,7 @@ export async function signInByPassword(email: string, password: string): Promise
  * @throws DarkroomError
  */
 export async function signInByLink(token: string): Promise<void> {
-  const { account } = await readNamedCall(transport, 'POST /auth/cookie/link', { body: { token } });
+  const { account } = await readNamedCall(sessionTransport, 'POST /auth/cookie/link', { body: { token } });
   signedIn(account);
 }
 
@@ -121,12 +144,17 @@ export async function signInByKey(key: string): Promise<void> {
   }
 }
 
-/** Ends the session, in the service and in every tab. A pasted key is forgotten. */
+/** Ends the session of a cookie, in the service and in every tab; a pasted key is forgotten by this tab. */
 export async function signOut(): Promise<void> {
-  if (session.value.kind === 'cookie') await readNamedCall(transport, 'POST /auth/sign-out', {});
+  if (session.value.kind === 'cookie') {
+    await readNamedCall(sessionTransport, 'POST /auth/sign-out', {}).catch((error) => {
+      // The session was over already.
+      if (!(error instanceof UnauthorizedError)) throw error;
+    });
+    otherTabs.postMessage('signed out' satisfies TabMessage);
+  }
   pastedKey = undefined;
   session.set({ kind: 'none', isOver: false });
-  otherTabs.postMessage('signed out' satisfies TabMessage);
 }
 
 function signedIn(account: Account): void {
@@ -136,7 +164,7 @@ function signedIn(account: Account): void {
 }
 
 async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
-  session.set({ kind, account: await readNamedCall(transport, 'GET /account', {}) });
+  session.set({ kind, account: await readNamedCall(sessionTransport, 'GET /account', {}) });
 }
 
 function forget(): void {

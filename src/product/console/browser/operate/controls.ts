@@ -1,25 +1,26 @@
-import { html, SharedState, useEffect, useRef, useState, type View } from '../html.ts';
+import { html, SharedState, useEffect, useRef, useState } from '../html.ts';
 import { callOperator } from '../operator.ts';
-import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
+import type {
+  OperatorFinding,
+  OperatorHost,
+  OperatorProcess,
+  OperatorSettingRequest,
+} from '../operator-schema.ts';
+import { Button, errorAt, Field, Select, submits, takesText } from '../parts/controls.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
 import { ErrorBox, Progress, Section } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
-import type { Finding, FindingsReport, Host, Process } from './state.ts';
 
 /** The setting that a verdict or a finding proposes to change. The form takes it over. */
 export const proposed = new SharedState<{ setting: string; value?: number } | null>(null);
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-const TIMES: readonly [value: string, label: string][] = [
-  ['10m', 'for 10 minutes'],
-  ['1h', 'for an hour'],
-  ['', 'until it is changed'],
+const TIMES = [
+  { value: '10m', label: 'for 10 minutes' },
+  { value: '1h', label: 'for an hour' },
+  { value: '', label: 'until it is changed' },
 ];
-
-interface ActResult {
-  lines: readonly string[];
-}
 
 /**
  * Changes a setting after a confirmation, and shows what each process answered.
@@ -30,8 +31,8 @@ export async function changeSetting(
   value: number,
   { save = false, yes = false } = {},
 ): Promise<void> {
-  const { lines } = await callOperator<ActResult>('POST', '/settings', {
-    body: { setting, value, save, yes },
+  const { lines } = await callOperator('POST /settings', {
+    body: { setting: setting as OperatorSettingRequest['setting'], value, save, yes },
   });
   toast(html`${setting} is ${value}. ${lines.find((line) => line.includes('warning')) ?? ''}`);
 }
@@ -40,26 +41,26 @@ export async function changeSetting(
  * Replaces a process after a confirmation.
  * @throws DarkroomError
  */
-export async function drain({ name }: Process): Promise<void> {
+export async function drain({ name }: OperatorProcess): Promise<void> {
   const isMeant = await confirmed({
     title: 'Replace this process?',
     text: html`A new process takes calls before <code>${name}</code> ends, which finishes its own first. No call fails.`,
     act: 'Replace it',
   });
   if (!isMeant) return;
-  await callOperator<ActResult>('POST', '/drains', { body: { process: name } });
+  await callOperator('POST /drains', { body: { process: name } });
   toast(html`The process ${name} is replaced.`);
 }
 
 /** The settings and the log level of the running service. */
-export function Controls({ host }: { host: Host }) {
+export function Controls({ host }: { host: OperatorHost }) {
   return html`<div class="controls">
     <${SettingForm} settings=${host.settings} />
     <${LogForm} level=${host.processes.find(({ logLevel }) => logLevel !== undefined)?.logLevel ?? 'info'} />
   </div>`;
 }
 
-function SettingForm({ settings }: { settings: Host['settings'] }) {
+function SettingForm({ settings }: { settings: OperatorHost['settings'] }) {
   const { act, isActing, error, clear } = useAction();
   const [setting, setSetting] = useState('IMAGE_THREADS');
   const [typed, setTyped] = useState('');
@@ -81,16 +82,15 @@ function SettingForm({ settings }: { settings: Host['settings'] }) {
     <h3>Change a setting</h3>
     <div class="setting">
       <${Field} label="Setting">
-        <select
+        <${Select}
           name="setting"
           value=${setting}
-          onChange=${takesText((name) => {
+          choices=${Object.keys(settings)}
+          onChange=${(name: string) => {
             setSetting(name);
             clear();
-          })}
-        >
-          ${Object.keys(settings).map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </select>
+          }}
+        />
       <//>
       <${Field} label=${html`Value <span class="quiet">now ${settings[setting] ?? '–'}</span>`} error=${errorAt(error, 'value')}>
         <input ref=${field} name="value" type="number" required value=${typed} onInput=${takesText(setTyped)} />
@@ -108,20 +108,18 @@ function LogForm({ level }: { level: string }) {
   const { act, isActing, error } = useAction();
   const change = (form: FormData) =>
     act(async () => {
-      const [chosen, time] = [form.get('level'), form.get('for')];
-      await callOperator('POST', '/log-level', { body: { level: chosen, ...(time && { for: time }) } });
-      toast(html`The log level is ${chosen}.`);
+      const [level, time] = [String(form.get('level')), String(form.get('for'))];
+      await callOperator('POST /log-level', { body: { level, ...(time !== '' && { for: time }) } });
+      toast(html`The log level is ${level}.`);
     });
-  const choices = (of: readonly (readonly [string, View])[]) =>
-    of.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`);
   return html`<form class="card" onSubmit=${submits(change)}>
     <h3>Log more, or less</h3>
     <div class="setting">
       <${Field} label=${html`Level <span class="quiet">now ${level}</span>`}>
-        <select name="level" value="debug">${choices(LEVELS.map((one) => [one, one]))}</select>
+        <${Select} name="level" value="debug" choices=${LEVELS} />
       <//>
       <${Field} label="How long">
-        <select name="for">${choices(TIMES)}</select>
+        <${Select} name="for" choices=${TIMES} />
       <//>
     </div>
     ${error !== undefined && html`<${ErrorBox} error=${error} />`}
@@ -133,11 +131,11 @@ function LogForm({ level }: { level: string }) {
 const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 
 /** The doctor's findings about the host, problems first. They are read once, and again on demand. */
-export function Doctor({ settings }: { settings: Host['settings'] }) {
+export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
-      callOperator<FindingsReport>('GET', '/findings', {
+      callOperator('GET /findings', {
         query: { fresh: isFresh.current },
         signal,
         timeoutMs: 100_000,
@@ -148,7 +146,8 @@ export function Doctor({ settings }: { settings: Host['settings'] }) {
     isFresh.current = true;
     reload();
   };
-  const of = (state: Finding['state']) => data?.findings.filter((finding) => finding.state === state) ?? [];
+  const of = (state: OperatorFinding['state']) =>
+    data?.findings.filter((finding) => finding.state === state) ?? [];
   const [problems, warnings, well] = [of('problem'), of('warning'), of('ok')];
   const wrong = [...problems, ...warnings];
   return html`<${Section}
@@ -174,7 +173,7 @@ export function Doctor({ settings }: { settings: Host['settings'] }) {
   <//>`;
 }
 
-function FindingRow({ finding, settings }: { finding: Finding; settings: Host['settings'] }) {
+function FindingRow({ finding, settings }: { finding: OperatorFinding; settings: OperatorHost['settings'] }) {
   const { part, state, message, remedy } = finding;
   const changeable = finding.settings.filter((name) => name in settings);
   return html`<li>

@@ -1,10 +1,10 @@
 import { html } from '../html.ts';
+import type { OperatorHistory, OperatorHost, OperatorPool, OperatorProcess } from '../operator-schema.ts';
 import { Button } from '../parts/controls.ts';
 import { Plot } from '../parts/plot.ts';
 import type { Series } from '../parts/plot-drawing.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
-import type { History, Host, PoolLoad, Process } from './state.ts';
 
 /** The number of series in a plot, each with its own colour. */
 const MAX_SERIES = 6;
@@ -17,7 +17,7 @@ const PARTS: readonly [name: string, label: string][] = [
 ];
 
 /** Plots of a host's last hour. An operator's action is a line in each plot; the first plot names it. */
-export function Plots({ history }: { history: History }) {
+export function Plots({ history }: { history: OperatorHistory }) {
   const times = history.at.map((ms) => ms / 1_000);
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
   const lines = marks.map(({ at }) => ({ at, text: '' }));
@@ -62,7 +62,7 @@ export function Plots({ history }: { history: History }) {
 }
 
 /** The series with a prefix that had the highest values. A series keeps its colour. */
-function largest({ series }: History, prefix: string): Series[] {
+function largest({ series }: OperatorHistory, prefix: string): Series[] {
   return Object.entries(series)
     .filter(([name]) => name.startsWith(prefix))
     .map(([name, values]) => ({ label: name.slice(prefix.length), values, most: mostOf(values) }))
@@ -84,7 +84,7 @@ function coresText(cores: number): string {
   return cores === 0 ? '0' : cores.toFixed(cores < 0.1 ? 3 : 2);
 }
 
-const POOL_TITLES: readonly [name: keyof NonNullable<Process['pools']>, title: string, isWide: boolean][] = [
+const POOL_TITLES: readonly [name: string, title: string, isWide: boolean][] = [
   ['image', 'Image', false],
   ['slow', 'Slow', true],
   ['heavy', 'Heavy', true],
@@ -93,8 +93,14 @@ const POOL_TITLES: readonly [name: keyof NonNullable<Process['pools']>, title: s
 ];
 
 /** The API processes of a host: what each is working on, and what waits. */
-export function Processes({ host, onDrain }: { host: Host; onDrain: (process: Process) => void }) {
-  const columns: Column<Process>[] = [
+export function Processes({
+  host,
+  onDrain,
+}: {
+  host: OperatorHost;
+  onDrain: (process: OperatorProcess) => void;
+}) {
+  const columns: Column<OperatorProcess>[] = [
     {
       name: 'name',
       title: 'Process',
@@ -103,7 +109,7 @@ export function Processes({ host, onDrain }: { host: Host; onDrain: (process: Pr
     },
     { name: 'state', title: 'State', of: stateView, width: '100px' },
     ...POOL_TITLES.map(
-      ([name, title, isWide]): Column<Process> => ({
+      ([name, title, isWide]): Column<OperatorProcess> => ({
         name,
         title,
         isNumber: true,
@@ -141,19 +147,19 @@ export function Processes({ host, onDrain }: { host: Host; onDrain: (process: Pr
     label="API processes"
     columns=${columns}
     rows=${host.processes}
-    keyOf=${({ name }: Process) => name}
+    keyOf=${({ name }: OperatorProcess) => name}
     empty=${html`<p class="quiet">No process has started yet.</p>`}
   />`;
 }
 
-function stateView({ state, silentMs }: Process) {
+function stateView({ state, silentMs }: OperatorProcess) {
   if (state !== 'silent')
     return html`<${Status} status=${state} tone=${state === 'serving' ? 'good' : 'busy'} />`;
   return html`<${Status} status=${`silent ${Math.round(silentMs / 1_000)} s`} tone="bad" />`;
 }
 
 /** How many threads of a pool are busy, and what waits for one. */
-function poolView(pool: PoolLoad | undefined) {
+function poolView(pool: OperatorPool | undefined) {
   if (pool === undefined) return '–';
   const { threads, busy, queued } = pool;
   return html`<span class=${busy >= threads && queued > 0 ? 'full-pool' : undefined}>
@@ -161,7 +167,7 @@ function poolView(pool: PoolLoad | undefined) {
   </span>`;
 }
 
-function waitText(pool: PoolLoad | undefined): string {
+function waitText(pool: OperatorPool | undefined): string {
   return pool?.waitMs === undefined ? '–' : msText(pool.waitMs);
 }
 
@@ -174,7 +180,7 @@ function upText(seconds: number): string {
 export function Roles({
   host: { countByRole, cpuByRole, memoryByRole, cores, memoryLimitBytes },
 }: {
-  host: Host;
+  host: OperatorHost;
 }) {
   const roles = Object.keys(countByRole).filter((role) => (countByRole[role] ?? 0) > 0);
   const sum = (values: Readonly<Record<string, number>>) =>

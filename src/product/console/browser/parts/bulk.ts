@@ -1,5 +1,6 @@
-import { DarkroomError } from '../../../../client/errors.ts';
+import { DarkroomError, UnauthorizedError } from '../../../../client/errors.ts';
 import { html, useCallback, useRef, useState } from '../html.ts';
+import { shownAccount } from '../session.ts';
 import { Button } from './controls.ts';
 import { countText } from './values.ts';
 
@@ -40,8 +41,10 @@ export function useBulk() {
     setState((last) => last && { ...last, ...next(last) });
 
   const run = useCallback(async <T>({ title, total, rows, nameOf, act, onEnd }: BulkWork<T>) => {
-    end.current = new AbortController();
-    const { signal } = end.current;
+    const ending = new AbortController();
+    end.current = ending;
+    const { signal } = ending;
+    const unlisten = shownAccount.listen(() => ending.abort());
     setState({ title, total, done: 0, failed: 0, failures: [], isRunning: true, wasStopped: false });
     const fail = (name: string, error: unknown) =>
       change(({ failed, failures }) => ({
@@ -58,11 +61,14 @@ export function useBulk() {
         } catch (error) {
           if (signal.aborted) return;
           fail(nameOf(value), error);
+          // Without a session, every further call would fail, too.
+          if (error instanceof UnauthorizedError) return ending.abort();
         }
         change(({ done }) => ({ done: done + 1 }));
       }
     }
     await Promise.all(Array.from({ length: MAX_CALLS }, follow)).catch((error) => fail('The list', error));
+    unlisten();
     change(() => ({ isRunning: false, wasStopped: signal.aborted }));
     onEnd?.();
   }, []);

@@ -64,6 +64,26 @@ export function Tabs({ label, choices, current, onChoose }: TabsProps) {
   </div>`;
 }
 
+/** An option of a select: its value, and what the reader sees if that differs. */
+export type SelectOption = string | { value: string; label: string };
+
+interface SelectProps {
+  choices: readonly SelectOption[];
+  onChange?: (value: string) => void;
+  /** Other attributes of the element, such as its value. */
+  [attribute: string]: unknown;
+}
+
+/** A select of one among several choices. */
+export function Select({ choices, onChange, ...attributes }: SelectProps) {
+  return html`<select ...${attributes} onChange=${onChange && takesText(onChange)}>
+    ${choices.map((choice) => {
+      const { value, label } = typeof choice === 'string' ? { value: choice, label: choice } : choice;
+      return html`<option key=${value} value=${value}>${label}</option>`;
+    })}
+  </select>`;
+}
+
 interface FieldProps {
   label: View;
   hint?: View;
@@ -148,14 +168,12 @@ function Control(props: ControlProps) {
     const options = choices ?? [true, false];
     const isMixed = /number|integer/.test(type) && choices !== undefined && /string/.test(type);
     if (!isMixed)
-      return html`<select
+      return html`<${Select}
         name=${name}
         value=${value === undefined ? '' : String(value)}
-        onChange=${takesText((chosen) => onChange(options.find((option) => String(option) === chosen)))}
-      >
-        <option value="">${placeholder === '' ? 'not set' : `not set: ${placeholder}`}</option>
-        ${options.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}
-      </select>`;
+        choices=${[{ value: '', label: placeholder === '' ? 'not set' : `not set: ${placeholder}` }, ...options.map(String)]}
+        onChange=${(chosen: string) => onChange(options.find((option) => String(option) === chosen))}
+      />`;
   }
   if (type === 'integer' || type === 'number') return html`<${NumberControl} ...${props} />`;
   return html`<${TextControl} ...${props} />`;

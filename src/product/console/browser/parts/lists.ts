@@ -1,6 +1,6 @@
 import type { Pages } from '../../../../client/answers.ts';
 import { html, useEffect, useMemo, useState } from '../html.ts';
-import { Button, takesText } from './controls.ts';
+import { Button, Select, type SelectOption, takesText } from './controls.ts';
 import { useKey } from './overlays.ts';
 import { type PagedList, usePages, usePoll } from './reading.ts';
 import type { Column } from './table.ts';
@@ -13,7 +13,7 @@ export interface FilterField {
   /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the reader's time zone. */
   kind: 'search' | 'text' | 'choice' | 'instant';
   /** The options of a choice. The first one means no filter. */
-  choices?: readonly { value: string; label: string }[];
+  choices?: readonly SelectOption[];
   placeholder?: string;
 }
 
@@ -99,9 +99,7 @@ function TextFilter({ field: { name, label, kind, placeholder }, value, onChange
 function ChoiceFilter({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
   return html`<label class="choice">
     <span>${label}</span>
-    <select value=${value} onChange=${takesText((text) => onChange({ [name]: text }))}>
-      ${choices.map((choice) => html`<option key=${choice.value} value=${choice.value}>${choice.label}</option>`)}
-    </select>
+    <${Select} value=${value} choices=${choices} onChange=${(chosen: string) => onChange({ [name]: chosen })} />
   </label>`;
 }
 
@@ -137,6 +135,23 @@ export function savedListFilters(search: string): readonly FilterField[] {
     { name: 'search', label: search, kind: 'search' },
     { name: 'from', label: 'From', kind: 'choice', choices },
   ];
+}
+
+interface ListCountProps {
+  /** Undefined while it is not known. */
+  total: number | undefined;
+  /** What is counted: one of it, and several. */
+  nouns: readonly [one: string, several: string];
+  /** How many are chosen. */
+  chosen?: number;
+}
+
+/** How many rows a list has, and how many of them are chosen. */
+export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCountProps) {
+  return html`<span class="quiet">
+    ${total !== undefined && html`<${Count} value=${total} /> ${total === 1 ? one : several}`}
+    ${chosen > 0 && html`, <${Count} value=${chosen} /> chosen`}
+  </span>`;
 }
 
 /** The look of a column. It overrides the defaults of the columns that most tables have. */

@@ -1,4 +1,5 @@
 import { html, SharedState, useEffect, useRef, type View } from '../html.ts';
+import { shownAccount } from '../session.ts';
 import { Button } from './controls.ts';
 import type { Tone } from './values.ts';
 
@@ -98,6 +99,12 @@ export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?:
 function remove(id: number): void {
   shown.set(shown.value.filter((one) => one.id !== id));
 }
+
+// What one account was asked or may undo is not for another one.
+shownAccount.listen(() => {
+  asked.value?.answer(false);
+  shown.set([]);
+});
 
 /** Draws the messages of `toast`. */
 export function Toasts() {

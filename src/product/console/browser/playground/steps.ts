@@ -1,6 +1,6 @@
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
-import { Button, Field, Form, takesText } from '../parts/controls.ts';
+import { Button, Field, Form, Select, takesText } from '../parts/controls.ts';
 import type { FormValues } from '../parts/mending.ts';
 import { isStep, type WorkOutput, type WorkStep } from './work.ts';
 
@@ -121,14 +121,16 @@ interface StepFormProps {
 /** The op of a step and its parameters. Parameters that most ops have are folded. */
 function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
   const definition = definitions.get(op);
-  const choices = [...definitions.values()].filter(isStep);
+  const choices = [...definitions.values()].filter(isStep).map((one) => one.op);
   const [own, shared] = partsOf(definition?.params ?? {});
   const change = (values: FormValues) => onChange({ op, parameters: values });
   return html`<div class="step-form">
     <${Field} label="Op" hint=${definition?.description}>
-      <select value=${op} onChange=${takesText((text) => onChange({ op: text, parameters: {} }))}>
-        ${choices.map((choice) => html`<option key=${choice.op} value=${choice.op}>${choice.op}</option>`)}
-      </select>
+      <${Select}
+        value=${op}
+        choices=${choices}
+        onChange=${(chosen: string) => onChange({ op: chosen, parameters: {} })}
+      />
     <//>
     <${Form} key=${op} parameters=${own} values=${parameters} onChange=${change} error=${error} />
     ${

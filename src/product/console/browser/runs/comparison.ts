@@ -1,24 +1,19 @@
 import { html, useState, type View } from '../html.ts';
 import { readReport } from '../operator.ts';
-import { Button, takesText } from '../parts/controls.ts';
+import type { OperatorRun } from '../operator-schema.ts';
+import { Button } from '../parts/controls.ts';
+import { Filters } from '../parts/lists.ts';
 import { ErrorBox, Page, Progress, Section } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { Copy, countText, Time } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
-import {
-  type CaseFigures,
-  type Figure,
-  isBetter,
-  type Run,
-  type RunFigures,
-  readFigures,
-} from './reports.ts';
+import { type CaseFigures, type Figure, isBetter, type RunFigures, readFigures } from './reports.ts';
 
 /** A bench run with the letter by which tables name it. */
 interface Lettered {
   letter: string;
-  run: Run;
+  run: OperatorRun;
   figures: RunFigures;
   /** The cases by name. */
   cases: ReadonlyMap<string, CaseFigures>;
@@ -33,7 +28,7 @@ const FIRST_CASES = 60;
 const MAX_COLUMNS = 40;
 
 /** Compares bench runs: first the differences of their environments, then their figures and curves. */
-export function RunComparison({ runs }: { runs: readonly Run[] }) {
+export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
       Promise.all(
@@ -115,13 +110,13 @@ function RunFigureTables({ runs }: { runs: readonly Lettered[] }) {
   const isAlone = runs.length === 1;
   return html`
     <${Section} title="Figures">
-      ${!isAlone && html`<${Choice} label="Measure" value=${measure} choices=${measures} onChange=${(chosen: string) => change({ measure: chosen })} />`}
+      ${!isAlone && html`<${Filters} fields=${[{ name: 'measure', label: 'Measure', kind: 'choice', choices: measures }]} values=${{ measure }} onChange=${change} />`}
       <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : overlaid(runs, names, measure)} />
     <//>
     ${
       shownCase !== undefined &&
       html`<${Section} title="Percentiles">
-        <${Choice} label="Case" value=${shownCase} choices=${curved} onChange=${(chosen: string) => change({ at: chosen })} />
+        <${Filters} fields=${[{ name: 'at', label: 'Case', kind: 'choice', choices: curved }]} values=${{ at: shownCase }} onChange=${change} />
         <${Curves}
           curves=${runs.flatMap(({ letter, run, cases }) => {
             const points = cases.get(shownCase)?.curve ?? [];
@@ -138,24 +133,6 @@ function RunFigureTables({ runs }: { runs: readonly Lettered[] }) {
 /** A table that may be wider than the window. */
 function Scroll({ children }: { children?: View }) {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">${children}</div>`;
-}
-
-interface ChoiceProps {
-  label: string;
-  value: string;
-  choices: readonly string[];
-  onChange: (value: string) => void;
-}
-
-function Choice({ label, value, choices, onChange }: ChoiceProps) {
-  return html`<div class="filters">
-    <label class="choice">
-      <span>${label}</span>
-      <select value=${value} onChange=${takesText(onChange)}>
-        ${choices.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
-      </select>
-    </label>
-  </div>`;
 }
 
 interface CaseTableProps {

@@ -1,21 +1,3 @@
-/** A report in the list of `GET /operator/v1/runs`: see src/host/operator/schema.ts. */
-export interface Run {
-  name: string;
-  kind: string;
-  suite: string;
-  at: string;
-  bytes: number;
-  command: string | null;
-  commit: string | null;
-  headline: string | null;
-}
-
-export interface Runs {
-  folder: string;
-  runs: readonly Run[];
-  total: number;
-}
-
 /** A figure of a run: a number, or text if it could not be measured. */
 export type Figure = number | string | null;
 

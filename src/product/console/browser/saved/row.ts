@@ -1,8 +1,8 @@
-import type { OpParameter } from '../../../../client/schema.ts';
+import type { OpParameter, TemplateData } from '../../../../client/schema.ts';
 import type { FormValues } from '../parts/mending.ts';
 
 /** A variable as a template declares it. */
-export type TemplateVariable = string | { name: string; optional?: boolean };
+export type TemplateVariable = TemplateData['variables'][number];
 
 /** The form fields for the variables of a template, which its placeholders name. */
 export function parametersOf(variables: readonly TemplateVariable[]): Record<string, OpParameter> {

@@ -1,7 +1,7 @@
 import type { TemplateData } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html } from '../html.ts';
-import { Button, takesText } from '../parts/controls.ts';
+import { Button, Select } from '../parts/controls.ts';
 import { toast } from '../parts/overlays.ts';
 import { ErrorBox, Page, Section, Waiting } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
@@ -44,13 +44,12 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
             const version = side === 'one' ? one : other;
             return html`<div key=${side}>
               <div class="version-head">
-                <select
+                <${Select}
                   aria-label=${side === 'one' ? 'Version at the left' : 'Version at the right'}
                   value=${version.version}
-                  onChange=${takesText((text) => setChosen({ [side]: text }))}
-                >
-                  ${versions.map(({ version: number }) => html`<option key=${number} value=${number}>Version ${number}</option>`)}
-                </select>
+                  choices=${versions.map(({ version: number }) => ({ value: String(number), label: `Version ${number}` }))}
+                  onChange=${(chosen: string) => setChosen({ [side]: chosen })}
+                />
                 <${Time} at=${version.createdAt} />
                 ${
                   version.version !== latest?.version &&

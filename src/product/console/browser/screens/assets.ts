@@ -1,14 +1,14 @@
 import type { QueryOf } from '../../../../client/calls.ts';
-import type { ListedAsset } from '../../../../client/schema.ts';
+import type { AssetCollection, ListedAsset } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
-import { Filters, withoutEmpty } from '../parts/lists.ts';
+import { Filters, ListCount, withoutEmpty } from '../parts/lists.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page, Waiting } from '../parts/page.ts';
 import { type PagedList, usePages, useReading } from '../parts/reading.ts';
-import { Count, copyText, countText } from '../parts/values.ts';
+import { copyText, countText } from '../parts/values.ts';
 import { navigate, type ScreenProps, useQuery } from '../router.ts';
 import { ASSETS_PATH, AssetPage, Tile } from './assets/asset.ts';
 import { DropZone } from './assets/uploads.ts';
@@ -118,10 +118,7 @@ function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
   const chooseAll = () => setChosen(new Set(chosen.size > 0 ? [] : list.rows.map(({ id }) => id)));
   return html`
     <div class="list-head">
-      <span class="quiet">
-        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'asset' : 'assets'}`}
-        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
-      </span>
+      <${ListCount} total=${list.total} nouns=${['asset', 'assets']} chosen=${chosen.size} />
       <span class="list-acts">
         ${
           list.rows.length > 0 &&
@@ -165,10 +162,7 @@ const STATES = [
   choice('FAILED', 'Failed'),
 ];
 
-function fieldsOf(
-  collections: readonly { name: string; assets: number }[],
-  { collection, jobId }: AssetListFilters,
-) {
+function fieldsOf(collections: readonly AssetCollection[], { collection, jobId }: AssetListFilters) {
   const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
   return [
     { name: 'id', label: 'Open an asset by its id', kind: 'search', placeholder: 'ast_… opens it' },
@@ -176,7 +170,7 @@ function fieldsOf(
       name: 'collection',
       label: 'Collection',
       kind: 'choice',
-      choices: [choice('', 'All'), ...[...names].map((name) => choice(name, name))],
+      choices: [choice('', 'All'), ...names],
     },
     { name: 'origin', label: 'From', kind: 'choice', choices: ORIGINS },
     { name: 'status', label: 'Status', kind: 'choice', choices: STATES },

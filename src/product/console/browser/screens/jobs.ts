@@ -8,6 +8,7 @@ import {
   countColumn,
   Filters,
   idColumn,
+  ListCount,
   Live,
   statusColumn,
   timeColumn,
@@ -17,7 +18,7 @@ import {
 import { confirmed } from '../parts/overlays.ts';
 import { Empty, Page } from '../parts/page.ts';
 import { type Column, Table } from '../parts/table.ts';
-import { Count, countText } from '../parts/values.ts';
+import { countText } from '../parts/values.ts';
 import { navigate, type ScreenProps, useQuery } from '../router.ts';
 import { canCancel, canResume, ItemCounts, JOBS_PATH } from './jobs/facts.ts';
 import { JobPage } from './jobs/job.ts';
@@ -109,10 +110,7 @@ function JobList() {
       }}
     />
     <div class="list-head">
-      <span class="quiet">
-        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'job' : 'jobs'}`}
-        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
-      </span>
+      <${ListCount} total=${list.total} nouns=${['job', 'jobs']} chosen=${chosen.size} />
       <${Live} ...${list} />
       <span class="list-acts">
         <${Button} isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Resume')}>

@@ -1,15 +1,9 @@
 import { html, useRef, useState, type View } from '../html.ts';
 import { Controls, changeSetting, Doctor, drain } from '../operate/controls.ts';
 import { Plots, Processes, Roles } from '../operate/host.ts';
-import {
-  type Host,
-  joined,
-  knownUntil,
-  type PoolLoad,
-  type ShownState,
-  type Verdict,
-} from '../operate/state.ts';
+import { joined, knownUntil } from '../operate/state.ts';
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
+import type { OperatorHost, OperatorProcess, OperatorState, OperatorVerdict } from '../operator-schema.ts';
 import { Button, Tabs } from '../parts/controls.ts';
 import { confirmed } from '../parts/overlays.ts';
 import { ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
@@ -32,12 +26,12 @@ export function OperateScreen() {
 }
 
 function Operate() {
-  const known = useRef(new Map<string, Host>());
+  const known = useRef(new Map<string, OperatorHost>());
   const everyMs = useRef(POLL_MS);
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntil([...known.current.values()]);
-      const state = await callOperator<ShownState>('GET', '/state', {
+      const state = await callOperator('GET /state', {
         query: { after },
         signal,
         timeoutMs: TIMEOUT_MS,
@@ -78,21 +72,19 @@ function Operate() {
 }
 
 /** Whether nothing is wrong, no process starts or hangs, and no pool has work. */
-function isQuiet({ verdict, hosts }: ShownState): boolean {
+function isQuiet({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (
     verdict.tone === 'good' &&
     processes.every(({ state, pools = {} }) => {
-      const works = Object.values(pools as Record<string, PoolLoad>).some(
-        ({ busy, queued }) => busy + queued > 0,
-      );
+      const works = Object.values(pools).some(({ busy, queued }) => busy + queued > 0);
       return state === 'serving' && !works;
     })
   );
 }
 
 /** The verdicts: the most serious sentence large, the others below. */
-function Verdicts({ state: { verdict, hosts }, onDone }: { state: ShownState; onDone: () => void }) {
+function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState; onDone: () => void }) {
   const others = hosts
     .flatMap(({ verdicts }) => verdicts)
     .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');
@@ -111,7 +103,7 @@ function wordsOf(sentence: string): View {
     .map((part, index) => (index % 2 === 0 ? part : html`<code key=${index}>${part}</code>`));
 }
 
-function Mend({ verdict: { mend }, onDone }: { verdict: Verdict; onDone: () => void }) {
+function Mend({ verdict: { mend }, onDone }: { verdict: OperatorVerdict; onDone: () => void }) {
   const { act, isActing, error } = useAction();
   if (mend === undefined) return null;
   const { setting, value } = mend;
@@ -128,7 +120,7 @@ function Mend({ verdict: { mend }, onDone }: { verdict: Verdict; onDone: () => v
     <${ErrorBox} error=${error} />`;
 }
 
-function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
+function OneHost({ host, onDone }: { host: OperatorHost; onDone: () => void }) {
   const { act, error } = useAction();
   const [isOpen, setIsOpen] = useState(false);
   const { history, restarts, settings } = host;
@@ -153,7 +145,7 @@ function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
     <${Section} title="The last hour"><${Plots} history=${history} /><//>
     <${Section} title="API processes">
       <${ErrorBox} error=${error} />
-      <${Processes} host=${host} onDrain=${(process: Host['processes'][number]) => void act(() => drain(process)).then(onDone)} />
+      <${Processes} host=${host} onDrain=${(process: OperatorProcess) => void act(() => drain(process)).then(onDone)} />
     <//>
     <div class="pair">
       <${Section} title="By role"><${Roles} host=${host} /><//>

@@ -1,7 +1,7 @@
 import type { PresetData } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { h, html, useState } from '../html.ts';
-import { Button, takesText } from '../parts/controls.ts';
+import { Button, Select } from '../parts/controls.ts';
 import { Filters, savedListFilters } from '../parts/lists.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
@@ -94,22 +94,9 @@ async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData
 }
 
 function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => void }) {
-  const {
-    id,
-    slug,
-    name,
-    description,
-    steps,
-    version,
-    versions = [],
-    builtIn,
-    usage,
-    warnings = [],
-  } = preset;
-  const [chosen, setChosen] = useQuery({ with: '' });
+  const { id, slug, name, description, steps, version, builtIn, usage, warnings = [] } = preset;
   const [isEditing, setIsEditing] = useState(false);
   const { act, error } = useAction();
-  const other = versions.find((one) => String(one.version) === chosen.with);
   const remove = async () => {
     const agreed = await confirmed({
       title: `Delete ${name}?`,
@@ -149,34 +136,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
       ]}
     />
     ${warnings.map((warning) => html`<p key=${warning.code} class="quiet"><code>${warning.code}</code> ${warning.name}</p>`)}
-    <${Section}
-      title="Steps"
-      actions=${
-        versions.length > 0 &&
-        html`<label class="inline">
-        <span class="quiet">Beside</span>
-        <select value=${chosen.with} onChange=${takesText((text) => setChosen({ with: text }))}>
-          <option value="">no other version</option>
-          ${versions.toReversed().map((one) => html`<option key=${one.version} value=${one.version}>Version ${one.version}</option>`)}
-        </select>
-      </label>`
-      }
-    >
-      ${
-        other === undefined
-          ? html`<${StepCards} steps=${steps} />`
-          : html`<div class="side-by-side">
-              <div>
-                <div class="version-head"><strong>Version ${other.version}</strong> <${Time} at=${other.updatedAt} /></div>
-                <${StepCards} steps=${other.steps} comparedWith=${steps} />
-              </div>
-              <div>
-                <div class="version-head"><strong>Version ${version}, the current one</strong></div>
-                <${StepCards} steps=${steps} comparedWith=${other.steps} />
-              </div>
-            </div>`
-      }
-    <//>
+    <${PresetSteps} preset=${preset} />
     ${
       isEditing &&
       html`<${PresetEditor}
@@ -187,6 +147,46 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
         onSaved();
       }}
     />`
+    }
+  <//>`;
+}
+
+/** The steps of a preset, beside those of another version if the reader chose one. */
+function PresetSteps({ preset: { steps, version, versions = [] } }: { preset: PresetData }) {
+  const [chosen, setChosen] = useQuery({ with: '' });
+  const other = versions.find((one) => String(one.version) === chosen.with);
+  return html`<${Section}
+    title="Steps"
+    actions=${
+      versions.length > 0 &&
+      html`<label class="inline">
+      <span class="quiet">Beside</span>
+      <${Select}
+        value=${chosen.with}
+        choices=${[
+          { value: '', label: 'no other version' },
+          ...versions
+            .toReversed()
+            .map((one) => ({ value: String(one.version), label: `Version ${one.version}` })),
+        ]}
+        onChange=${(version: string) => setChosen({ with: version })}
+      />
+    </label>`
+    }
+  >
+    ${
+      other === undefined
+        ? html`<${StepCards} steps=${steps} />`
+        : html`<div class="side-by-side">
+            <div>
+              <div class="version-head"><strong>Version ${other.version}</strong> <${Time} at=${other.updatedAt} /></div>
+              <${StepCards} steps=${other.steps} comparedWith=${steps} />
+            </div>
+            <div>
+              <div class="version-head"><strong>Version ${version}, the current one</strong></div>
+              <${StepCards} steps=${steps} comparedWith=${other.steps} />
+            </div>
+          </div>`
     }
   <//>`;
 }

@@ -4,7 +4,7 @@ import type { RequestErrorGroup, RequestRecord } from '../../../../client/schema
 import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
-import { Filters, idColumn, Live, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
+import { Filters, idColumn, ListCount, Live, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
 import {
   Empty,
   ErrorBox,
@@ -73,14 +73,14 @@ function RequestLog() {
   <//>`;
 }
 
-const STATUSES = ['', '2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
+const STATUSES = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
 const FIELDS = [
   { name: 'path', label: 'Path begins with', kind: 'search', placeholder: '/api/v1/jobs' },
   {
     name: 'status',
     label: 'Status',
     kind: 'choice',
-    choices: STATUSES.map((value) => ({ value, label: value === '' ? 'Any' : value })),
+    choices: [{ value: '', label: 'Any' }, ...STATUSES],
   },
   { name: 'errorCode', label: 'Error code', kind: 'text' },
   { name: 'operation', label: 'Operation', kind: 'text' },
@@ -102,7 +102,7 @@ function CallList({ filters }: { filters: RequestListFilters }) {
   });
   return html`
     <div class="list-head">
-      <span class="quiet">${list.total === undefined ? '' : html`<${Count} value=${list.total} /> calls`}</span>
+      <${ListCount} total=${list.total} nouns=${['call', 'calls']} />
       <${Live} ...${list} />
     </div>
     <${Table}
@@ -185,7 +185,7 @@ function ErrorList({ filters }: { filters: RequestListFilters }) {
   if (data === undefined && isLoading) return html`<${Waiting} />`;
   return html`
     <div class="list-head">
-      <span class="quiet">${data && html`<${Count} value=${data.length} /> causes`}</span>
+      <${ListCount} total=${data?.length} nouns=${['cause', 'causes']} />
       <${Live} ...${live} />
     </div>
     <${ErrorBox} error=${error} onRetry=${reload} />

@@ -1,5 +1,6 @@
 import { html, useState } from '../html.ts';
 import { callOperator, OperatorOnly } from '../operator.ts';
+import type { OperatorRun } from '../operator-schema.ts';
 import { Button } from '../parts/controls.ts';
 import { type FilterField, Filters, timeColumn } from '../parts/lists.ts';
 import { Empty, Page, UnreadPage } from '../parts/page.ts';
@@ -8,7 +9,6 @@ import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { MAX_COMPARED, RunComparison } from '../runs/comparison.ts';
-import type { Run, Runs } from '../runs/reports.ts';
 
 const PATH = '/console/runs';
 const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
@@ -18,10 +18,10 @@ const FIELDS: readonly FilterField[] = [
     name: 'kind',
     label: 'Kind',
     kind: 'choice',
-    choices: [{ value: '', label: 'all' }, ...KINDS.map((kind) => ({ value: kind, label: kind }))],
+    choices: [{ value: '', label: 'all' }, ...KINDS],
   },
 ];
-const COLUMNS: readonly Column<Run>[] = [
+const COLUMNS: readonly Column<OperatorRun>[] = [
   { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
   {
     name: 'kind',
@@ -60,7 +60,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
   // Compared runs are found whatever the filters say.
   const query = isCompared ? {} : filters;
   const { data, error, isLoading, reload } = useReading(
-    (signal) => callOperator<Runs>('GET', '/runs', { query, signal }),
+    (signal) => callOperator('GET /runs', { query, signal }),
     [query],
   );
   if (isCompared) {
@@ -90,8 +90,8 @@ function RunList({ isCompared }: { isCompared: boolean }) {
       columns=${COLUMNS}
       rows=${data?.runs ?? []}
       total=${data?.total}
-      keyOf=${({ name }: Run) => name}
-      hrefOf=${({ name }: Run) => compareAddress([name])}
+      keyOf=${({ name }: OperatorRun) => name}
+      hrefOf=${({ name }: OperatorRun) => compareAddress([name])}
       selected=${selected}
       onSelect=${setSelected}
       ...${{ isLoading: isLoading && data === undefined, error, reload }}

@@ -12,13 +12,7 @@ import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { navigate, type ScreenProps } from '../router.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
-import {
-  EndpointPage,
-  Secret,
-  WEBHOOK_EVENTS,
-  WEBHOOKS_PATH,
-  type WebhookEvent,
-} from './webhooks/endpoint.ts';
+import { EndpointPage, EVENT_TYPES, type EventType, Secret, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
 export function WebhooksScreen({ rest }: ScreenProps) {
@@ -77,10 +71,10 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
 function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
   const [url, setUrl] = useState('https://');
   const [description, setDescription] = useState('');
-  const [events, setEvents] = useState<readonly WebhookEvent[]>(['job.completed', 'job.failed']);
+  const [events, setEvents] = useState<readonly EventType[]>(['job.completed', 'job.failed']);
   const [added, setAdded] = useState<{ id: string; secret: string }>();
   const { act, isActing, error } = useAction();
-  const toggle = (event: WebhookEvent) =>
+  const toggle = (event: EventType) =>
     setEvents((chosen) =>
       chosen.includes(event) ? chosen.filter((one) => one !== event) : [...chosen, event],
     );
@@ -112,7 +106,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
       <//>
       <fieldset class="choices">
         <legend>Events</legend>
-        ${WEBHOOK_EVENTS.map(
+        ${EVENT_TYPES.map(
           (event) => html`<label key=${event}>
             <input type="checkbox" checked=${events.includes(event)} onChange=${() => toggle(event)} /> ${event}
           </label>`,

@@ -3,6 +3,7 @@ import { api } from '../../api.ts';
 import { html, SharedState, useEffect, useRef, useState } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
+import { shownAccount } from '../../session.ts';
 
 /** A file on its way to the service. */
 export interface Upload {
@@ -48,6 +49,12 @@ export function removeUpload(id: number): void {
   ends.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
+
+// The files of one account are not sent to another one.
+shownAccount.listen(() => {
+  for (const end of ends.values()) end.abort();
+  uploads.set([]);
+});
 
 export function forgetEnded(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));

@@ -1,4 +1,4 @@
-import type { Job, JobItem } from '../../../../../client/schema.ts';
+import type { Job, JobEstimate, JobItem } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useEffect, useRef } from '../../html.ts';
 import { Button, Tabs } from '../../parts/controls.ts';
@@ -82,7 +82,7 @@ function JobActs({ job, reload }: { job: Job; reload: () => void }) {
     act(async () => {
       const fields = { path: { jobId: job.id }, query: { dryRun: true } };
       const estimate = await api.request('POST', '/jobs/{jobId}/resume', fields);
-      const { totalItems = 0, credits = 0 } = estimate as { totalItems?: number; credits?: number };
+      const { totalItems, credits } = estimate as JobEstimate;
       const isAgreed = await confirmed({
         title: `Resume ${countText(totalItems)} items?`,
         text: `They run again as a new job, for ${countText(credits)} credits.`,

@@ -1,8 +1,14 @@
 import type { Fix } from '../../../../../client/errors.ts';
-import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
+import type {
+  AssetCollection,
+  JobEstimate,
+  JobRequest,
+  OpDefinition,
+  OpParameter,
+} from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
-import { Button, errorAt, Field, Form, Tabs, takesText } from '../../parts/controls.ts';
+import { Button, errorAt, Field, Form, Select, Tabs, takesText } from '../../parts/controls.ts';
 import { type FormValues, mended } from '../../parts/mending.ts';
 import { ErrorBox, LabelledValues, Page, Section, Waiting } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
@@ -120,7 +126,7 @@ export function NewJob() {
 interface JobFormProps {
   ops: readonly OpDefinition[];
   definition: OpDefinition;
-  collections: readonly { name: string; assets: number }[];
+  collections: readonly AssetCollection[];
   draft: JobDraft;
   change: (part: Partial<JobDraft>) => void;
   chooseOp: (op: string) => void;
@@ -132,11 +138,11 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
   return html`
     <div class="form">
       <${Field} label="Op" hint=${definition.description} error=${errorAt(error, 'op')}>
-        <select value=${definition.op} onChange=${takesText(chooseOp)}>
-          ${ops
-            .filter(({ kind }) => kind !== 'sync')
-            .map((one) => html`<option key=${one.op} value=${one.op}>${one.op}</option>`)}
-        </select>
+        <${Select}
+          value=${definition.op}
+          choices=${ops.filter(({ kind }) => kind !== 'sync').map((one) => one.op)}
+          onChange=${chooseOp}
+        />
       <//>
       ${
         definition.requiresPrompt &&
@@ -148,13 +154,17 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
         definition.requiresAssets &&
         html`
           <${Field} label="Assets of a collection" error=${errorAt(error, 'from')}>
-            <select value=${draft.fromCollection} onChange=${takesText((fromCollection) => change({ fromCollection }))}>
-              <option value="">none: by their ids</option>
-              ${collections.map(
-                ({ name, assets }) =>
-                  html`<option key=${name} value=${name}>${name} (${countText(assets)})</option>`,
-              )}
-            </select>
+            <${Select}
+              value=${draft.fromCollection}
+              choices=${[
+                { value: '', label: 'none: by their ids' },
+                ...collections.map(({ name, assets }) => ({
+                  value: name,
+                  label: `${name} (${countText(assets)})`,
+                })),
+              ]}
+              onChange=${(fromCollection: string) => change({ fromCollection })}
+            />
           <//>
           ${
             draft.fromCollection === '' &&

@@ -1,9 +1,9 @@
-import type { QueryOf } from '../../../../../client/calls.ts';
+import type { BodyOf, QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { useBulk } from '../../parts/bulk.ts';
-import { Button, Field, Tabs, takesText } from '../../parts/controls.ts';
+import { Button, Field, Select, Tabs } from '../../parts/controls.ts';
 import { countColumn, idColumn, Live, statusColumn, timeColumn, useLiveList } from '../../parts/lists.ts';
 import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
@@ -14,14 +14,14 @@ import { navigate, useQuery } from '../../router.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
 
-/** The events that an endpoint may ask for. */
-export const WEBHOOK_EVENTS = [
+/** The type of an event that an endpoint may ask for. */
+export type EventType = NonNullable<BodyOf<'POST /webhook-endpoints'>['events']>[number];
+export const EVENT_TYPES: readonly EventType[] = [
   'job.completed',
   'job.failed',
   'job.item.completed',
   'job.item.failed',
-] as const;
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+];
 
 /** Shows a secret, which no call returns again. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
@@ -194,9 +194,7 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
       >
         <p>Each event whose last delivery failed is sent once more, oldest first. Tests are left out.</p>
         <${Field} label="Queued within the last">
-          <select value=${hours} onChange=${takesText(setHours)}>
-            ${SPANS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
-          </select>
+          <${Select} value=${hours} choices=${SPANS} onChange=${setHours} />
         <//>
       <//>`
     }
@@ -217,9 +215,9 @@ async function* resent(endpointId: string, since: string): AsyncGenerator<number
 }
 
 const SPANS = [
-  ['1', 'hour'],
-  ['6', '6 hours'],
-  ['24', 'day'],
-  ['168', 'week'],
-  ['336', 'two weeks: all that is kept'],
-] as const;
+  { value: '1', label: 'hour' },
+  { value: '6', label: '6 hours' },
+  { value: '24', label: 'day' },
+  { value: '168', label: 'week' },
+  { value: '336', label: 'two weeks: all that is kept' },
+];

@@ -1,0 +1,194 @@
+/**
+ * The types of the operator's interface, generated from the OpenAPI document of the service: npm run client:types.
+ */
+
+/** The calls of the operator, by their method and path. */
+export interface OperatorCalls {
+  'POST /session': { body: OperatorSessionRequest; data: undefined };
+  'DELETE /session': { data: undefined };
+  'GET /state': {
+    query: {
+      /** Epoch milliseconds: only later samples and marks of the history. */
+      after?: number;
+    };
+    data: OperatorState;
+  };
+  'POST /settings': { body: OperatorSettingRequest; data: OperatorActResult };
+  'POST /drains': { body: OperatorDrainRequest; data: OperatorActResult };
+  'POST /log-level': { body: OperatorLogLevelRequest; data: OperatorActResult };
+  'GET /findings': {
+    query: {
+      /** Examines the host again, if the last examination is older than 10 s. */
+      fresh?: boolean;
+    };
+    data: OperatorFindings;
+  };
+  'GET /runs': {
+    query: {
+      /** load, comparison, capacity, tune or table. */
+      kind?: string;
+      suite?: string;
+      /** A part of the name, the command or the commit. */
+      search?: string;
+    };
+    data: OperatorRuns;
+  };
+}
+
+export interface OperatorActResult {
+  /** What each process answered. */
+  lines: string[];
+}
+
+export interface OperatorDrainRequest {
+  /** `HOST/PROCESS`, as the state has it. */
+  process: string;
+}
+
+export interface OperatorFinding {
+  /** What was examined, such as `disk`. */
+  part: string;
+  state: "ok" | "warning" | "problem";
+  message: string;
+  remedy: string | null;
+  /** The settings that the remedy names. */
+  settings: string[];
+}
+
+export interface OperatorFindings {
+  /** When the host was examined. */
+  at: string;
+  /** Whether there is no problem. */
+  isWell: boolean;
+  findings: OperatorFinding[];
+}
+
+export interface OperatorHistory {
+  at: number[];
+  /**
+   * A value for each instant. `rate`: answers per second; `p50`, `p99` and the parts of the mean answer `waitMs`,
+   * `uploadMs`, `pixelsMs`, `storeMs`, `providerMs`; `items` of jobs and `webhooks` in hand; `refused/{reason}` per
+   * second; `cpu/{role}` in cores; `memory/{role}` in bytes.
+   */
+  series: Record<string, (number | null)[]>;
+  /** What was done to the host, and what happened to it. */
+  marks: ({
+    /** Epoch milliseconds. */
+    at: number;
+    kind: "set" | "drain" | "log" | "reload" | "restart";
+    /** Who did it; empty for what happened by itself. */
+    by: string;
+    text: string;
+  })[];
+}
+
+export interface OperatorHost {
+  hostId: string;
+  cores: number;
+  memoryLimitBytes: number;
+  /** The settings that `setOperatorSetting` changes. */
+  settings: Record<string, number>;
+  /** Processes that were replaced, by reason. */
+  restarts: Record<string, number>;
+  /** Cores in use, by the role of the process. */
+  cpuByRole: Record<string, number>;
+  /** Bytes, by the role of the process. */
+  memoryByRole: Record<string, number>;
+  /** Processes, by their role. */
+  countByRole: Record<string, number>;
+  /** Of the last half minute; the most serious first. */
+  verdicts: OperatorVerdict[];
+  processes: OperatorProcess[];
+  history: OperatorHistory;
+}
+
+export interface OperatorLogLevelRequest {
+  /** As LOG_LEVEL accepts it. */
+  level: string;
+  /** A time such as 10m, after which it ends. */
+  for?: string;
+}
+
+export interface OperatorPool {
+  threads: number;
+  busy: number;
+  queued: number;
+  /** Mean wait of the latest work. */
+  waitMs?: number;
+}
+
+export interface OperatorProcess {
+  /** `HOST/PROCESS`. */
+  name: string;
+  pid: number;
+  /** `silent`: it has not answered in time. */
+  state: "serving" | "starting" | "silent";
+  /** Since its last heartbeat. */
+  silentMs: number;
+  uptimeSeconds: number;
+  rssBytes?: number;
+  logLevel?: string;
+  clockDifferenceMs?: number;
+  /** image, slow, heavy, batch, render. */
+  pools?: Record<string, OperatorPool>;
+}
+
+export interface OperatorRun {
+  /** The name of its file. */
+  name: string;
+  /** load, comparison, capacity, tune or table. */
+  kind: string;
+  suite: string;
+  /** When it ended. */
+  at: string;
+  bytes: number;
+  /** The command line that repeats it. */
+  command: string | null;
+  commit: string | null;
+  /** Its result in a sentence, if it has one. */
+  headline: string | null;
+}
+
+export interface OperatorRuns {
+  /** RESULTS_DIR. */
+  folder: string;
+  /** The newest first; at most 500. */
+  runs: OperatorRun[];
+  /** How many match. */
+  total: number;
+}
+
+export interface OperatorSessionRequest {
+  /** OPERATOR_TOKEN. */
+  token?: string;
+  /** The secret of a one-time link. */
+  link?: string;
+}
+
+export interface OperatorSettingRequest {
+  setting: "PROCESSES" | "IMAGE_THREADS" | "RENDER_THREADS" | "IMAGE_QUEUE" | "IMAGE_WAIT_MS" | "JOB_ITEMS" | "WEBHOOK_CONCURRENCY";
+  /** As the setting accepts it: config/settings.md. */
+  value: number;
+  /** Also writes it to the settings file, so that it lasts. */
+  save?: boolean;
+  /** Needed for more than 4 threads or processes per core. */
+  yes?: boolean;
+}
+
+export interface OperatorState {
+  /** When it was asked. */
+  at: string;
+  verdict: OperatorVerdict;
+  hosts: OperatorHost[];
+}
+
+export interface OperatorVerdict {
+  /** `bad`: calls fail; `warn`: calls are slow. */
+  tone: "good" | "warn" | "bad";
+  sentence: string;
+  /** The change of a setting that mends it while the service runs. */
+  mend?: {
+    setting: string;
+    value: number;
+  };
+}
