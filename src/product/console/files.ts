@@ -5,6 +5,8 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 
 /** The module that starts the console. It imports all others. */
 export const ENTRY_MODULE = 'console.ts';
+/** The module that asks who is signed in. It imports no other, so that it runs before they are all there. */
+const FIRST_MODULE = 'first-call.ts';
 const ICON_FILE = 'favicon.svg';
 /** The style sheet, which has those of all screens within it. */
 export const STYLE_SHEET = 'sheets.css';
@@ -17,6 +19,7 @@ const SCREEN_MODULES = readdirSync(SCREENS)
 const FILES = [
   new URL('../reference/browser/favicon.svg', import.meta.url),
   new URL('./browser/sheets.css', import.meta.url),
+  new URL('./browser/first-call.ts', import.meta.url),
   new URL('./browser/console.ts', import.meta.url),
   ...SCREEN_MODULES.map((name) => new URL(name, SCREENS)),
 ];
@@ -61,6 +64,7 @@ export function consoleDocument(files: StaticFiles, screen: string | undefined):
 <title>Darkroom console</title>
 <link rel="icon" type="image/svg+xml" href="${files.addressFor(ICON_FILE)}">
 <link rel="stylesheet" href="${files.addressFor(STYLE_SHEET)}">
+<script type="module" async src="${files.addressFor(FIRST_MODULE)}"></script>
 ${files.modulePreloads(...modules)}
 <script type="module" src="${files.addressFor(ENTRY_MODULE)}"></script>
 </head>

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendStaticContent } from '../../platform/http/hooks/caching.ts';
+import { varyBy } from '../../platform/http/hooks/cors.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
 
@@ -47,10 +48,12 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   });
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
-    reply
-      .header('content-security-policy', CONTENT_POLICY)
-      .header('cross-origin-opener-policy', 'same-origin')
-      .header('referrer-policy', 'no-referrer');
+    reply.header('content-security-policy', CONTENT_POLICY).header('referrer-policy', 'no-referrer');
+    // It cuts off the page that opened the console. For a typed address there is none, and the header would cost the
+    // start of a process.
+    varyBy(reply, 'sec-fetch-site');
+    if (request.headers['sec-fetch-site'] !== 'none')
+      reply.header('cross-origin-opener-policy', 'same-origin');
     return sendStaticContent(reply, HTML, (await opened()).shellAt(request.url));
   };
   for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);

@@ -225,6 +225,23 @@ t.test('the page is not framed, runs no foreign script, and names no account', a
   }
 });
 
+t.test('a page that opens the console has no hold on its window', async (t) => {
+  for (const [site, policy] of [
+    [undefined, 'same-origin'],
+    ['cross-site', 'same-origin'],
+    ['same-site', 'same-origin'],
+    ['same-origin', 'same-origin'],
+    // The reader typed the address: no page opened it.
+    ['none', null],
+  ] as const) {
+    const { headers } = await server.call('//console', {
+      headers: site === undefined ? {} : { 'sec-fetch-site': site },
+    });
+    t.equal(headers.get('cross-origin-opener-policy'), policy, site ?? 'of a browser that tells no site');
+    t.match(headers.get('vary'), /sec-fetch-site/, 'a cache keeps the two apart');
+  }
+});
+
 t.test('a reader signs in by a password, and out in every tab', async (t) => {
   const { page, context, wrong } = await console.page({ account: null });
   await page.getByLabel('E-mail').fill(account.email);

@@ -2,6 +2,7 @@ import { readNamedCall } from '../../../client/calls.ts';
 import { ConnectionError, UnauthorizedError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
 import { Transport } from '../../../client/transport.ts';
+import { accountAnswer } from './first-call.ts';
 import { SharedState } from './html.ts';
 
 /** Who calls. */
@@ -33,6 +34,8 @@ const LAST_ACCOUNT = 'darkroom-account';
 export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT));
 /** The pasted API key. It is kept only here, and is lost with the page. */
 let pastedKey: string | undefined;
+/** The answer to the first call of this page, which asks who is signed in; undefined once it was taken. */
+let firstAnswer: Promise<Response> | undefined = accountAnswer;
 const otherTabs = new BroadcastChannel('darkroom-console');
 
 /** Sends calls of the interface, for what is drawn before the whole client is loaded. */
@@ -64,7 +67,9 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   const asked = session.value;
   callsInFlight.set(callsInFlight.value + 1);
   try {
-    const response = await fetch(input, { ...init, headers });
+    const answer = firstAnswer ?? fetch(input, { ...init, headers });
+    firstAnswer = undefined;
+    const response = await answer;
     offlineState.set(false);
     // A late error of the previous session says nothing about a session that was begun meanwhile.
     if (response.status === 401 && session.value === asked) forget();
