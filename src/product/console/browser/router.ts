@@ -6,7 +6,7 @@ export interface ScreenAddress {
   query: URLSearchParams;
 }
 
-const place = new SharedState(current());
+const address = new SharedState(currentAddress());
 
 /**
  * Goes to an address of the console.
@@ -15,14 +15,14 @@ const place = new SharedState(current());
 export function navigate(to: string, { replaces = false } = {}): void {
   if (replaces) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
-  const { path } = place.value;
-  place.set(current());
-  if (place.value.path !== path) scrollTo(0, 0);
+  const { path } = address.value;
+  address.set(currentAddress());
+  if (address.value.path !== path) scrollTo(0, 0);
 }
 
 /** Follows links within the console without loading the page again, and the back and forward buttons of the browser. */
 export function startRouter(): void {
-  addEventListener('popstate', () => place.set(current()));
+  addEventListener('popstate', () => address.set(currentAddress()));
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (link === null || link.target !== '' || link.hasAttribute('download')) return;
@@ -36,7 +36,7 @@ export function startRouter(): void {
 }
 
 export function useAddress(): ScreenAddress {
-  return place.use();
+  return address.use();
 }
 
 /**
@@ -47,12 +47,12 @@ export function useAddress(): ScreenAddress {
 export function useQuery<T extends Readonly<Record<string, string>>>(
   defaults: T,
 ): [values: T, change: (change: Partial<T>) => void] {
-  const { query } = place.use();
+  const { query } = address.use();
   const values = Object.fromEntries(
     Object.entries(defaults).map(([name, fallback]) => [name, query.get(name) ?? fallback]),
   ) as T;
   const change = useCallback((changes: Partial<T>) => {
-    const { path, query } = current();
+    const { path, query } = currentAddress();
     for (const [name, value] of Object.entries(changes)) {
       if (value === undefined || value === defaults[name]) query.delete(name);
       else query.set(name, value);
@@ -68,7 +68,7 @@ export function addressOf(path: string, query: URLSearchParams | Record<string, 
   return text === '' ? path : `${path}?${text}`;
 }
 
-function current(): ScreenAddress {
+function currentAddress(): ScreenAddress {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
 }
 

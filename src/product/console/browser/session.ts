@@ -72,7 +72,7 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
     const response = await answer;
     offlineState.set(false);
     // A late error of the previous session says nothing about a session that was begun meanwhile.
-    if (response.status === 401 && session.value === asked) forget();
+    if (response.status === 401 && session.value === asked) noteEnd();
     return response;
   } catch (error) {
     if (!init.signal?.aborted) offlineState.set(true);
@@ -100,7 +100,7 @@ export function startSession(): void {
     if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT);
   });
   otherTabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-    if (data === 'signed out') forget();
+    if (data === 'signed out') noteEnd();
     else if (pastedKey === undefined) void refreshSession();
   };
   void refreshSession();
@@ -172,7 +172,8 @@ async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
   session.set({ kind, account: await readNamedCall(sessionTransport, 'GET /account', {}) });
 }
 
-function forget(): void {
+/** Notes that nobody is signed in any more. */
+function noteEnd(): void {
   const { kind } = session.value;
   if (kind === 'none') return;
   pastedKey = undefined;

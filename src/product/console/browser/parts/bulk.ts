@@ -57,7 +57,7 @@ export function useBulk() {
         const { value, done } = await next();
         if (done || signal.aborted) return;
         try {
-          await withPatience(() => act(value, signal), signal);
+          await withRetries(() => act(value, signal), signal);
         } catch (error) {
           if (signal.aborted) return;
           fail(nameOf(value), error);
@@ -122,7 +122,7 @@ function BulkPanel({ state, onStop, onClose }: BulkPanelProps) {
 }
 
 /** Repeats a call that was refused for a temporary reason, when the service says so. */
-async function withPatience(call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+async function withRetries(call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await call();

@@ -215,11 +215,11 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
     given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
   const [typed, setTyped] = useState(written(value));
   useEffect(() => {
-    if (JSON.stringify(read(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
+    if (JSON.stringify(valueIn(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
   }, [value]);
   const change = takesText((text) => {
     setTyped(text);
-    onChange(read(text, type));
+    onChange(valueIn(text, type));
   });
   const isLong = isText && /\n/.test(typed);
   const options = choices?.length ? choices.join(', ') : '';
@@ -229,8 +229,8 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
   return html`<input ...${input} />`;
 }
 
-/** Converts typed text to a value: undefined for empty text, JSON if the type requires it. */
-function read(text: string, type: string): unknown {
+/** The value that typed text stands for: undefined for empty text, JSON if the type requires it. */
+function valueIn(text: string, type: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;
   try {

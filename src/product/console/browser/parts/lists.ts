@@ -110,11 +110,11 @@ function InstantFilter({ field: { name, label }, value, onChange }: FilterProps)
   );
   return html`<label class="choice">
     <span>${label}</span>
-    <input type="datetime-local" value=${localText(value)} onChange=${change} />
+    <input type="datetime-local" value=${localTimeText(value)} onChange=${change} />
   </label>`;
 }
 
-function localText(instant: string): string {
+function localTimeText(instant: string): string {
   const date = new Date(instant);
   if (instant === '' || Number.isNaN(date.getTime())) return '';
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

@@ -40,16 +40,16 @@ interface DialogQuestion {
   isDangerous?: boolean;
 }
 
-const asked = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
+const openQuestion = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
 /** Asks the reader, and resolves with whether they agree. */
 export function confirmed(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
-    asked.value?.answer(false);
-    asked.set({
+    openQuestion.value?.answer(false);
+    openQuestion.set({
       ...question,
       answer: (isAgreed) => {
-        asked.set(null);
+        openQuestion.set(null);
         resolve(isAgreed);
       },
     });
@@ -58,7 +58,7 @@ export function confirmed(question: DialogQuestion): Promise<boolean> {
 
 /** Draws the open question of `confirmed`. */
 export function Dialogs() {
-  const question = asked.use();
+  const question = openQuestion.use();
   if (question === null) return null;
   const { title, text, act, isDangerous = false, answer } = question;
   return html`<${Dialog}
@@ -82,7 +82,7 @@ const SHOWN_MS = 5_000;
 /** How long a message with an undo button stays. The reader needs time to read it. */
 const UNDO_MS = 12_000;
 
-const shown = new SharedState<readonly Toast[]>([]);
+const shownToasts = new SharedState<readonly Toast[]>([]);
 let lastId = 0;
 
 /**
@@ -92,32 +92,32 @@ let lastId = 0;
 export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?: () => unknown } = {}): void {
   lastId += 1;
   const id = lastId;
-  shown.set([...shown.value, { id, text, tone, undo }]);
-  setTimeout(() => remove(id), undo === undefined ? SHOWN_MS : UNDO_MS);
+  shownToasts.set([...shownToasts.value, { id, text, tone, undo }]);
+  setTimeout(() => removeToast(id), undo === undefined ? SHOWN_MS : UNDO_MS);
 }
 
-function remove(id: number): void {
-  shown.set(shown.value.filter((one) => one.id !== id));
+function removeToast(id: number): void {
+  shownToasts.set(shownToasts.value.filter((one) => one.id !== id));
 }
 
 // What one account was asked or may undo is not for another one.
 shownAccount.listen(() => {
-  asked.value?.answer(false);
-  shown.set([]);
+  openQuestion.value?.answer(false);
+  shownToasts.set([]);
 });
 
 /** Draws the messages of `toast`. */
 export function Toasts() {
   const undone = ({ id, undo }: Toast) => {
-    remove(id);
+    removeToast(id);
     void undo?.();
   };
   return html`<div class="toasts" role="status">
-    ${shown.use().map(
+    ${shownToasts.use().map(
       (one) => html`<div key=${one.id} class=${`toast ${one.tone}`}>
         <span>${one.text}</span>
         ${one.undo && html`<button type="button" class="button link" onClick=${() => undone(one)}>Undo</button>`}
-        <button type="button" class="button icon" aria-label="Dismiss" onClick=${() => remove(one.id)}>✕</button>
+        <button type="button" class="button icon" aria-label="Dismiss" onClick=${() => removeToast(one.id)}>✕</button>
       </div>`,
     )}
   </div>`;
@@ -132,14 +132,14 @@ interface KeyBinding {
 
 const isHelpOpen = new SharedState(false);
 /** The keys of the screen that is shown. */
-const ofScreen = new Set<KeyBinding>();
+const screenKeys = new Set<KeyBinding>();
 
 /** Assigns a key to an action of this screen. `?` lists it. The key does nothing while somebody types. */
 export function useKey(key: string, does: string, act: () => void): void {
   useEffect(() => {
     const added = { key, does, act };
-    ofScreen.add(added);
-    return () => void ofScreen.delete(added);
+    screenKeys.add(added);
+    return () => void screenKeys.delete(added);
   });
 }
 
@@ -148,7 +148,7 @@ export function startKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
     if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
-    const own = [...ofScreen].find(({ key }) => key === event.key);
+    const own = [...screenKeys].find(({ key }) => key === event.key);
     if (event.key === '/') document.querySelector<HTMLInputElement>('[data-search]')?.focus();
     else if (event.key === '?') isHelpOpen.set(true);
     else if (own !== undefined) own.act();
@@ -167,7 +167,7 @@ export function KeyHelp() {
     ['Enter', 'Open a row'],
     ['Space', 'Choose a row'],
     ['Esc', 'Close what is open'],
-    ...[...ofScreen].map(({ key, does }) => [key, does] as const),
+    ...[...screenKeys].map(({ key, does }) => [key, does] as const),
   ];
   return html`<${Dialog} title="Keys" onClose=${() => isHelpOpen.set(false)}>
     <dl class="facts keys">

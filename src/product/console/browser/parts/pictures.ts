@@ -13,22 +13,24 @@ interface ThumbProps {
  * The most previews that are cached while the page is open. Each has an object URL, which is revoked when it is
  * dropped.
  */
-const MAX_KEPT = 400;
+const MAX_PREVIEWS = 400;
 /** The most previews that are fetched at the same time, because each takes a slot of the account. */
-const MAX_ASKED = 2;
+const MAX_FETCHES = 2;
 
-const kept = new Map<string, string>();
-const waiting: Array<() => void> = [];
-let asked = 0;
+/** The object URLs of previews, by the id of the asset and the edge. */
+const previewUrls = new Map<string, string>();
+/** What starts the next fetch of a preview, the first of them first. */
+const waitingFetches: Array<() => void> = [];
+let fetching = 0;
 
 /** A small picture of an asset. It is requested when it becomes visible; its space is reserved before. */
 export function Thumb({ id, edge = 128, alt = '' }: ThumbProps) {
   const box = useRef<HTMLSpanElement>(null);
-  const [url, setUrl] = useState(kept.get(`${id}/${edge}`));
+  const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));
   const [isMissing, setIsMissing] = useState(false);
   useEffect(() => {
     const end = new AbortController();
-    setUrl(kept.get(`${id}/${edge}`));
+    setUrl(previewUrls.get(`${id}/${edge}`));
     setIsMissing(false);
     const observer = new IntersectionObserver(([entry]) => {
       if (!entry?.isIntersecting) return;
@@ -55,34 +57,34 @@ export function Thumb({ id, edge = 128, alt = '' }: ThumbProps) {
 
 async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal): Promise<string> {
   const key = `${id}/${edge}`;
-  const known = kept.get(key);
+  const known = previewUrls.get(key);
   if (known !== undefined) return known;
-  await turn(signal);
+  await waitForTurn(signal);
   try {
     // The client is not among what the first screen waits for.
     const { api } = await import('../api.ts');
     const preview = await api.assets.preview(id, edge, { signal, maxRetries: 3 });
     const address = URL.createObjectURL(await preview.blob());
-    kept.set(key, address);
-    for (const [oldest, address] of kept) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
+    previewUrls.set(key, address);
+    for (const [oldest, address] of previewUrls) {
+      if (previewUrls.size <= MAX_PREVIEWS) break;
+      previewUrls.delete(oldest);
       URL.revokeObjectURL(address);
     }
     return address;
   } finally {
-    asked -= 1;
-    waiting.shift()?.();
+    fetching -= 1;
+    waitingFetches.shift()?.();
   }
 }
 
 /** Waits until another preview may be requested. */
-async function turn(signal: AbortSignal): Promise<void> {
-  while (asked >= MAX_ASKED) await new Promise<void>((resolve) => waiting.push(resolve));
-  asked += 1;
+async function waitForTurn(signal: AbortSignal): Promise<void> {
+  while (fetching >= MAX_FETCHES) await new Promise<void>((resolve) => waitingFetches.push(resolve));
+  fetching += 1;
   if (!signal.aborted) return;
-  asked -= 1;
-  waiting.shift()?.();
+  fetching -= 1;
+  waitingFetches.shift()?.();
   throw signal.reason;
 }
 

@@ -57,7 +57,7 @@ export function msText(value: number): string {
 
 /** A time in the reader's time zone. The tooltip shows UTC. */
 export function Time({ at }: { at: string | number | null | undefined }) {
-  if (at === null || at === undefined) return nothing();
+  if (at === null || at === undefined) return noValue();
   const iso = new Date(at).toISOString();
   const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${relativeTimeText(at)}`;
   return html`<time dateTime=${iso} title=${utc}>${timeText(at)}</time>`;
@@ -68,15 +68,15 @@ interface FigureProps {
 }
 
 export function ByteSize({ value }: FigureProps) {
-  return value == null ? nothing() : figure(bytesText(value), `${countText(value)} bytes`);
+  return value == null ? noValue() : figure(bytesText(value), `${countText(value)} bytes`);
 }
 
 export function Milliseconds({ value }: FigureProps) {
-  return value == null ? nothing() : figure(msText(value));
+  return value == null ? noValue() : figure(msText(value));
 }
 
 export function Count({ value }: FigureProps) {
-  return value == null ? nothing() : figure(countText(value));
+  return value == null ? noValue() : figure(countText(value));
 }
 
 function figure(text: string, title?: string) {
@@ -84,7 +84,7 @@ function figure(text: string, title?: string) {
 }
 
 /** In place of a value that there is not. */
-function nothing() {
+function noValue() {
   return html`<span class="quiet">–</span>`;
 }
 
@@ -128,7 +128,7 @@ export async function copyText(text: string): Promise<void> {
  * @param to the link target.
  */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
-  if (!id) return nothing();
+  if (!id) return noValue();
   const name = html`<span class="id" title=${id}>${shortId(id)}</span>`;
   return html`<span class="id-box">
     ${to === undefined ? name : html`<a href=${to}>${name}</a>`}<${Copy} text=${id} label="" />
@@ -217,7 +217,7 @@ export function TimingBar({ timing }: { timing: Readonly<Record<string, number>>
   </div>`;
 }
 
-export interface Happening {
+export interface TimelineEntry {
   at: string | number | null;
   title: View;
   tone?: Tone;
@@ -226,7 +226,7 @@ export interface Happening {
 }
 
 /** Events, one below the other, in the given order. */
-export function Timeline({ entries }: { entries: readonly Happening[] }) {
+export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
   return html`<ol class="timeline">
     ${entries.map(
       ({ at, title, tone = 'quiet', view }, index) => html`<li key=${index} class=${tone}>

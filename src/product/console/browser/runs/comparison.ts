@@ -11,7 +11,7 @@ import { Curves } from './curves.ts';
 import { type CaseFigures, type Figure, isBetter, type RunFigures, readFigures } from './reports.ts';
 
 /** A bench run with the letter by which tables name it. */
-interface Lettered {
+interface LetteredRun {
   letter: string;
   run: OperatorRun;
   figures: RunFigures;
@@ -32,7 +32,7 @@ export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
       Promise.all(
-        runs.map(async (run, index): Promise<Lettered> => {
+        runs.map(async (run, index): Promise<LetteredRun> => {
           const figures = readFigures(await readReport(run.name, signal));
           const cases = new Map(figures.cases.map((one) => [one.name, one]));
           return { letter: LETTERS[index] ?? '', run, figures, cases };
@@ -48,7 +48,7 @@ export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
   <//>`;
 }
 
-function RunHeads({ runs }: { runs: readonly Lettered[] }) {
+function RunHeads({ runs }: { runs: readonly LetteredRun[] }) {
   return html`<div class="run-heads">
     ${runs.map(
       ({ letter, run, figures }, index) => html`<section key=${run.name} class=${`card series-${index}`}>
@@ -62,7 +62,7 @@ function RunHeads({ runs }: { runs: readonly Lettered[] }) {
 }
 
 /** The differences between machines, versions and settings. Equal values are folded. */
-function RunEnvironments({ runs }: { runs: readonly Lettered[] }) {
+function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
   const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures.environment)))];
   const rows = names.map((name) => ({
     name,
@@ -100,7 +100,7 @@ function RunEnvironments({ runs }: { runs: readonly Lettered[] }) {
   <//>`;
 }
 
-function RunFigureTables({ runs }: { runs: readonly Lettered[] }) {
+function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
   const cases = runs.flatMap(({ figures }) => figures.cases);
   const measures = [...new Set(cases.flatMap((one) => Object.keys(one.measures)))];
   const names = [...new Set(cases.map(({ name }) => name))];
@@ -161,7 +161,7 @@ function CaseTable({ columns, rows }: CaseTableProps) {
 }
 
 /** One measure of every case, with a column per run, and the change from the first run to the last. */
-function overlaid(runs: readonly Lettered[], names: readonly string[], measure: string): CaseTableProps {
+function overlaid(runs: readonly LetteredRun[], names: readonly string[], measure: string): CaseTableProps {
   const rows = names
     .map((name) => ({ name, values: runs.map(({ cases }) => cases.get(name)?.measures[measure] ?? null) }))
     .filter(({ values }) => values.some((value) => value !== null))

@@ -39,16 +39,17 @@ export function readFigures(report: unknown): RunFigures {
   const part = partOf(report);
   const environment = environmentOf(part);
   const sentences = sentencesOf(part);
-  if (Array.isArray(part.stages)) return { cases: ofStages(listOf(part.stages)), environment, sentences };
+  if (Array.isArray(part.stages))
+    return { cases: casesOfStages(listOf(part.stages)), environment, sentences };
   if (Array.isArray(part.results))
-    return { cases: listOf(part.results).map(ofCapacity), environment, sentences };
+    return { cases: listOf(part.results).map(caseOfCapacity), environment, sentences };
   if (Array.isArray(part.trials))
-    return { cases: listOf(part.trials).flatMap(ofTrial), environment, sentences };
-  if (Array.isArray(part.rows)) return { cases: listOf(part.rows).map(ofRow), environment, sentences };
+    return { cases: listOf(part.trials).flatMap(casesOfTrial), environment, sentences };
+  if (Array.isArray(part.rows)) return { cases: listOf(part.rows).map(caseOfRow), environment, sentences };
   throw new TypeError('This file is not a report of bench or tune.');
 }
 
-function ofStages(stages: readonly ReportPart[]): CaseFigures[] {
+function casesOfStages(stages: readonly ReportPart[]): CaseFigures[] {
   return stages.flatMap((stage) => {
     const cases = Object.entries(partOf(stage.cases));
     const right = cases.reduce((sum, [, one]) => sum + (numberOf(partOf(one).right) ?? 0), 0);
@@ -77,7 +78,7 @@ function ofStages(stages: readonly ReportPart[]): CaseFigures[] {
   });
 }
 
-function ofCapacity(result: ReportPart): CaseFigures {
+function caseOfCapacity(result: ReportPart): CaseFigures {
   const best = partOf(result.best);
   return {
     name: textOf(result.case) ?? '',
@@ -92,7 +93,7 @@ function ofCapacity(result: ReportPart): CaseFigures {
   };
 }
 
-function ofTrial(trial: ReportPart): CaseFigures[] {
+function casesOfTrial(trial: ReportPart): CaseFigures[] {
   const candidate = settingsText(partOf(trial.candidate));
   const ratio = (of: unknown) => numberOf(partOf(of).ratio);
   return [
@@ -120,7 +121,7 @@ function ofTrial(trial: ReportPart): CaseFigures[] {
 }
 
 /** Reads a row of a table. The texts before its first number are its name. */
-function ofRow(row: ReportPart): CaseFigures {
+function caseOfRow(row: ReportPart): CaseFigures {
   const fields = Object.entries(row).filter(([, value]) => typeof value !== 'object' || value === null);
   const first = fields.findIndex(([, value]) => typeof value === 'number' || value === null);
   const names = first <= 0 ? fields.slice(0, 1) : fields.slice(0, first);

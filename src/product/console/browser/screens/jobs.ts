@@ -147,20 +147,20 @@ function idOf({ id }: JobSummary): string {
   return id;
 }
 
-const word = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
+const optionOf = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
 const FIELDS = [
   { name: 'id', label: 'Open a job by its id', kind: 'search', placeholder: 'job_… opens it' },
   {
     name: 'status',
     label: 'Status',
     kind: 'choice',
-    choices: ['', 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'CANCELLING'].map(word),
+    choices: ['', 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'CANCELLING'].map(optionOf),
   },
   {
     name: 'type',
     label: 'Type',
     kind: 'choice',
-    choices: ['', 'process', 'render', 'parse', 'ai-generate', 'ai-edit', 'chain'].map(word),
+    choices: ['', 'process', 'render', 'parse', 'ai-generate', 'ai-edit', 'chain'].map(optionOf),
   },
   { name: 'op', label: 'Op', kind: 'text' },
   { name: 'createdFrom', label: 'From', kind: 'instant' },

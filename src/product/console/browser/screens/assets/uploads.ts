@@ -27,7 +27,8 @@ const MAX_LOST_MS = 14 * 60_000;
 
 /** The uploads of this page. They continue while the reader looks at other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
-const ends = new Map<number, AbortController>();
+/** What ends each upload, by its id. */
+const endings = new Map<number, AbortController>();
 let lastId = 0;
 
 /**
@@ -37,31 +38,31 @@ let lastId = 0;
 export function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
     lastId += 1;
-    ends.set(lastId, new AbortController());
+    endings.set(lastId, new AbortController());
     return { id: lastId, file, collection, state: 'waiting', sent: 0 };
   });
   uploads.set([...uploads.value, ...added]);
-  begin(onDone);
+  startWaiting(onDone);
 }
 
 /** Stops an upload, or removes one that has ended from the list. */
 export function removeUpload(id: number): void {
-  ends.get(id)?.abort();
+  endings.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
 
 // The files of one account are not sent to another one.
 shownAccount.listen(() => {
-  for (const end of ends.values()) end.abort();
+  for (const ending of endings.values()) ending.abort();
   uploads.set([]);
 });
 
-export function forgetEnded(): void {
+export function removeEnded(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
 /** Starts as many waiting uploads as may run at the same time. */
-function begin(onDone: () => void): void {
+function startWaiting(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_SENDING - uploads.value.filter(isSending).length;
   for (const upload of uploads.value.filter(({ state }) => state === 'waiting').slice(0, Math.max(0, free))) {
@@ -75,21 +76,21 @@ function begin(onDone: () => void): void {
         (error) => change(upload.id, { state: 'failed', message: (error as Error).message }),
       )
       .finally(() => {
-        ends.delete(upload.id);
-        begin(onDone);
+        endings.delete(upload.id);
+        startWaiting(onDone);
       });
   }
 }
 
 async function send({ id, file, collection }: Upload): Promise<void> {
-  const signal = ends.get(id)?.signal ?? AbortSignal.abort();
+  const signal = endings.get(id)?.signal ?? AbortSignal.abort();
   const name = file.name;
   const body = { contentType: file.type as 'image/png', name, ...(collection !== '' && { collection }) };
   const { asset, upload } = await api.request('POST', '/assets', { body, signal, maxRetries: 5 });
   change(id, { assetId: asset.id });
   const { pathname, search } = new URL(upload.url);
   try {
-    await putPatiently(id, pathname + search, upload.headers, file, signal);
+    await putWithRetries(id, pathname + search, upload.headers, file, signal);
   } catch (error) {
     // A reserved asset without bytes would count against the plan.
     await api.assets.delete(asset.id).catch(() => undefined);
@@ -98,7 +99,7 @@ async function send({ id, file, collection }: Upload): Promise<void> {
 }
 
 /** Sends a file, and sends it again after a lost connection, as long as its address is valid. */
-async function putPatiently(
+async function putWithRetries(
   id: number,
   address: string,
   headers: Record<string, string>,
@@ -235,7 +236,7 @@ export function DropZone({ collection, onDone }: DropProps) {
       html`<section class="uploads" aria-label="Uploads">
         <div class="list-head">
           <span role="status">${running > 0 ? `${running} of ${all.length} on their way` : 'All have ended'}</span>
-          <${Button} kind="link" onClick=${forgetEnded}>Clear the list<//>
+          <${Button} kind="link" onClick=${removeEnded}>Clear the list<//>
         </div>
         <ul>
           ${all.map((upload) => html`<${UploadLine} key=${upload.id} upload=${upload} />`)}

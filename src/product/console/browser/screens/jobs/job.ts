@@ -12,12 +12,12 @@ import {
   Code,
   Count,
   countText,
-  type Happening,
   Id,
   Milliseconds,
   Status,
   Time,
   Timeline,
+  type TimelineEntry,
 } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.ts';
@@ -42,7 +42,7 @@ export function JobPage({ jobId }: { jobId: string }) {
     <div class="list-head"><${ItemCounts} job=${data} /><${Live} ...${job} /></div>
     <${JobFacts} job=${data} />
     <${ErrorBox} error=${job.error} onRetry=${job.reload} />
-    <${Section} title="Timeline"><${Timeline} entries=${happeningsOf(data)} /><//>
+    <${Section} title="Timeline"><${Timeline} entries=${timelineOf(data)} /><//>
     <${Section} title="Items">
       <${Tabs}
         label="Which items"
@@ -139,9 +139,9 @@ function assetsIn(collection: string): string {
 }
 
 /** The events of a job, with their times. */
-function happeningsOf(job: Job): Happening[] {
+function timelineOf(job: Job): TimelineEntry[] {
   const { status, createdAt, completedAt, errorCode, errorMessage, totalItems, outcome } = job;
-  const submitted: Happening = { at: createdAt, title: `Submitted with ${countText(totalItems)} items` };
+  const submitted: TimelineEntry = { at: createdAt, title: `Submitted with ${countText(totalItems)} items` };
   if (completedAt === undefined) {
     const title = status === 'PENDING' ? 'Waiting for its turn' : 'Running';
     return [submitted, { at: null, title, tone: 'busy' }];

@@ -55,7 +55,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const resend = (since: string) =>
     bulk.run({
       title: 'Sending events again',
-      rows: resent(endpointId, since),
+      rows: resentEvents(endpointId, since),
       nameOf: String,
       act: async () => undefined,
       onEnd: reload,
@@ -201,8 +201,8 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
   `;
 }
 
-/** The number of events that the service queues again, batch by batch, until none is left. */
-async function* resent(endpointId: string, since: string): AsyncGenerator<number> {
+/** Lets the service queue the events again, batch by batch, until none is left. Yields a number for each event. */
+async function* resentEvents(endpointId: string, since: string): AsyncGenerator<number> {
   let count = 0;
   for (;;) {
     const { queued, left } = await api.webhooks.redeliverFailed(endpointId, since);
