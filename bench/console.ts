@@ -168,9 +168,9 @@ async function openPagePercent(browser: Browser, { url, pid }: BenchServer): Pro
 }
 
 /**
- * The polls of a page of the operator in an hour, and the CPU that the service uses for them. The clock of the page runs
- * as fast as they are answered: in real time, the work of a few polls is lost in that of heartbeats. What a host does
- * once in ten seconds while somebody looks is not among it, nor that a poll costs more after seconds of rest.
+ * The polls of a page of the operator in an hour, and the CPU that the service uses for them. The clock of the page
+ * runs as fast as they are answered: in real time, the work of a few polls is lost in that of heartbeats. What a host
+ * does once in ten seconds while somebody looks is not among it, nor that a poll costs more after seconds of rest.
  */
 async function measurePolls(
   browser: Browser,
