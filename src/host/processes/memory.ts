@@ -83,11 +83,12 @@ function canBePreloaded(library: string): boolean {
   return tried.status === 0 && tried.stderr === '';
 }
 
-const YOUNG_GENERATION_OPTION = '--max-semi-space-size';
+const YOUNG_GENERATION_OPTIONS = ['--max-semi-space-size', '--min-semi-space-size'];
 /**
- * Largest size of each half of the young generation of a heap. A process has one heap for its main thread and one for
- * each image thread. By default a half grows to 32 MB; the process then takes 356 to 483 MB after 600 mixed calls
- * instead of 321 to 374, at equal CPU time (bench/FINDINGS.md).
+ * Size of each half of the young generation of a heap, from the start on. A process has one heap for its main thread
+ * and one for each image thread. By default a half grows from 1 MB to 32 MB; the process then takes 356 to 483 MB after
+ * 600 mixed calls instead of 321 to 374, at equal CPU time. A half grows only if many objects survive. The objects of
+ * small calls die at once, so that a small half would be collected often (bench/FINDINGS.md).
  */
 const YOUNG_GENERATION_MEGABYTES = 8;
 
@@ -96,7 +97,6 @@ const YOUNG_GENERATION_MEGABYTES = 8;
  * @param nodeOptions NODE_OPTIONS of the operator, which take precedence.
  */
 export function v8HeapOptions(nodeOptions: string): string[] {
-  return nodeOptions.includes(YOUNG_GENERATION_OPTION)
-    ? []
-    : [`${YOUNG_GENERATION_OPTION}=${YOUNG_GENERATION_MEGABYTES}`];
+  if (YOUNG_GENERATION_OPTIONS.some((option) => nodeOptions.includes(option))) return [];
+  return YOUNG_GENERATION_OPTIONS.map((option) => `${option}=${YOUNG_GENERATION_MEGABYTES}`);
 }
