@@ -169,7 +169,7 @@ t.test('what an account keeps is made, read, changed and deleted', async (t) => 
   await t.rejects(client.assets.get(asset.id), AssetNotFoundError);
 });
 
-t.test('every other call goes by its path, and a refusal says how to mend it', async (t) => {
+t.test('every other call goes by its path, and a refusal says how to fix it', async (t) => {
   const answer = await client.answer('GET', '/usage', { query: { groupBy: 'day' } });
   t.match(answer, { data: { groupBy: 'day' }, status: 200, requestId: String });
   t.match(

@@ -25,24 +25,27 @@ t.test('a refusal of a long value reads no more of it than it shows', async (t) 
     },
   };
   const long = Array.from({ length: 10_000 }, () => entry);
-  const { message, mends } = mismatchedValueDiagnosis(
+  const { message, corrections } = mismatchedValueDiagnosis(
     { path: 'items' },
     long,
     Type.Array(Type.Object({}), { maxItems: 100 }),
     contract,
   );
   t.match(message, /^items is \[\{"a":1\},\{"a":2\}.*…, but/);
-  t.same(mends, []);
+  t.same(corrections, []);
   t.ok(read < 20, `${read} entries were read`);
 });
 
 t.test(
-  'a list of words is mended where it can be one of them, and not looked at where it is longer',
+  'a list of words is corrected where it can be one of them, and not looked at where it is longer',
   async (t) => {
     const fits = Type.Union([Type.Literal('cover'), Type.Literal('contain')]);
-    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
+    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['Cover', 'contian'], fits, contract).corrections, [
       { param: 'fit', replace: ['cover', 'contain'] },
     ]);
-    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
+    t.same(
+      mismatchedValueDiagnosis({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).corrections,
+      [],
+    );
   },
 );

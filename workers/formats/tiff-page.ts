@@ -180,7 +180,10 @@ const CONVERTED_COMPRESSIONS: readonly number[] = [
 const CONVERTED_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
 const CONVERTED_BIT_DEPTHS: readonly number[] = [8, 16, 32];
 
-/** Whether the samples of the page can be converted: they are interleaved and of usual sizes. */
+/**
+ * Whether the samples of the page can be converted: they are interleaved, have 8, 16 or 32 bits, and are subsampled and
+ * compressed in a way that is decoded here.
+ */
 export function areSamplesConvertible(page: TiffPage): boolean {
   const { compression, photometric, bits, samples, isPlanar, subsampling } = page;
   const { across, down } = subsampling;

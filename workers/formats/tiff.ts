@@ -134,7 +134,7 @@ export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, vo
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTER_TAGS.has(entry.tag))
-        pending.push({ at: readWordAt(bytes, layout, entry.at + 8), ledBy: entry });
+        pending.push({ at: readOffsetAt(bytes, layout, entry.at + 8), ledBy: entry });
     yield ledBy === undefined ? directory : { ...directory, ledBy };
   }
 }
@@ -164,10 +164,10 @@ function layoutOf(bytes: ByteReader): TiffLayout | undefined {
 
 /** The offset of the first directory. */
 function readFirstDirectoryOffset(bytes: ByteReader, layout: TiffLayout): number {
-  return readWordAt(bytes, layout, layout.headBytes - layout.wordBytes);
+  return readOffsetAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
-function readWordAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
+function readOffsetAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
@@ -191,7 +191,7 @@ function readDirectoryAt(bytes: ByteReader, layout: TiffLayout, at: number): Tif
     isBig,
     entries,
     nextAt: hasNext ? end : undefined,
-    next: hasNext ? readWordAt(bytes, layout, end) : 0,
+    next: hasNext ? readOffsetAt(bytes, layout, end) : 0,
     truncated: count < claimed,
   };
 }
@@ -199,10 +199,10 @@ function readDirectoryAt(bytes: ByteReader, layout: TiffLayout, at: number): Tif
 function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEntry {
   const { littleEndian, wordBytes } = layout;
   const type = bytes.u16(at + 2, littleEndian);
-  const count = readWordAt(bytes, layout, at + 4);
+  const count = readOffsetAt(bytes, layout, at + 4);
   const claimedBytes = (BYTES_BY_VALUE_TYPE[type] ?? 0) * count;
   const inside = at + 4 + wordBytes;
-  const valueAt = claimedBytes <= wordBytes ? inside : readWordAt(bytes, layout, inside);
+  const valueAt = claimedBytes <= wordBytes ? inside : readOffsetAt(bytes, layout, inside);
   return { at, tag: bytes.u16(at, littleEndian), type, count, claimedBytes, valueAt };
 }
 

@@ -8,7 +8,7 @@ export interface HostVerdict {
   tone: 'good' | 'warn' | 'bad';
   sentence: string;
   /** The change of a setting that solves the problem while the service runs; absent if no setting does. */
-  mend?: { setting: CapacitySetting; value: number };
+  fix?: { setting: CapacitySetting; value: number };
 }
 
 /** A process that has not sent its heartbeat. */
@@ -139,7 +139,7 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
       `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
     );
   const largest = largestPartVerdict(row);
-  if (largest.mend !== undefined || isWaitForOthers(row)) return largest;
+  if (largest.fix !== undefined || isWaitForOthers(row)) return largest;
   if (pressure >= MIN_MISSING_CORE_SHARE && cpu < MAX_IDLE_CPU_SHARE)
     return because(
       `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
@@ -155,8 +155,8 @@ function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: Lo
   return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);
 }
 
-function slowVerdict(sentence: string, mend?: HostVerdict['mend']): HostVerdict {
-  return { tone: 'warn', sentence, ...(mend !== undefined && { mend }) };
+function slowVerdict(sentence: string, fix?: HostVerdict['fix']): HostVerdict {
+  return { tone: 'warn', sentence, ...(fix !== undefined && { fix }) };
 }
 
 function largestPartVerdict(row: LoadRow): HostVerdict {
@@ -176,14 +176,14 @@ function largestPartVerdict(row: LoadRow): HostVerdict {
   const sentence = `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer.`;
   const proposal = PROPOSALS[cause]?.(row);
   if (proposal === undefined) return slowVerdict(`${sentence} ${remedy}`);
-  const { because, mend } = proposal;
-  return slowVerdict(`${sentence} ${because}: set ${mend.setting}=${mend.value}.`, mend);
+  const { because, fix } = proposal;
+  return slowVerdict(`${sentence} ${because}: set ${fix.setting}=${fix.value}.`, fix);
 }
 
 /** A change of a setting that removes a cause, and the fact that supports it. */
 interface Proposal {
   because: string;
-  mend: NonNullable<HostVerdict['mend']>;
+  fix: NonNullable<HostVerdict['fix']>;
 }
 
 /** The changes of settings that remove a cause, by the cause. */
@@ -198,7 +198,7 @@ function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): Propos
   const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];
   return {
     because: `There ${are} ${imageThreads} image ${threads} for ${Math.floor(cores)} cores`,
-    mend: { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) },
+    fix: { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) },
   };
 }
 
@@ -212,7 +212,7 @@ function proposeFewerTasks(row: LoadRow): Proposal | undefined {
   const what = isItems ? 'items of jobs are in hand' : 'webhooks are on their way';
   return {
     because: `Work in the background takes ${Math.round(share * 100)} % of their time, and ${inHand} ${what}`,
-    mend: isItems
+    fix: isItems
       ? { setting: 'JOB_ITEMS', value: reducedTasks(jobItems / processes) }
       : { setting: 'WEBHOOK_CONCURRENCY', value: reducedTasks(webhookAttempts) },
   };

@@ -9,7 +9,7 @@ import { SessionCookie } from '../../product/accounts/sign-in/cookie.ts';
 
 const OPERATOR_LINK_LIFE_MS = 10 * MINUTE_MS;
 const OPERATOR_SESSION_LIFE_MS = 12 * HOUR_MS;
-const SECRET_CHARACTERS = 40;
+const SECRET_LENGTH = 40;
 
 /**
  * The operator's sessions and one-time links. Coordination keeps a hash of each until it expires, so that every process
@@ -24,7 +24,7 @@ export class OperatorSessions {
 
   /** Makes a secret that opens one session within ten minutes. */
   async createLink(): Promise<string> {
-    const link = `opl_${randomText(SECRET_CHARACTERS)}`;
+    const link = `opl_${randomText(SECRET_LENGTH)}`;
     await this.#coordination.setFlag(flagKeyOf('link', link), OPERATOR_LINK_LIFE_MS);
     return link;
   }
@@ -43,7 +43,7 @@ export class OperatorSessions {
 
   /** Begins a session, and returns its secret. */
   async begin(): Promise<string> {
-    const session = `ops_${randomText(SECRET_CHARACTERS)}`;
+    const session = `ops_${randomText(SECRET_LENGTH)}`;
     await this.#coordination.setFlag(flagKeyOf('session', session), OPERATOR_SESSION_LIFE_MS);
     return session;
   }
@@ -103,7 +103,7 @@ export class OperatorAccess {
     app.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store');
       if (request.routeOptions.config.opensOperatorSession !== true) await this.#checkAccess(request);
-      if (request.headers.authorization === undefined) this.#cookie.requireOwnPage(request);
+      if (request.headers.authorization === undefined) this.#cookie.requireSameOrigin(request);
     });
   }
 
@@ -118,7 +118,7 @@ export class OperatorAccess {
   ): Promise<void> {
     const { sessions } = this.#options;
     await this.#verifyCredential(request, () =>
-      'link' in given ? sessions.useLink(given.link) : Promise.resolve(this.#isToken(given.token)),
+      'link' in given ? sessions.useLink(given.link) : Promise.resolve(this.#matchesToken(given.token)),
     );
     this.#cookie.set(request, reply, await sessions.begin(), OPERATOR_SESSION_LIFE_MS / 1_000);
   }
@@ -133,7 +133,7 @@ export class OperatorAccess {
     const { authorization } = request.headers;
     if (authorization !== undefined) {
       const [, token = ''] = BEARER_CREDENTIAL.exec(authorization.trim()) ?? [];
-      return this.#verifyCredential(request, async () => this.#isToken(token));
+      return this.#verifyCredential(request, async () => this.#matchesToken(token));
     }
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#accessError(request, 'A credential of the operator is missing');
@@ -153,7 +153,7 @@ export class OperatorAccess {
   }
 
   /** Whether the text is the token. Hashes are compared, so that timing reveals neither its length nor its text. */
-  #isToken(given: string): boolean {
+  #matchesToken(given: string): boolean {
     const { token } = this.#options;
     const isEqual = timingSafeEqual(hashOf(given), hashOf(token));
     return isEqual && token !== '';

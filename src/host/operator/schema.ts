@@ -11,10 +11,10 @@ const Verdict = Type.Object(
       description: '`bad`: calls fail; `warn`: calls are slow.',
     }),
     sentence: Type.String(),
-    mend: Type.Optional(
+    fix: Type.Optional(
       Type.Object(
         { setting: Type.String(), value: Type.Integer() },
-        { description: 'The change of a setting that mends it while the service runs.' },
+        { description: 'The change of a setting that fixes it while the service runs.' },
       ),
     ),
   },

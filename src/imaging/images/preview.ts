@@ -11,7 +11,7 @@ import { checkPixelCount, headerOfFacts, requireReadableHeader } from './source.
 import { drawingSizeForPass } from './vector.ts';
 
 /** The predicted result of a pass, as far as it is known without decoding its file. */
-export interface PassPreview {
+export interface PredictedResult {
   /** The format of the result; null if only the pixels decide which of several formats makes the smallest file. */
   format: OutputFormat | null;
   /** The width of one frame; null if only the pixels show it. */
@@ -33,10 +33,10 @@ type PreviewedFile = Pick<ImageCall, 'bytes' | 'header'>;
 export async function previewPasses(
   file: PreviewedFile,
   passes: readonly BranchPass[],
-): Promise<(PassPreview | ApiError)[]> {
+): Promise<(PredictedResult | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixelCount(header, pass);
-  const tryPreview = (pass: BranchPass): PassPreview | ApiError => {
+  const tryPreview = (pass: BranchPass): PredictedResult | ApiError => {
     try {
       return previewPass(header, bytes, file.bytes.length, pass);
     } catch (error) {
@@ -53,8 +53,8 @@ export async function previewPasses(
  * Joins the predictions for the formats that a pass may write. Refused formats are left out. If all are refused, the
  * first error is returned.
  */
-function joinPreviews(previews: readonly (PassPreview | ApiError)[]): PassPreview | ApiError {
-  const [first, ...others] = previews.filter((one): one is PassPreview => !(one instanceof ApiError));
+function joinPreviews(previews: readonly (PredictedResult | ApiError)[]): PredictedResult | ApiError {
+  const [first, ...others] = previews.filter((one): one is PredictedResult => !(one instanceof ApiError));
   const [refusal] = previews;
   if (refusal === undefined) throw new Error('Every pass has a format.');
   if (first === undefined || others.length === 0) return first ?? refusal;
@@ -85,7 +85,7 @@ function previewPass(
   bytes: Uint8Array | null,
   fileBytes: number,
   { pass, paramOf }: BranchPass,
-): PassPreview {
+): PredictedResult {
   const { format } = resolvedEncodeOf(header, pass);
   const drawn = header.format === 'svg' && bytes !== null ? withDrawnSize(header, bytes, pass) : header;
   const foreseen = predictSuccess({ header: drawn, fileBytes }, pass, paramOf);

@@ -81,10 +81,10 @@ export function apiErrorOfOutbound(error: unknown, param = 'url'): unknown {
   if (error.fault === 'connection' || error.fault === 'timeout')
     return hostUnavailableError(error.message, { param });
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
-  const mend =
+  const correction =
     'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
   const details = error.meant === undefined ? undefined : { suggest: [error.meant] };
-  const refusal = invalidParamError(param, `The url cannot be used: ${why}. ${mend}`, details);
+  const refusal = invalidParamError(param, `The url cannot be used: ${why}. ${correction}`, details);
   // The cause is only logged.
   refusal.cause = error;
   return refusal;

@@ -78,7 +78,7 @@ export class Authentication {
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
     const header = this.#authorizationOf(request);
     if (header === undefined) return null;
-    if (hasOnlyCookieCredential(request)) this.#cookie.requireOwnPage(request);
+    if (hasOnlyCookieCredential(request)) this.#cookie.requireSameOrigin(request);
     const credential = this.#credentialOf(request, header);
     const { isSession, secret, hash } = credential;
     if (secret === '')

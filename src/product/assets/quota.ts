@@ -42,7 +42,7 @@ export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
  * update admits exactly as many assets as the plan has. It stays correct through a crash, because each step is marked:
  *
  *   in:  reserve (counts, marks) · the asset's document is shown · confirm (unmarks)
- *   out: the asset's document is hidden · announce (marks) · the document is deleted · giveBack (uncounts, unmarks)
+ *   out: the asset's document is hidden · markRemoval (marks) · the document is deleted · giveBack (uncounts, unmarks)
  *
  * The sweep resolves each mark that is left over: `confirm` if the asset exists, and `giveBack` if it does not.
  */
@@ -92,7 +92,7 @@ export class AssetQuota {
   }
 
   /** Marks a counted asset that is about to be removed. */
-  async announce(accountId: string, assetId: string): Promise<void> {
+  async markRemoval(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } },
       { $push: { moving: this.#mark(assetId) } },
@@ -131,7 +131,7 @@ function isFull(quota: QuotaDocument | null, limit: number): boolean {
  * document records it, so that a crash between the two neither loses a unit nor gives it back twice:
  *
  *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
- *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
+ *   out: markReturn (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
  */
 export class JobQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
@@ -167,7 +167,7 @@ export class JobQuota {
   }
 
   /** Marks units that are about to be given back, under the token of this attempt. */
-  async announce(accountId: string, jobId: string, token: string, count: number): Promise<void> {
+  async markReturn(accountId: string, jobId: string, token: string, count: number): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId },
       { $push: { marks: { ...this.#mark(jobId, 'out', count), token } } },

@@ -69,7 +69,7 @@ export class AssetRemoval {
 
   /** Finishes the deletion of a hidden asset. Each step may be repeated. */
   async finish(asset: AssetDocument): Promise<void> {
-    if (asset.state === 'leaving') await this.#options.quota.announce(asset.accountId, asset._id);
+    if (asset.state === 'leaving') await this.#options.quota.markRemoval(asset.accountId, asset._id);
     if (asset.objectKey !== null) await this.#options.objects.delete(asset.objectKey);
     await this.#options.store.erase(asset);
     await this.#options.quota.giveBack(asset.accountId, asset._id);

@@ -138,8 +138,8 @@ async function listSimilarAssets(
   const [field] = excluded;
   if (field !== undefined) {
     const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
-    const mends = excluded.map((param) => ({ param, remove: true as const }));
-    throw invalidParamError(field, message, undefined, mends);
+    const corrections = excluded.map((param) => ({ param, remove: true as const }));
+    throw invalidParamError(field, message, undefined, corrections);
   }
   const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
     throw error instanceof ApiError ? onSimilarTo(error) : error;

@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type { DecodeOptions, EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import type { ReadingTask } from '../../imaging/readers/reading.ts';
-import type { CallMend } from '../../platform/http/errors/mends.ts';
+import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
 import type { ModelCategory } from '../models/models.ts';
 
 /** The endpoint that runs any op with an image as its result while the caller waits. */
@@ -20,7 +20,7 @@ export interface ParameterViolation {
   message: string;
   details?: Record<string, unknown> | undefined;
   /** Changes that certainly correct it. Paths are relative to the parameters. */
-  mends?: readonly CallMend[] | undefined;
+  corrections?: readonly CallCorrection[] | undefined;
 }
 
 /** The contribution of one deterministic step to a pass. */

@@ -126,8 +126,8 @@ function unknownOp(name: string): ApiError {
   const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
   const {
     hint,
-    mends,
-    suggest = mends.flatMap((mend) => ('replace' in mend ? [mend.replace] : [])),
+    corrections,
+    suggest = corrections.flatMap((correction) => ('replace' in correction ? [correction.replace] : [])),
   } = suggestOp(name, 'op');
   return new ApiError('not_found', hintFirst(hint, message), {
     param: 'op',

@@ -90,7 +90,7 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
     .trim();
   const way = WAYS.get(words);
   if (way === undefined) return suggestWord(name, known, path);
-  return { hint: ` ${way.sentence}`, mends: [], suggest: [...way.ops] };
+  return { hint: ` ${way.sentence}`, corrections: [], suggest: [...way.ops] };
 }
 
 /**

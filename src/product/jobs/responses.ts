@@ -165,10 +165,10 @@ export function parseJobView(
     const message = `fields names ${JSON.stringify(unknown)}, which no job has: use names of ${allowed.join(', ')}, separated by commas.`;
     const words = likelyNames(unknown, allowed);
     const [meant] = words;
-    const mended = [...names].map((name) => (name === unknown ? meant : name)).join(',');
-    const mends = words.length === 1 ? [{ param: 'fields', replace: mended }] : [];
+    const corrected = [...names].map((name) => (name === unknown ? meant : name)).join(',');
+    const corrections = words.length === 1 ? [{ param: 'fields', replace: corrected }] : [];
     const details = { received: unknown, allowed };
-    throw invalidParamError('fields', hintFirst(meantWordHint(words), message), details, mends);
+    throw invalidParamError('fields', hintFirst(meantWordHint(words), message), details, corrections);
   }
   const showsItems = ['items', 'itemsTruncated', 'parameters'].some((name) => names.has(name));
   return { fields: names, maxItems: showsItems ? maxItems : 0 };

@@ -17,7 +17,7 @@ A step is {op, parameters}: ops lists the ops, and with a name their parameters.
 
 You see pixels by look alone, or by preview. AI ops (generate, edit, remove_background and the like) and many images go through job; AI ops cost credits, so send dryRun or maxCredits first. Results marked sandbox are invented.
 
-A failure has error.code, param, and often details.fix or details.allowed: mend that argument and call again. Send details.instead where it is there; else, when retryable, wait and repeat the same call.`;
+A failure has error.code, param, and often details.fix or details.allowed: correction that argument and call again. Send details.instead where it is there; else, when retryable, wait and repeat the same call.`;
 
 /** A task that a person can start by its name in an MCP host. */
 

@@ -167,13 +167,13 @@ export function chooseModel(
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  const { hint, mends, suggest = allowed } = suggestWord(named ?? '', allowed, field.path);
+  const { hint, corrections, suggest = allowed } = suggestWord(named ?? '', allowed, field.path);
   const details = {
     ...withoutAbsentFields({ received: named }),
     allowed,
-    ...(mends.length === 0 && { suggest }),
+    ...(corrections.length === 0 && { suggest }),
   };
-  throw field.refuse(`${problem}: ${fix}.${hint}`, details, mends);
+  throw field.refuse(`${problem}: ${fix}.${hint}`, details, corrections);
 }
 
 const parameterSchemas = new WeakMap<Model, TObject>();

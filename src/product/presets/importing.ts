@@ -49,7 +49,7 @@ export async function checkPresetEntries(
   );
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
-  const missing = await findMissing(
+  const missing = await findMissingReferences(
     entriesRead.flatMap(({ named }) => named),
     accountId,
     missingAssets,
@@ -81,7 +81,7 @@ function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
 }
 
 /** Returns those of the named assets that do not exist. */
-async function findMissing(
+async function findMissingReferences(
   named: ParsedPresetContent['named'],
   accountId: string,
   missingAssets: FindMissingAssets,

@@ -58,14 +58,22 @@ export interface PresetRoutesOptions extends PresetContentRules {
 
 const writePreset = createRowWriter(PresetData);
 
-const ROUTES = [listRoute, createRoute, importRoute, readRoute, changeRoute, removeRoute, removeVersionRoute];
+const ROUTES = [
+  installListRoute,
+  installCreateRoute,
+  installImportRoute,
+  installReadRoute,
+  installChangeRoute,
+  installRemoveRoute,
+  installRemoveVersionRoute,
+];
 
 /** The routes of presets: versioned lists of steps, which are checked when they are saved and then run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function listRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function installListRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Querystring: PresetListQuery }>(
     '/presets',
     {
@@ -84,7 +92,7 @@ function listRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesO
   );
 }
 
-function createRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
+function installCreateRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, now } = options;
   app.post<{ Body: NewPreset }>(
     '/presets',
@@ -119,7 +127,7 @@ function createRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   );
 }
 
-function importRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
+function installImportRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, models, now } = options;
   app.post<{ Body: unknown[] }>(
     '/presets/import',
@@ -145,7 +153,7 @@ function importRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   );
 }
 
-function readRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Params: PresetParams; Querystring: PresetReadQuery }>(
     '/presets/:slug',
     {
@@ -172,7 +180,7 @@ function readRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesO
   );
 }
 
-function changeRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
+function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, models, now } = options;
   declareChangeRoute<{ Params: PresetParams; Body: PresetChange }>(
     app,
@@ -209,7 +217,7 @@ function changeRoute(app: FastifyInstance, options: PresetRoutesOptions): void {
   );
 }
 
-function removeRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
+function installRemoveRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetParams }>(
     '/presets/:slug',
     {
@@ -234,7 +242,10 @@ function removeRoute(app: FastifyInstance, { store, removals, gate }: PresetRout
   );
 }
 
-function removeVersionRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
+function installRemoveVersionRoute(
+  app: FastifyInstance,
+  { store, removals, gate }: PresetRoutesOptions,
+): void {
   app.delete<{ Params: PresetVersionParams }>(
     '/presets/:slug/versions/:version',
     {

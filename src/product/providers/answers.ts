@@ -161,7 +161,8 @@ export class AnswerSchemaChecker {
    *   too many waiting schemas.
    */
   async check(accountId: string, schemas: readonly SchemaToCheck[]): Promise<void> {
-    if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaitingError();
+    if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS)
+      throw tooManyWaitingSchemasError();
     for (const { schema, param } of schemas) {
       const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
       const name = schemaKey(task.schema);
@@ -221,7 +222,7 @@ function isOutOfMemory(error: unknown): boolean {
   return (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
-function tooManyWaitingError(): ApiError {
+function tooManyWaitingSchemasError(): ApiError {
   return new ApiError(
     'rate_limited',
     `More than ${MAX_WAITING_SCHEMAS} of your answer schemas wait to be checked: send fewer at once.`,

@@ -8,7 +8,7 @@ export interface ModelPicture {
   height: number;
 }
 
-/** The task of one attempt of one item for a model. */
+/** What a model is asked to do in one attempt at an item. */
 export interface ModelTask {
   op: ModelCategory;
   /** The prompt with its subjects expanded. */

@@ -116,7 +116,7 @@ function opCard(
 }
 
 /** The kinds of ops under which the pages list them. An op belongs to the first kind that includes it. */
-const OP_KINDS: readonly { title: string; includes: (definition: OpDefinition) => boolean }[] = [
+const OP_GROUPS: readonly { title: string; includes: (definition: OpDefinition) => boolean }[] = [
   { title: 'Models', includes: ({ kind }) => kind === 'ai' },
   { title: 'Reading', includes: ({ produces }) => produces === 'json' },
   { title: 'Pictures', includes: () => true },
@@ -126,8 +126,8 @@ const OP_KINDS: readonly { title: string; includes: (definition: OpDefinition) =
 export function opsByKind(
   definitions: readonly OpDefinition[],
 ): { title: string; definitions: readonly OpDefinition[] }[] {
-  const kindOf = (definition: OpDefinition) => OP_KINDS.find(({ includes }) => includes(definition));
-  return OP_KINDS.toReversed().map((kind) => ({
+  const kindOf = (definition: OpDefinition) => OP_GROUPS.find(({ includes }) => includes(definition));
+  return OP_GROUPS.toReversed().map((kind) => ({
     title: kind.title,
     definitions: definitions.filter((definition) => kindOf(definition) === kind),
   }));

@@ -19,8 +19,8 @@ const errorFields = {
   param: Type.Optional(textField('The parameter at fault.')),
   reason: Type.Optional(textField('The sub-reason, of `details.reason`.')),
   fix: Type.Optional(
-    Type.Array(anyValueField('A mend: `param` with `rename`, `replace` or `remove`.'), {
-      description: 'The mends that, made in order, let the call pass.',
+    Type.Array(anyValueField('A correction: `param` with `rename`, `replace` or `remove`.'), {
+      description: 'The corrections that, made in order, let the call pass.',
     }),
   ),
 };

@@ -45,7 +45,15 @@ export interface TemplateRoutesOptions {
 
 const writeVersion = createRowWriter(TemplateData);
 
-const ROUTES = [listRoute, createRoute, importRoute, readRoute, changeRoute, removeRoute, versionsRoute];
+const ROUTES = [
+  installListRoute,
+  installCreateRoute,
+  installImportRoute,
+  installReadRoute,
+  installChangeRoute,
+  installRemoveRoute,
+  installVersionsRoute,
+];
 
 /**
  * The routes of templates: versioned HTML and CSS with placeholders, drawn by POST /images/render and by render jobs.
@@ -54,7 +62,7 @@ export async function templateRoutes(app: FastifyInstance, options: TemplateRout
   for (const route of ROUTES) route(app, options);
 }
 
-function listRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function installListRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Querystring: TemplateListQuery }>(
     '/templates',
     {
@@ -73,7 +81,7 @@ function listRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions)
   );
 }
 
-function createRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function installCreateRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
@@ -98,7 +106,7 @@ function createRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesO
   );
 }
 
-function importRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function installImportRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
@@ -120,7 +128,7 @@ function importRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesO
   );
 }
 
-function readRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function installReadRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -141,7 +149,7 @@ function readRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions)
   );
 }
 
-function changeRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
+function installChangeRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   declareChangeRoute<{ Params: TemplateParams; Body: TemplateChange }>(
     app,
     '/templates/:templateId',
@@ -177,7 +185,7 @@ function changeRoute(app: FastifyInstance, { store, gate, now }: TemplateRoutesO
   );
 }
 
-function removeRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function installRemoveRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.delete<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -200,7 +208,7 @@ function removeRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOption
   );
 }
 
-function versionsRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
+function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId/versions',
     {

@@ -157,16 +157,16 @@ function parsePair(body: unknown): ImagePair {
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);
   if (field !== undefined) throw unknownField(field);
-  const one = parseImageSource({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
+  const one = parseImageSource({ assetId, url }, NAMES) ?? throwMissingImage(NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
-  const other = parseImageSource(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
+  const other = parseImageSource(second, OTHER_NAMES) ?? throwMissingImage(OTHER_NAMES);
   return { one, other, otherParam: other.kind === 'url' ? OTHER_NAMES.url : OTHER_NAMES.assetId };
 }
 
 const NAMES = { assetId: 'assetId', url: 'url' };
 const OTHER_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
 
-function refuseMissing({ assetId, url }: typeof NAMES): never {
+function throwMissingImage({ assetId, url }: typeof NAMES): never {
   throw invalidParamError(url, `An image is missing: give ${url} or ${assetId}.`, {
     missing: [url, assetId],
   });
@@ -177,9 +177,14 @@ function unknownField(name: string): ApiError {
   const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
   const words = likelyNames(name, allowed);
   const [rename] = words;
-  const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
+  const corrections = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
   const suggest = words.length > 1 ? { suggest: words } : {};
-  return invalidParamError(name, hintFirst(meantWordHint(words), message), { allowed, ...suggest }, mends);
+  return invalidParamError(
+    name,
+    hintFirst(meantWordHint(words), message),
+    { allowed, ...suggest },
+    corrections,
+  );
 }
 
 /** What is told of a comparison. */

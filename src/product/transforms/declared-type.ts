@@ -1,7 +1,7 @@
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
+import { headerCorrections } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { headerMends } from '../../platform/http/errors/mends.ts';
 
 /** The bytes of an image, with the media type that was declared for them. */
 export interface DeclaredImage {
@@ -37,10 +37,11 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 };
 
 /**
- * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
+ * Checks that the bytes of an image match their declared type. Bytes that are not an image pass: the decoder
+ * refuses them later.
  * @param param the parameter of the call that names the image.
  * @returns the image with its header; the header is null for bytes that are no image.
- * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
+ * @throws ApiError unsupported_format if there are no bytes, or if they have another format than declared.
  */
 export function checkDeclaredType(
   image: DeclaredImage,
@@ -60,7 +61,7 @@ export function checkDeclaredType(
     {
       param,
       details: { received: declaredType, found },
-      mends: declaredBy === 'header' ? headerMends('Content-Type', found) : [],
+      corrections: declaredBy === 'header' ? headerCorrections('Content-Type', found) : [],
     },
   );
 }

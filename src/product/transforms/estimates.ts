@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { type PassPreview, previewPasses } from '../../imaging/images/preview.ts';
+import { type PredictedResult, previewPasses } from '../../imaging/images/preview.ts';
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
@@ -18,7 +18,7 @@ const unlessUnknown = (description: string) =>
 
 /** What a call would make and cost. */
 export const ImageEstimate = componentSchema('ImageEstimate', {
-  format: Type.Unsafe<PassPreview['format']>({
+  format: Type.Unsafe<PredictedResult['format']>({
     type: ['string', 'null'],
     enum: [...OUTPUT_FORMATS, null],
     description: 'Null if only the pixels tell which of several is the smallest.',

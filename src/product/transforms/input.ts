@@ -11,8 +11,8 @@ import {
   type MultipartFile,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
+import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
 import { type ApiError, exclusiveFieldError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { fieldNamesOf, misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
@@ -95,7 +95,7 @@ export async function readCallInput(
  * @throws ApiError as `readInput`.
  */
 export function parseBodyFields(
-  { body, isForm }: Pick<MendableCall, 'body' | 'isForm'>,
+  { body, isForm }: Pick<CorrectableCall, 'body' | 'isForm'>,
   contents: BodyContents = 'image and work',
 ): BodyFields {
   if (body === undefined) return {};
@@ -207,8 +207,8 @@ function unknownFields(
   };
   const [param] = names;
   const call = { owner: 'this call', noun: 'field' } as const;
-  const { message, mends, suggest } = undeclaredFieldsDiagnosis({ param, names, sent, schema }, call);
-  return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, mends);
+  const { message, corrections, suggest } = undeclaredFieldsDiagnosis({ param, names, sent, schema }, call);
+  return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
 }
 
 /**
@@ -224,9 +224,9 @@ export function parseImageUrl(value: unknown, param: string): string {
     : `${param} must begin with https:// or http://.`;
   const suggest = isData ? ['file'] : addressesLike(url);
   const [replace, ...others] = isData ? [] : addressesIn(url);
-  const mends = replace === undefined || others.length > 0 ? [] : [{ param, replace }];
+  const corrections = replace === undefined || others.length > 0 ? [] : [{ param, replace }];
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
-  throw invalidParamError(param, message, details, mends);
+  throw invalidParamError(param, message, details, corrections);
 }
 
 /** The addresses within another text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */

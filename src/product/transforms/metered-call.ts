@@ -31,7 +31,10 @@ export interface MeteredCallOptions {
   now: () => Date;
 }
 
-/** The terms of a call for a pool: its account, a signal for the client's disconnect, and its deadline. */
+/**
+ * What a pool needs to know about a call: its account, a signal that aborts when the client disconnects, and its
+ * deadline.
+ */
 export interface PoolCallTerms {
   accountId: string;
   signal: AbortSignal;

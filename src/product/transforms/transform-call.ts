@@ -113,7 +113,7 @@ export class TransformCallCompiler {
     }
     const query = sent.query as RawQueryFields;
     refuseListsIn(query);
-    const { op, preset } = namedIn(query, {});
+    const { op, preset } = parseOpOrPreset(query, {});
     if (op !== undefined && preset === undefined)
       checkKeys(
         transformOp(op, (any) => parseParameters(any, query, {})),
@@ -134,7 +134,7 @@ export class TransformCallCompiler {
       const steps = parseSteps(query, body);
       return this.#compileOnly('steps', sentSteps(steps), { steps });
     }
-    const { op, preset } = namedIn(query, body);
+    const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return presetCall(preset, query, body);
     if (op === undefined) {
       const message =
@@ -269,7 +269,7 @@ function parameterIn(
  * The op and the preset that a call names.
  * @throws ApiError invalid_param on preset if both are named.
  */
-function namedIn(query: RawQueryFields, body: BodyFields) {
+function parseOpOrPreset(query: RawQueryFields, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
@@ -387,8 +387,8 @@ function checkDryRun(query: RawQueryFields): void {
     const sent = query[name];
     if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
     const call = { owner: 'this call', noun: 'field' } as const;
-    const { message, mends } = mismatchedValueDiagnosis({ path: name }, sent, Type.Boolean(), call);
-    throw invalidParamError(name, message, undefined, mends);
+    const { message, corrections } = mismatchedValueDiagnosis({ path: name }, sent, Type.Boolean(), call);
+    throw invalidParamError(name, message, undefined, corrections);
   }
 }
 

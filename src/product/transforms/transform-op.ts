@@ -32,9 +32,13 @@ export function transformOp(
 ): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, mends, ...instead } = severalOps(name) ?? suggestOp(name, path, transformOps());
+    const { hint, corrections, ...instead } = severalOps(name) ?? suggestOp(name, path, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
-    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
+    throw refuse(
+      hintFirst(hint, message),
+      { received: name, allowed: transformOps(), ...instead },
+      corrections,
+    );
   }
   if (op.runs === 'pass' && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
     return op;
@@ -57,7 +61,7 @@ function severalOps(name: string): (SuggestedWord & { instead: object[] }) | und
   if (!name.includes(',')) return undefined;
   const steps = name.split(',').map((op) => ({ op: op.trim() }));
   const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
-  return { hint, mends: [], instead: [{ steps }] };
+  return { hint, corrections: [], instead: [{ steps }] };
 }
 
 /** Few ops that have all these parameters; nothing if there are none, or too many. */

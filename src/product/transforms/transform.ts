@@ -8,8 +8,8 @@ import type {
 } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
@@ -72,7 +72,7 @@ interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
 
 /** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const calls = new TransformCalls(options);
+  const calls = new TransformCallHandler(options);
   app.post<{ Querystring: RawQueryFields }>(
     '/images/transform',
     {
@@ -112,7 +112,7 @@ interface OpenCall {
 }
 
 /** Answers the calls of the route. */
-class TransformCalls {
+class TransformCallHandler {
   readonly #options: TransformOptions;
   readonly #compiler: TransformCallCompiler;
 
@@ -141,12 +141,12 @@ class TransformCalls {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
       // The call is refused again when the body has been read, so that all of its corrections are listed at once.
-      if (!bodyMayAdd || !(error instanceof ApiError) || error.mends.length === 0) throw error;
+      if (!bodyMayAdd || !(error instanceof ApiError) || error.corrections.length === 0) throw error;
     }
   };
 
-  /** Compiles a mended call, and forgets it. */
-  readonly recheck = async (request: FastifyRequest, call: MendableCall): Promise<void> => {
+  /** Compiles a corrected call, and forgets it. */
+  readonly recheck = async (request: FastifyRequest, call: CorrectableCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
     const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
     if (sent.kind === 'outputs') await this.#compiledOutputs(sent, caller);

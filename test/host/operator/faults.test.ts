@@ -29,15 +29,15 @@ const photo = new Uint8Array(noise);
 const small = new Uint8Array(await sharp(noise).resize(500).jpeg().toBuffer());
 
 t.test(
-  'one image thread for several cores is found, and mended by the setting that the page names',
+  'one image thread for several cores is found, and fixed by the setting that the page names',
   { skip: grantedCores() < 2 && 'this machine has one core' },
   async (t) => {
     const stop = load(6, '/images/transform?op=resize&width=1000&format=webp', photo);
-    const { mend } = (await named(/1 image thread for \d+ cores/)) ?? {};
-    t.match(mend, { setting: 'IMAGE_THREADS' });
-    await act('/settings', { ...mend });
+    const { fix } = (await named(/1 image thread for \d+ cores/)) ?? {};
+    t.match(fix, { setting: 'IMAGE_THREADS' });
+    await act('/settings', { ...fix });
     const [host] = (await state())?.hosts ?? [];
-    t.equal(host?.settings.IMAGE_THREADS, mend?.value);
+    t.equal(host?.settings.IMAGE_THREADS, fix?.value);
     t.match(host?.history.marks.at(-1), {
       kind: 'set',
       by: /operator's interface/,

@@ -74,16 +74,16 @@ t.test(
     const release = boundStores();
     const stop = load(3, '/assets/upload', small);
     try {
-      const { sentence, mend } =
+      const { sentence, fix } =
         (await named(/the stores, \d+ ms of the mean answer\. Work in the back/)) ?? {};
       t.match(
         sentence,
         /Work in the background takes \d+ % of their time, and \d+ items of jobs are in hand/,
       );
-      t.match(mend, { setting: 'JOB_ITEMS' });
+      t.match(fix, { setting: 'JOB_ITEMS' });
       const slowMs = await latestP99();
-      await act('/settings', { ...mend });
-      const most = Number(mend?.value);
+      await act('/settings', { ...fix });
+      const most = Number(fix?.value);
       await until(async () => {
         await pause(1_000);
         const [host] = (await state())?.hosts ?? [];

@@ -7,16 +7,16 @@ const MEGABYTE = 1_048_576;
 
 const likeliestSlownessCause = (row: ReturnType<typeof rowWith>) => slowResponseVerdict(row).sentence;
 
-t.test('one image thread for two cores is named with the setting that mends it', async (t) => {
+t.test('one image thread for two cores is named with the setting that fixes it', async (t) => {
   const busy = { p99: 2_400, waitMs: 900, pixelsMs: 200, imageThreads: 1, processes: 1 };
   const [verdict] = verdictsOnHost({ row: rowWith(busy) });
   t.match(verdict, {
     tone: 'warn',
     sentence: /the wait for a thread, 900 ms .* There is 1 image thread for 2 cores: set IMAGE_THREADS=2/,
-    mend: { setting: 'IMAGE_THREADS', value: 2 },
+    fix: { setting: 'IMAGE_THREADS', value: 2 },
   });
   const spread = { ...busy, imageThreads: 2, processes: 2, cores: 8 };
-  t.match(verdictsOnHost({ row: rowWith(spread) })[0]?.mend, { value: 4 }, 'each of two processes');
+  t.match(verdictsOnHost({ row: rowWith(spread) })[0]?.fix, { value: 4 }, 'each of two processes');
   t.match(
     likeliestSlownessCause(rowWith({ ...busy, imageThreads: 2 })),
     /Add cores or hosts/,
@@ -34,21 +34,21 @@ t.test('one image thread for two cores is named with the setting that mends it',
 t.test('a slow store is named', async (t) => {
   const [verdict] = verdictsOnHost({ row: rowWith({ p99: 800, storeMs: 350 }) });
   t.match(verdict, { tone: 'warn', sentence: /the stores, 350 ms of the mean answer/ });
-  t.equal(verdict?.mend, undefined, 'no setting makes a store quick');
+  t.equal(verdict?.fix, undefined, 'no setting makes a store quick');
   const flood = { p99: 800, storeMs: 350, backgroundStoreShare: 0.92, jobItems: 83 };
   t.match(verdictsOnHost({ row: rowWith(flood) })[0], {
     sentence: /Work in the background takes 92 % of their time, and 83 items .* in hand: set JOB_ITEMS=4\./,
-    mend: { setting: 'JOB_ITEMS', value: 4 },
+    fix: { setting: 'JOB_ITEMS', value: 4 },
   });
   t.match(verdictsOnHost({ row: rowWith({ ...flood, jobItems: 3, webhookAttempts: 400 }) })[0], {
     sentence: /400 webhooks are on their way: set WEBHOOK_CONCURRENCY=40\./,
-    mend: { setting: 'WEBHOOK_CONCURRENCY', value: 40 },
+    fix: { setting: 'WEBHOOK_CONCURRENCY', value: 40 },
   });
   for (const [why, changed] of [
     ['calls themselves fill the store', { backgroundStoreShare: 0.4 }],
     ['little is in hand', { jobItems: 7 }],
   ] as const)
-    t.equal(verdictsOnHost({ row: rowWith({ ...flood, ...changed }) })[0]?.mend, undefined, why);
+    t.equal(verdictsOnHost({ row: rowWith({ ...flood, ...changed }) })[0]?.fix, undefined, why);
   const beside = { p99: 950, storeMs: 80, pixelsMs: 6, waitMs: 3, pressure: 0.96, cpu: 0.09 };
   t.match(
     likeliestSlownessCause(rowWith(beside)),

@@ -245,7 +245,7 @@ const MISTAKES: Array<
 ];
 
 for (const [what, path, options, param, says] of MISTAKES) {
-  t.test(`${what} is refused with how to mend it`, async (t) => {
+  t.test(`${what} is refused with how to fix it`, async (t) => {
     const { status, json } = await server.call(path, { key, ...options });
     t.equal(status, ERROR_CODES[json.error.code as ErrorCode].status);
     t.ok(status >= 400 && status < 500, `${status}`);

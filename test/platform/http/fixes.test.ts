@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
 import { type Answer, sharedServer } from '../../support/harness.ts';
-import { asSent, type Call, mendedBy, mistaken, randomFrom } from './wrong-calls.ts';
+import { asSent, type Call, correctedBy, mistaken, randomFrom } from './wrong-calls.ts';
 
 const server = await sharedServer();
 const { key } = await server.account();
@@ -28,7 +28,13 @@ function send({ method, path, query, json, form }: Call): Promise<Answer> {
 const DRY = { dryRun: 'true' };
 const SMALL = { width: 20, fit: 'cover', format: 'webp', quality: 70 };
 
-const TEMPLATE = { name: 'Mended', html: '<p>{{title}}</p>', description: 'A page', width: 90, height: 50 };
+const TEMPLATE = {
+  name: 'Corrected',
+  html: '<p>{{title}}</p>',
+  description: 'A page',
+  width: 90,
+  height: 50,
+};
 const templateId: string = (await server.call('/templates', { key, json: TEMPLATE })).json.data.id;
 
 /** Calls that pass, each a fresh one. */
@@ -43,7 +49,7 @@ const RIGHT: Array<() => Call> = [
     () => ({ path: '/images/transform', query: DRY, json: { assetId, steps: steps() } }),
     () => ({ path: '/images/transform', query: DRY, form: { steps: steps() } }),
     () => ({ path: '/jobs', query: DRY, json: { assetIds: [assetId], steps: steps() } }),
-    () => ({ path: '/presets', query: {}, json: { name: 'Mended', steps: steps() } }),
+    () => ({ path: '/presets', query: {}, json: { name: 'Corrected', steps: steps() } }),
   ]),
   () => ({ path: '/images/transform', query: DRY, form: { outputs: outputsOf() } }),
   () => ({ path: '/images/transform', query: DRY, json: { assetId, outputs: outputsOf() } }),
@@ -74,7 +80,7 @@ const RIGHT: Array<() => Call> = [
     () => ({ path: '/images/metadata', query: {}, json: { assetId } }),
     () => ({ path: '/images/compare', query: {}, json: { assetId, otherAssetId: assetId } }),
     () => ({ path: '/assets/upload', query: { palette: 4, metadata: true } }),
-    () => ({ path: '/assets', query: {}, json: { contentType: 'image/png', collection: 'mended' } }),
+    () => ({ path: '/assets', query: {}, json: { contentType: 'image/png', collection: 'corrected' } }),
     () => ({
       path: '/upload-tickets',
       query: {},
@@ -127,12 +133,12 @@ t.test('a fix makes the call pass, and is what was meant', async (t) => {
     const what = `${made.join(', ')}: ${JSON.stringify(sent)} → ${param}: ${message} ${JSON.stringify(details?.fix)}`;
     if (details?.fix === undefined) continue;
     tally.fixed += 1;
-    const mended = mendedBy(sent, details.fix);
-    const passed = await send(mended);
+    const corrected = correctedBy(sent, details.fix);
+    const passed = await send(corrected);
     t.ok(passed.status < 300, `${what} → ${passed.json?.error?.message}`);
     if (/ignored_parameter:zzqx/.test(passed.headers.get('x-service-warnings') ?? ''))
-      delete mended.query.zzqx;
-    t.same(sortedText(mended), sortedText(asSent(right)), what);
+      delete corrected.query.zzqx;
+    t.same(sortedText(corrected), sortedText(asSent(right)), what);
   }
   t.comment(tally);
   t.ok(tally.fixed > 0.6 * tally.refused, `${tally.fixed} of ${tally.refused} refusals have a fix`);

@@ -1,14 +1,14 @@
 import type { ErrorCode } from '../../../src/platform/http/errors/errors.ts';
 import type { CallOptions } from '../../support/harness.ts';
-import type { Call, Mend } from './wrong-calls.ts';
+import type { Call, Correction } from './wrong-calls.ts';
 
 /** Mistakes that callers make, as data. */
 
 /**
- * What a program finds in the answer to a mistake: the mends that make the call pass; likely words, or calls that are
+ * What a program finds in the answer to a mistake: the corrections that make the call pass; likely words, or calls that are
  * ready; bounds and choices; or words for a person alone. A call that is taken means the same here, or is warned of.
  */
-export type Aid = readonly Mend[] | 'suggest' | 'data' | 'words' | 'taken' | { warns: string };
+export type Aid = readonly Correction[] | 'suggest' | 'data' | 'words' | 'taken' | { warns: string };
 
 /** A call that is sent as it stands. */
 export interface RawCall {
@@ -16,7 +16,7 @@ export interface RawCall {
   raw: CallOptions;
 }
 
-/** @param code absent: invalid_param. @param param absent: that of the first mend. */
+/** @param code absent: invalid_param. @param param absent: that of the first correction. */
 export type Mistake = readonly [
   what: string,
   call: Call | RawCall,

@@ -260,7 +260,7 @@ export function mistakesElsewhere({ key, assetId }: Places): Mistake[] {
     ['a PUT of an asset', raw('PUT', `/assets/${assetId}`, {}), 'suggest', undefined, 'method_not_allowed'],
     [
       'the title of a collection',
-      post('/collections', { title: 'Mended' }),
+      post('/collections', { title: 'Corrected' }),
       [{ param: 'title', rename: 'name' }],
       'name',
     ],

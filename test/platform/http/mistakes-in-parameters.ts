@@ -3,7 +3,7 @@ import { get, job, type Mistake, type Places, post, reference, render, transform
 const page = { html: '<p>a</p>', width: 90, height: 40 };
 const region = { left: 1, top: 2, w: 3, h: 4 };
 
-/** What people write in parameters because other services take it, and what mends it. */
+/** What people write in parameters because other services take it, and what fixes it. */
 export function mistakesInParameters({ assetId }: Places): Mistake[] {
   return [
     ['radius of a blur', transform({ op: 'blur', radius: 5 }), [{ param: 'radius', rename: 'sigma' }]],

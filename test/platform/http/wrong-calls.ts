@@ -15,7 +15,7 @@ export interface Call {
   form?: Values;
 }
 
-export interface Mend {
+export interface Correction {
   param: string;
   in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
@@ -155,18 +155,18 @@ function texts(values: Values): Values {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, text(value)]));
 }
 
-/** The call after the mends, as a program makes them by what the documentation says of `details.fix`. */
-export function mendedBy(sent: Call, fix: readonly Mend[]): Call {
+/** The call after the corrections, as a program makes them by what the documentation says of `details.fix`. */
+export function correctedBy(sent: Call, fix: readonly Correction[]): Call {
   const call = structuredClone(sent);
-  for (const { param, rename, in: place, ...mend } of fix) {
+  for (const { param, rename, in: place, ...correction } of fix) {
     const [first = ''] = partsOf(param);
     const isInQuery = place === undefined ? first in call.query : place === 'query';
     const isText = isInQuery || call.form !== undefined;
     const root = isInQuery ? call.query : (call.form ?? call.json ?? {});
     const value = edit(root, partsOf(param), isText, (holder, name, isTextHere) => {
       const { [name]: before } = holder;
-      if ((before === undefined) !== 'add' in mend) throw new Error(`${param} cannot be mended so.`);
-      const { replace = mend.add } = mend;
+      if ((before === undefined) !== 'add' in correction) throw new Error(`${param} cannot be corrected so.`);
+      const { replace = correction.add } = correction;
       if (replace !== undefined) holder[name] = isTextHere ? texts({ value: replace }).value : replace;
       else delete holder[name];
       return before;

@@ -57,7 +57,7 @@ t.test('a redirect is refused with its target and not followed', async (t) => {
   );
 });
 
-t.test("an HTTP error is the caller's to mend, unless it may pass", async (t) => {
+t.test("an HTTP error is the caller's to fix, unless it may pass", async (t) => {
   const { url } = await serve(t, (request, response) => {
     response.writeHead(Number(request.url?.slice(1)), { 'retry-after': '7' }).end('body');
   });

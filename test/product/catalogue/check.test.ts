@@ -70,7 +70,7 @@ t.test('each word of a choice is taken, any other is refused with the words allo
   t.end();
 });
 
-t.test('a refusal names the parameter behind the given place, and says how to mend the call', (t) => {
+t.test('a refusal names the parameter behind the given place, and says how to fix the call', (t) => {
   const table: [string, unknown, string, string, RegExp][] = [
     ['resize', { width: 0 }, '', 'width', /width is 0, but a whole number from 1 to 16384 is expected\./],
     ['resize', { width: '5' }, 'parameters.', 'parameters.width', /width is "5", but a whole number/],

@@ -146,6 +146,8 @@ t.test('a name that is no op of a step, or of a job, is told which are', (t) => 
     );
     t.throws(() => requireJobOp({ op }), { param: 'op', message: asJob, details: { received: op } }, op);
   }
-  t.match(refusal(() => sentSteps([{ op: 'resise' }]))?.mends, [{ param: 'steps[0].op', replace: 'resize' }]);
+  t.match(refusal(() => sentSteps([{ op: 'resise' }]))?.corrections, [
+    { param: 'steps[0].op', replace: 'resize' },
+  ]);
   t.end();
 });

@@ -58,22 +58,22 @@ t.test('a row and its form lead to each other', async (t) => {
 
 t.test('other parameters go to the first step that takes them, also of a preset', async (t) => {
   const instead = { parameters: { quality: 7 } };
-  const mended = [steps[0], { op: 'resize', parameters: { width: 40, quality: 7 } }];
+  const corrected = [steps[0], { op: 'resize', parameters: { width: 40, quality: 7 } }];
   t.same(replaced({ kind: 'preset', slug: 'small' }, instead, known), {
     kind: 'steps',
-    steps: mended,
+    steps: corrected,
     outputs: [],
   });
   t.same(replaced({ kind: 'steps', steps, outputs: [] }, instead, known), {
     kind: 'steps',
-    steps: mended,
+    steps: corrected,
     outputs: [],
   });
   const outputs = [{ name: 'a', op: 'resize', parameters: { width: 10 } }];
   t.match(replaced({ kind: 'steps', steps: [], outputs }, instead, known), {
     outputs: [{ name: 'a', parameters: { width: 10, quality: 7 } }],
   });
-  t.same(replacedSteps(steps, instead, definitions), mended);
+  t.same(replacedSteps(steps, instead, definitions), corrected);
   t.equal(replacedSteps(steps, { parameters: { nothing: 1 } }, definitions), steps);
   for (const work of [
     { kind: 'template', id: 'tpl_1', data: {} },

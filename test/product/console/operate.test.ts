@@ -56,7 +56,7 @@ t.test('a one-time link opens the screens, once, and leaves no trace in the addr
   await again.context.close();
 });
 
-t.test('the page says what is wrong, mends it, and marks what was done', async (t) => {
+t.test('the page says what is wrong, fixes it, and marks what was done', async (t) => {
   const before = host.row;
   host.row = { ...before, p99: 1_900, waitMs: 700, imageThreads: 1, processes: 1 };
   const { page, context } = await openAsOperator('/operate');
@@ -116,7 +116,7 @@ t.test(
   },
 );
 
-t.test('what the doctor finds is shown with what mends it', async (t) => {
+t.test('what the doctor finds is shown with what fixes it', async (t) => {
   const { page, context } = await openAsOperator('/operate');
   await page.getByText(/examinations found nothing wrong/).waitFor({ timeout: 120_000 });
   t.ok((await page.locator('.findings > li').count()) > 0);

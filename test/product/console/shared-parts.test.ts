@@ -76,7 +76,7 @@ t.test('an act on many things is a few calls at a time, tells what failed, and c
   t.ok((await tiles.count()) >= 7 - MAX_CALLS, 'what had not begun is still there');
 });
 
-t.test('what mends a refused call is made in the form by one press', async (t) => {
+t.test('what fixes a refused call is made in the form by one press', async (t) => {
   const { page } = await opened(t, '/playground?steps=[{"op":"resize","parameters":{"widht":60}}]');
   await page.getByRole('button', { name: 'Use an example' }).click();
   await page.getByRole('alert').getByText('in the place of').waitFor();
@@ -93,19 +93,19 @@ t.test('what mends a refused call is made in the form by one press', async (t) =
   await page.getByRole('heading', { name: 'What it would cost' }).waitFor();
 });
 
-t.test('what is saved under a name is mended in its dialog', async (t) => {
+t.test('what is saved under a name is corrected in its dialog', async (t) => {
   const { page } = await opened(t, '/playground?steps=[{"op":"resize","parameters":{"widht":61}}]');
   await page.getByRole('button', { name: 'Save as a preset' }).click();
   const dialog = page.getByRole('dialog');
   const save = dialog.getByRole('button', { name: 'Save', exact: true });
-  await dialog.getByLabel('Name').fill('Mended in its dialog');
+  await dialog.getByLabel('Name').fill('Corrected in its dialog');
   await save.click();
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.getByRole('alert').waitFor({ state: 'detached' });
-  t.equal(await dialog.getByLabel('Name').inputValue(), 'Mended in its dialog', 'what was typed is kept');
+  t.equal(await dialog.getByLabel('Name').inputValue(), 'Corrected in its dialog', 'what was typed is kept');
   await save.click();
-  await page.waitForURL('**/console/presets/mended-in-its-dialog');
-  const { json } = await server.call('/presets/mended-in-its-dialog', { key });
+  await page.waitForURL('**/console/presets/corrected-in-its-dialog');
+  const { json } = await server.call('/presets/corrected-in-its-dialog', { key });
   t.same(json.data.steps, [{ op: 'resize', parameters: { width: 61 } }]);
 });
 

@@ -151,7 +151,7 @@ t.test('each fault names its field', async (t) => {
   }
 });
 
-t.test('what is certain to be a mistake has its mend, in a list of links too', async (t) => {
+t.test('what is certain to be a mistake has its correction, in a list of links too', async (t) => {
   const right = { assetId, op: 'resize', parameters: { width: 50 } };
   const wrong = { assetId, op: 'resize', parameters: { widht: 50 } };
   const fixOf = async (body: object) => (await sign(body)).json.error.details.fix;

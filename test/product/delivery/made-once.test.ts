@@ -60,9 +60,9 @@ t.test('a kept picture survives a restart, and a damaged one is made anew', asyn
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
     await writeFile(file, damaged);
   }
-  const mended = await another();
-  t.same((await mended.call(`/${path}`)).bytes, bytes);
-  t.equal(await runsSeenBy(mended), before + 1);
+  const corrected = await another();
+  t.same((await corrected.call(`/${path}`)).bytes, bytes);
+  t.equal(await runsSeenBy(corrected), before + 1);
 });
 
 t.test('the first of a hundred equal readers may go halfway', async (t) => {

@@ -53,7 +53,7 @@ t.test('a call is listed with what was asked and what was answered, without its 
   t.equal(JSON.stringify(json).includes('position'), false);
 });
 
-t.test('a refused call has its error, and the mends that let it pass', async (t) => {
+t.test('a refused call has its error, and the corrections that let it pass', async (t) => {
   await called('typo', '/images/transform?op=resize&widht=8', image);
   const { data } = (await server.call('/requests/typo', { key })).json;
   t.match(data, { status: 400, error: { code: 'invalid_param', param: 'widht', retryable: false } });

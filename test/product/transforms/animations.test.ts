@@ -50,9 +50,9 @@ t.test('a call for one frame counts one frame against the 50 megapixels', corpus
   );
   const kept: number[] = [];
   for (const { parameters } of instead) {
-    const mended = await calls.transform({ op: 'resize', width: 100, ...parameters }, large, 'image/gif');
-    t.equal(mended.status, 200, JSON.stringify(parameters));
-    kept.push((await sharp(mended.bytes).metadata()).pages ?? 1);
+    const corrected = await calls.transform({ op: 'resize', width: 100, ...parameters }, large, 'image/gif');
+    t.equal(corrected.status, 200, JSON.stringify(parameters));
+    kept.push((await sharp(corrected.bytes).metadata()).pages ?? 1);
   }
   t.strictSame(
     kept,
@@ -98,12 +98,12 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
   t.match(answer.headers.get('server-timing'), /^admit;dur=.*, fetch;dur=.*, queue;dur=.*, total;dur=\d{4}/);
   t.equal(answer.headers.get('retry-after'), '60');
   const [{ parameters }] = answer.json.error.details.instead;
-  const mended = await calls.transform(
+  const corrected = await calls.transform(
     { ...query, ...parameters },
     image('animated/sample_big.gif'),
     'image/gif',
   );
-  t.equal(mended.status, 200, JSON.stringify(parameters));
+  t.equal(corrected.status, 200, JSON.stringify(parameters));
 });
 
 t.test('outputs whose work fills their deadline are told the jobs that make them', corpus, async (t) => {

@@ -18,7 +18,7 @@ import { pngChunks, readPngColours } from '../../../workers/formats/png.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPageDirectories } from '../../../workers/formats/tiff.ts';
 import { isBareFile } from '../../../workers/image/encode/bare-file.ts';
-import { withoutBulkyTags } from '../../../workers/image/metadata/mended-exif.ts';
+import { withoutBulkyTags } from '../../../workers/image/metadata/edited-exif.ts';
 import { readImageTags } from '../../../workers/image/metadata/tags.ts';
 import { carriedXmp } from '../../../workers/image/metadata/xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from '../../../workers/image/metadata/xmp-packets.ts';

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { readInputFacts } from '../../../workers/image/input.ts';
 import { pipelineWithMetadata } from '../../../workers/image/metadata/carried-metadata.ts';
-import { blankUncarriedExif } from '../../../workers/image/metadata/mended-exif.ts';
+import { blankUncarriedExif } from '../../../workers/image/metadata/edited-exif.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { PassPicture } from '../../../workers/image/picture.ts';
 import type { EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';

@@ -16,8 +16,8 @@ import type { ChosenFrames } from '../frames.ts';
 import { type InputFacts, openPixelPipeline, readSharpMetadata, sharpOptionsFor } from '../input.ts';
 import type { PassPicture } from '../picture.ts';
 import { type DeepPixels, is16BitPixels, type Pixels } from '../pixels/pixels.ts';
+import { blankUncarriedExif } from './edited-exif.ts';
 import { carriedIptc, iptcSegment } from './iptc.ts';
-import { blankUncarriedExif } from './mended-exif.ts';
 import { carriedPngTexts, withPngTexts } from './png.ts';
 import { readRights } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
@@ -77,7 +77,7 @@ interface CarriedMetadataOptions {
 
 /**
  * Prepares the metadata that a result carries: without embedded copies of the picture, and without facts that are no
- * longer true. The EXIF block is mended within the file.
+ * longer true. The EXIF block is edited within the file.
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
@@ -86,16 +86,16 @@ export async function prepareCarriedBlocks(
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;
   const header = await readSharpMetadata(input);
-  const isMended =
+  const isCorrected =
     header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isMoving });
   const structure = format === 'tiff' ? input : header.exif;
   if (policy === 'copyright') {
     const { fields, xmp, iptc } = readRights(input, header);
     const hasFields = Object.keys(fields).length > 0;
     const exif = structure && hasFields ? { structure, fields } : undefined;
-    return { exif, xmp, iptc, ...(!isMended && { fileLeaks: true }) };
+    return { exif, xmp, iptc, ...(!isCorrected && { fileLeaks: true }) };
   }
-  const exif = structure && isMended ? { structure } : undefined;
+  const exif = structure && isCorrected ? { structure } : undefined;
   // A profile of another colour space does not fit the single pixel.
   const carrier =
     format === 'jpeg' && header.space === 'srgb' ? await makeOnePixelJpegWith(input) : undefined;

@@ -14,7 +14,7 @@ import {
 } from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
-import { withoutBulkyTags } from './mended-exif.ts';
+import { withoutBulkyTags } from './edited-exif.ts';
 import { decodeHexProfile } from './png.ts';
 import { decodeExifText, type PlainTagValue, plainTagsOf } from './tag-values.ts';
 import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';

@@ -7,7 +7,7 @@ import {
   tiffPageDirectories,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
-import { isCarriedExifEntry, MAX_EXIF_TOTAL_BYTES, MAX_EXIF_VALUE_BYTES } from './mended-exif.ts';
+import { isCarriedExifEntry, MAX_EXIF_TOTAL_BYTES, MAX_EXIF_VALUE_BYTES } from './edited-exif.ts';
 
 /**
  * Adds EXIF tags to a written TIFF. The first directory of a TIFF also holds its EXIF, but libvips writes no EXIF tags

@@ -34,7 +34,8 @@ export const compositeOperation = defineStepOperation({
     }),
     tile: flagParameter('Whether the layer is repeated over the picture.', { default: false }),
   },
-  // Other blend modes add an alpha channel for the blending and drop it afterwards, which takes a second copy.
+  // Blend modes other than `over` add an alpha channel for the blending and drop it afterwards, which takes a second
+  // copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,

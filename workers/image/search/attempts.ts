@@ -58,7 +58,7 @@ export interface SearchAttempts<J extends EncodingTrial> {
   best: (TriedFile & J) | undefined;
   /** The closest other file. */
   nearest: (TriedFile & J) | undefined;
-  /** The number of trials of the whole picture. */
+  /** The number of trials that encoded the whole picture, and not only a sample of it. */
   trials: number;
   /**
    * Whether the search ended by itself at the default effort, so that a missed target cannot be reached.

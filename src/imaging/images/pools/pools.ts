@@ -182,7 +182,7 @@ export class ImagePools {
     // The bytes that the AVIF encoder writes depend on its number of threads.
     const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
     const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_DIVIDED_MS);
-    return granted > 1 && gains && this.#isAlone() ? 2 : 1;
+    return granted > 1 && gains && this.#hasOnlyOneTask() ? 2 : 1;
   }
 
   /** Lets in a call whose body is still to be received. It counts in the quick pool, because most calls are quick. */
@@ -270,7 +270,7 @@ export class ImagePools {
   }
 
   /** Whether the calling pass holds the only slot, and no other work waits. */
-  #isAlone(): boolean {
+  #hasOnlyOneTask(): boolean {
     let passes = 0;
     for (const { busy, waiting, jobsWaiting } of Object.values(this.stats()))
       passes += busy + waiting + jobsWaiting;

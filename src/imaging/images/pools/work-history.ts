@@ -88,7 +88,7 @@ export class AccountWorkerTime {
    * account that has the process to itself never gives way.
    */
   readonly isSpent = (accountId: string): boolean =>
-    this.#usedMs(accountId) > this.#budgetMs() && !this.#isAlone(accountId);
+    this.#usedMs(accountId) > this.#budgetMs() && !this.#isOnlyActiveAccount(accountId);
 
   #sliceNow(): number {
     return Math.floor(this.#clock.elapsedMs() / SLICE_MS);
@@ -104,7 +104,7 @@ export class AccountWorkerTime {
     return usedMs;
   }
 
-  #isAlone(accountId: string): boolean {
+  #isOnlyActiveAccount(accountId: string): boolean {
     const other = this.#latest.accountId === accountId ? this.#before : this.#latest;
     return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
   }

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { headerCorrections } from '../errors/corrections.ts';
 import { ApiError } from '../errors/errors.ts';
-import { headerMends } from '../errors/mends.ts';
 import { emptyBodyError, LARGE_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodyQueue } from './large-bodies.ts';
 import { collectBody } from './streamed-body.ts';
@@ -134,7 +134,7 @@ function unsupportedTypeError(received: string, uploadsAt: string | undefined): 
     {
       param: 'Content-Type',
       details: { supported: ['application/json'], received, ...(hint !== '' && { suggest: [uploadsAt] }) },
-      mends: isFile ? [] : headerMends('Content-Type', 'application/json'),
+      corrections: isFile ? [] : headerCorrections('Content-Type', 'application/json'),
     },
   );
 }

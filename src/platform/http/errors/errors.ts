@@ -1,5 +1,5 @@
 import { truncatedJson } from '../../values/json.ts';
-import type { CallMend } from './mends.ts';
+import type { CallCorrection } from './corrections.ts';
 
 /**
  * The closed set of error codes, each with its HTTP status and whether the same call may be repeated.
@@ -44,7 +44,7 @@ export interface ApiErrorContext {
    * Changes that certainly correct this fault. If they can be proven, `details.fix` contains them together with the
    * changes for all other faults.
    */
-  mends?: readonly CallMend[] | undefined;
+  corrections?: readonly CallCorrection[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
   /** How long the response is held back, in milliseconds. The call takes no slot of its account meanwhile. */
@@ -66,7 +66,7 @@ export class ApiError extends Error {
   readonly retryable: boolean;
   readonly param: string | undefined;
   readonly details: Record<string, unknown> | undefined;
-  readonly mends: readonly CallMend[];
+  readonly corrections: readonly CallCorrection[];
   readonly retryAfterSeconds: number | undefined;
   readonly holdMs: number | undefined;
   readonly headers: Record<string, string> | undefined;
@@ -82,7 +82,7 @@ export class ApiError extends Error {
     this.param =
       context.param === undefined ? undefined : truncateMiddle(context.param, MAX_PARAM_CHARACTERS);
     this.details = context.details && truncateDetails(context.details);
-    this.mends = context.mends ?? [];
+    this.corrections = context.corrections ?? [];
     this.retryAfterSeconds = context.retryAfterSeconds;
     this.holdMs = context.holdMs;
     this.headers = context.headers;
@@ -92,7 +92,7 @@ export class ApiError extends Error {
    * Returns this error with the changes that make the call pass, in `details.fix`. Changes that are too long for the
    * details are left out.
    */
-  withFix(fix: readonly CallMend[]): ApiError {
+  withFix(fix: readonly CallCorrection[]): ApiError {
     if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
     return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
   }
@@ -103,9 +103,9 @@ export function invalidParamError(
   param: string,
   message: string,
   details?: Record<string, unknown>,
-  mends?: readonly CallMend[],
+  corrections?: readonly CallCorrection[],
 ): ApiError {
-  return new ApiError('invalid_param', message, { param, details, mends });
+  return new ApiError('invalid_param', message, { param, details, corrections });
 }
 
 /** 400 invalid_param on one of several fields that exclude each other. `details.suggest` names these fields. */
@@ -163,7 +163,11 @@ export interface SentField {
   name: string;
   /** The place at which the value was sent, for its corrections. */
   path: string;
-  refuse(message: string, details?: Record<string, unknown>, mends?: readonly CallMend[]): ApiError;
+  refuse(
+    message: string,
+    details?: Record<string, unknown>,
+    corrections?: readonly CallCorrection[],
+  ): ApiError;
 }
 
 /** Finds a field by its name within a part of the call, wherever the part was sent. */
@@ -176,7 +180,7 @@ export type SentFieldFinder = (key: string) => SentField;
 export function sentFieldAt(param: string, path = param): SentField {
   return {
     ...{ param, name: param, path },
-    refuse: (message, details, mends) => invalidParamError(param, message, details, mends),
+    refuse: (message, details, corrections) => invalidParamError(param, message, details, corrections),
   };
 }
 
@@ -185,10 +189,13 @@ export function sentFieldAt(param: string, path = param): SentField {
  * old one was sent.
  * @param at finds a field of the part.
  */
-export function mendsAtSentFields(mends: readonly CallMend[], at: SentFieldFinder): CallMend[] {
-  return mends.map((mend) => {
-    const param = at(mend.param).path;
-    if (!('rename' in mend)) return { ...mend, param };
-    return { param, rename: `${param.slice(0, param.length - mend.param.length)}${mend.rename}` };
+export function correctionsAtSentFields(
+  corrections: readonly CallCorrection[],
+  at: SentFieldFinder,
+): CallCorrection[] {
+  return corrections.map((correction) => {
+    const param = at(correction.param).path;
+    if (!('rename' in correction)) return { ...correction, param };
+    return { param, rename: `${param.slice(0, param.length - correction.param.length)}${correction.rename}` };
   });
 }

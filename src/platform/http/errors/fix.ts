@@ -2,8 +2,13 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { isJsonObject, truncatedJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
+import {
+  applyCorrection,
+  type CallCorrection,
+  type CorrectableCall,
+  isHeaderOrPartCorrection,
+} from './corrections.ts';
 import { ApiError } from './errors.ts';
-import { applyMend, type CallMend, isHeaderOrPartMend, type MendableCall } from './mends.ts';
 import { checkInput } from './validation.ts';
 
 declare module 'fastify' {
@@ -14,13 +19,13 @@ declare module 'fastify' {
      * schemas.
      * @throws ApiError as the route refuses the call.
      */
-    recheck?: (request: FastifyRequest, call: MendableCall) => unknown;
+    recheck?: (request: FastifyRequest, call: CorrectableCall) => unknown;
   }
 }
 
-const MAX_MENDS = 20;
+const MAX_CORRECTIONS = 20;
 /** The largest query and body that are corrected, in characters of JSON. They are checked again after each change. */
-const MAX_MENDED_CHARACTERS = 65_536;
+const MAX_CORRECTED_CHARACTERS = 65_536;
 
 /**
  * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The
@@ -29,22 +34,22 @@ const MAX_MENDED_CHARACTERS = 65_536;
  */
 export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
-  if (refusal.mends.length === 0) return refusal;
-  if (refusal.mends.every(isHeaderOrPartMend)) return refusal.withFix(refusal.mends);
+  if (refusal.corrections.length === 0) return refusal;
+  if (refusal.corrections.every(isHeaderOrPartCorrection)) return refusal.withFix(refusal.corrections);
   const call = sentCallOf(request);
-  if (truncatedJson([call.query, call.body], MAX_MENDED_CHARACTERS + 1).length > MAX_MENDED_CHARACTERS)
+  if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
     return refusal;
-  const fix = await findFix(refusal, call, async (mended) => {
-    checkInput(request, mended);
-    await recheck?.(request, mended);
+  const fix = await findFix(refusal, call, async (corrected) => {
+    checkInput(request, corrected);
+    await recheck?.(request, corrected);
   }).catch((error: unknown) => {
-    request.log.error({ err: error }, 'The mends of a refusal could not be proven');
+    request.log.error({ err: error }, 'The corrections of a refusal could not be proven');
     return null;
   });
   return fix === null ? refusal : refusal.withFix(fix);
 }
 
-function sentCallOf(request: FastifyRequest): MendableCall {
+function sentCallOf(request: FastifyRequest): CorrectableCall {
   const { query, body } = request;
   return {
     query: query as Record<string, unknown>,
@@ -56,21 +61,22 @@ function sentCallOf(request: FastifyRequest): MendableCall {
 /** The changes after which the check passes; null if one of its errors cannot be corrected with certainty. */
 async function findFix(
   first: ApiError,
-  sent: MendableCall,
-  check: (call: MendableCall) => Promise<void>,
-): Promise<CallMend[] | null> {
-  const fix: CallMend[] = [];
+  sent: CorrectableCall,
+  check: (call: CorrectableCall) => Promise<void>,
+): Promise<CallCorrection[] | null> {
+  const fix: CallCorrection[] = [];
   /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
   const named = new Set<string>();
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
-    if (refusal.mends.length === 0 || fix.length + refusal.mends.length > MAX_MENDS) return null;
-    for (const mend of refusal.mends) {
-      const mended = applyMend(call, mend);
-      if (mended === null || (!('replace' in mend) && named.has(mend.param))) return null;
-      call = mended;
-      fix.push(mend);
-      if ('rename' in mend) named.add(mend.rename);
+    if (refusal.corrections.length === 0 || fix.length + refusal.corrections.length > MAX_CORRECTIONS)
+      return null;
+    for (const correction of refusal.corrections) {
+      const corrected = applyCorrection(call, correction);
+      if (corrected === null || (!('replace' in correction) && named.has(correction.param))) return null;
+      call = corrected;
+      fix.push(correction);
+      if ('rename' in correction) named.add(correction.rename);
     }
   }
   return fix;
@@ -78,8 +84,8 @@ async function findFix(
 
 /** The error of a call about one of its parameters. Null for a call that passes, or fails for another reason. */
 async function findRefusal(
-  check: (call: MendableCall) => Promise<void>,
-  call: MendableCall,
+  check: (call: CorrectableCall) => Promise<void>,
+  call: CorrectableCall,
 ): Promise<ApiError | null> {
   try {
     await check(call);

@@ -71,8 +71,8 @@ export function installUnknownRoutes(app: FastifyInstance): void {
 const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS'];
 
 /**
- * The fewest segments of a path whose routes are listed, as `/api/v1/images` has. A shorter path has too many routes
- * below it.
+ * A path must have at least this number of parts, split at `/`, for its routes to be listed. `/api/v1/images` has four,
+ * of which the first is empty. A shorter path has too many routes below it.
  */
 const MIN_LISTED_SEGMENTS = 4;
 

@@ -98,8 +98,8 @@ export function validationFailure(
   const first = errors[0] as ErrorObject | undefined;
   if (first === undefined) return invalidParamError(context, 'The request does not match the documentation.');
   const path = spellPath(pathOf(first));
-  const { message, mends, ...hints } = diagnosisOf(path || context, path, first);
-  return invalidParamError(path || context, message, detailsOf(first, hints), mends);
+  const { message, corrections, ...hints } = diagnosisOf(path || context, path, first);
+  return invalidParamError(path || context, message, detailsOf(first, hints), corrections);
 }
 
 function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis {

@@ -3,8 +3,8 @@ import type { ErrorObject } from 'ajv';
 import { hintFirst, likelyNames, meantWordHint, nearestName } from '../../ids/nearest.ts';
 import { isJsonObject } from '../../values/json.ts';
 import { withoutAbsentFields } from '../../values/present.ts';
+import { type CallCorrection, siblingPath } from './corrections.ts';
 import type { ApiError, SentField } from './errors.ts';
-import { type CallMend, siblingPath } from './mends.ts';
 import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
 
 /**
@@ -16,7 +16,7 @@ import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
 export interface Diagnosis {
   message: string;
   /** Changes that certainly correct it. Paths are relative to the checked value. */
-  mends?: CallMend[];
+  corrections?: CallCorrection[];
   /** Words or numbers of which one was probably meant, or calls that take what was sent. */
   suggest?: (string | number)[];
   /** Values of which one was probably meant, as parameters of the call. */
@@ -33,7 +33,7 @@ export interface ViolationSubject {
 
 /** A field that takes fields which were sent at another level, for the `within` of a schema. */
 export interface ViolationContext {
-  /** The name of this field. */
+  /** The name of the field whose allowed names depend on the other fields of its object. */
   field: string;
   /** The names of the fields that belong in it, depending on the other fields of the object. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
@@ -89,7 +89,7 @@ export function missingFieldDiagnosis(
   const isMeant = nearestName(unknown, Object.keys(properties)) === name;
   return {
     message: `${message} ${unknown} was sent, which is not a field here.`,
-    ...(isMeant && { mends: [{ param: siblingPath(param, unknown), rename: param }] }),
+    ...(isMeant && { corrections: [{ param: siblingPath(param, unknown), rename: param }] }),
   };
 }
 
@@ -136,7 +136,7 @@ export function undeclaredFieldsDiagnosis(
   const meant = names
     .slice(0, MAX_CORRECTED_NAMES)
     .map((wrong) => ({ wrong, words: likelyFieldNames(wrong, sent, schema) }));
-  const mends = meant.flatMap(({ wrong, words: [word, ...more] }) =>
+  const corrections = meant.flatMap(({ wrong, words: [word, ...more] }) =>
     word === undefined || more.length > 0
       ? []
       : [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }],
@@ -149,14 +149,14 @@ export function undeclaredFieldsDiagnosis(
       ? `${param} is not a field here: ${schema.elsewhere}.`
       : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.`;
   const suggest = first?.words ?? [];
-  return { message: hintFirst(hint, message), mends, ...(suggest.length > 1 && { suggest }) };
+  return { message: hintFirst(hint, message), corrections, ...(suggest.length > 1 && { suggest }) };
 }
 
 function replacementDiagnosis(param: string, instead: FieldHint): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
   const message = `${param} is not a field here: ${instead.says}.`;
   if ('suggest' in instead) return { message, suggest: instead.suggest };
-  return { message, mends: [{ param, rename: siblingPath(param, instead.rename) }] };
+  return { message, corrections: [{ param, rename: siblingPath(param, instead.rename) }] };
 }
 
 /**
@@ -194,7 +194,7 @@ export function mismatchedValueDiagnosis(
   const { says, replace, suggest, instead } = remedyOf(value, schema);
   return {
     message: `${message}${says}`,
-    mends: valueMends(path, value, replace),
+    corrections: valueCorrections(path, value, replace),
     ...withoutAbsentFields({
       suggest,
       instead: instead === undefined ? undefined : [{ parameters: { [path]: instead } }],
@@ -202,7 +202,7 @@ export function mismatchedValueDiagnosis(
   };
 }
 
-function valueMends(param: string, value: unknown, replace: unknown): CallMend[] {
+function valueCorrections(param: string, value: unknown, replace: unknown): CallCorrection[] {
   if (param === '') return [];
   if (value === null) return [{ param, remove: true }];
   return replace === undefined ? [] : [{ param, replace }];
@@ -214,17 +214,21 @@ function valueMends(param: string, value: unknown, replace: unknown): CallMend[]
  */
 export interface SuggestedWord {
   hint: string;
-  mends: CallMend[];
+  corrections: CallCorrection[];
   suggest?: (string | number)[];
 }
 
 /** The suggestion for a word that resembles no known word. */
-export const NO_SUGGESTION: SuggestedWord = { hint: '', mends: [] };
+export const NO_SUGGESTION: SuggestedWord = { hint: '', corrections: [] };
 
 /** Suggests the known word that an unknown word probably means. @param path where the word was sent. */
 export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { says, replace, suggest } = wordRemedy(word, known);
-  return { hint: says, mends: valueMends(path, word, replace), ...withoutAbsentFields({ suggest }) };
+  return {
+    hint: says,
+    corrections: valueCorrections(path, word, replace),
+    ...withoutAbsentFields({ suggest }),
+  };
 }
 
 /**
@@ -302,7 +306,7 @@ export function unknownWordError(
   received: unknown,
   allowed: readonly string[],
   sentence: (hint: string) => string,
-  { hint, mends, suggest }: SuggestedWord = suggestWord(String(received), allowed, path),
+  { hint, corrections, suggest }: SuggestedWord = suggestWord(String(received), allowed, path),
 ): ApiError {
-  return refuse(sentence(hint), { received, allowed, ...withoutAbsentFields({ suggest }) }, mends);
+  return refuse(sentence(hint), { received, allowed, ...withoutAbsentFields({ suggest }) }, corrections);
 }

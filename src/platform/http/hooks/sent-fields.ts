@@ -3,8 +3,8 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { nearestName } from '../../ids/nearest.ts';
 import { isJsonObject } from '../../values/json.ts';
+import { misplacedFieldCorrections } from '../errors/corrections.ts';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
-import { moveFieldMends } from '../errors/mends.ts';
 import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
 
 /**
@@ -31,7 +31,7 @@ export function installMisplacedFields(app: FastifyInstance): void {
 }
 
 /**
- * The refusal of fields that were sent in the wrong part of the call, with the mends that move them. Undefined if no
+ * The refusal of fields that were sent in the wrong part of the call, with the corrections that move them. Undefined if no
  * field is misplaced.
  * @param names the names of the fields that belong in the other part.
  */
@@ -48,8 +48,8 @@ export function misplacedFieldsRefusal(
     belongsTo === 'body'
       ? `a field of the body of this call, and is not read in the query: send it there`
       : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${queryTextOf(sent[name])}`;
-  const mends = found.flatMap((one) => moveFieldMends(belongsTo, one, sent[one]));
-  return invalidParamError(name, `${name} is ${where}.`, undefined, mends);
+  const corrections = found.flatMap((one) => misplacedFieldCorrections(belongsTo, one, sent[one]));
+  return invalidParamError(name, `${name} is ${where}.`, undefined, corrections);
 }
 
 const MAX_QUERY_TEXT_CHARACTERS = 20;

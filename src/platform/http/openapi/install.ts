@@ -104,7 +104,10 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       },
       security: [{ apiKey: [] }, { session: [] }],
     },
-    transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describeRoute(route, url) }, url }),
+    transform: ({ schema, url, route }) => ({
+      schema: { ...schema, ...installDescribeRoute(route, url) },
+      url,
+    }),
     transformObject: (found) =>
       completeOpenApiDocument(
         ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as DocumentNode,
@@ -134,7 +137,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
 }
 
 /** The config of a route, as parts of its description. */
-function describeRoute(route: RouteOptions, url: string): DocumentNode {
+function installDescribeRoute(route: RouteOptions, url: string): DocumentNode {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;

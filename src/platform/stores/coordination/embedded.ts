@@ -79,7 +79,7 @@ export class EmbeddedCoordination implements Coordination {
     return { count: this.#strikes.increment(key, windowMs), resetMs: this.#strikes.leftMs(key) };
   }
 
-  async giveBackStrike(key: string): Promise<void> {
+  async withdrawStrike(key: string): Promise<void> {
     this.#strikes.decrement(key);
   }
 
@@ -185,7 +185,7 @@ const SERVICE_NAME = 'coordination';
 const REMOTE_METHODS = [
   'admit',
   'strike',
-  'giveBackStrike',
+  'withdrawStrike',
   'setFlag',
   'takeShared',
   'releaseSlot',

@@ -128,7 +128,7 @@ export interface Coordination {
   /** Counts a failure (a wrong credential) in its window. Returns the new count and the remaining time. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
   /** Subtracts one failure from its window, because the credential was right. */
-  giveBackStrike(key: string): Promise<void>;
+  withdrawStrike(key: string): Promise<void>;
   /** Sets a flag for `lifeMs`, which every later `admit` on this key checks. */
   setFlag(key: string, lifeMs: number): Promise<void>;
   /**

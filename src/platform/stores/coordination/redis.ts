@@ -97,7 +97,7 @@ export class RedisCoordination implements Coordination {
     return { count, resetMs };
   }
 
-  async giveBackStrike(key: string): Promise<void> {
+  async withdrawStrike(key: string): Promise<void> {
     await this.#runOnKey('give-back-strike', 'strikes', key);
   }
 

@@ -185,7 +185,7 @@ export class CallGate {
   async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
     const key = this.#failureWindowKey(clientNetworkOf(request.ip));
     const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
-    const giveBack = () => this.#options.coordination.giveBackStrike(key);
+    const giveBack = () => this.#options.coordination.withdrawStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
       await giveBack();
       throw addressBlockedError(counted.resetMs);

@@ -46,7 +46,7 @@ export class SessionCookie {
   }
 
   /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
-  requireOwnPage(request: FastifyRequest): void {
+  requireSameOrigin(request: FastifyRequest): void {
     if (READ_METHODS.includes(request.method) || this.isFromOwnPage(request)) return;
     throw new ApiError(
       'forbidden',

@@ -74,7 +74,7 @@ export async function sessionRoutes(
       },
     },
     async (request, reply) => {
-      cookie.requireOwnPage(request);
+      cookie.requireSameOrigin(request);
       const account = await signIn(request, reply);
       return sendCookie(request, reply, account._id);
     },
@@ -93,7 +93,7 @@ export async function sessionRoutes(
       },
     },
     async (request, reply) => {
-      cookie.requireOwnPage(request);
+      cookie.requireSameOrigin(request);
       const strike = await gate.countFailureFirst(request);
       const accountId = await consumeSignInLink(store, request.body.token, now());
       if (accountId === null) throw strike.failed(signInLinkError());

@@ -4,7 +4,7 @@ import type { AccountsStore, SessionDocument } from '../store.ts';
 
 export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const SIGN_IN_LINK_LIFE_MS = 10 * 60 * 1000;
-const SECRET_CHARACTERS = 40;
+const SECRET_LENGTH = 40;
 
 /** A session with its token, which is shown once. */
 interface OpenedSession {
@@ -18,7 +18,7 @@ export async function createConsoleSession(
   accountId: string,
   now: Date,
 ): Promise<OpenedSession> {
-  const token = `ses_${randomText(SECRET_CHARACTERS)}`;
+  const token = `ses_${randomText(SECRET_LENGTH)}`;
   const session = newSessionDocument(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
   await store.insertSession(session);
   return { token, session };
@@ -29,7 +29,7 @@ export async function createConsoleSession(
  * use, and is removed together with the sessions of its account.
  */
 async function createSignInLink(store: AccountsStore, accountId: string, now: Date): Promise<string> {
-  const token = `lnk_${randomText(SECRET_CHARACTERS)}`;
+  const token = `lnk_${randomText(SECRET_LENGTH)}`;
   await store.insertSession({
     ...newSessionDocument(accountId, token, now, SIGN_IN_LINK_LIFE_MS),
     isLink: true,

@@ -118,7 +118,7 @@ class PasswordGuesses {
     const { flagged: isFamiliar } = await this.#coordination.admit({ flag: familiar });
     if (!isFamiliar) await this.#countGuess(account, counted);
     const giveBack = async () => {
-      if (!isFamiliar) await this.#coordination.giveBackStrike(counted);
+      if (!isFamiliar) await this.#coordination.withdrawStrike(counted);
     };
     return {
       unverified: giveBack,
@@ -136,7 +136,7 @@ class PasswordGuesses {
     if (delayMs === 0) return;
     const turn = await this.#coordination.strike(`guess-turn/${account}`, delayMs);
     if (turn.count === 1) return;
-    await this.#coordination.giveBackStrike(counted);
+    await this.#coordination.withdrawStrike(counted);
     throw guessTooEarlyError(turn.resetMs);
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../../workers/image/colour/colour.ts';
 import {
   type ApiError,
-  mendsAtSentFields,
+  correctionsAtSentFields,
   type SentField,
   type SentFieldFinder,
   sentFieldAt,
@@ -45,20 +45,20 @@ export function checkOpParameters(
   const own = normalizeParameterSpelling(op, given as GivenParameters);
   const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as CheckedParameters;
-  const { key, message, details, mends = [] } = violation;
-  const isHinted = mends.length > 0 || details?.suggest !== undefined;
+  const { key, message, details, corrections = [] } = violation;
+  const isHinted = corrections.length > 0 || details?.suggest !== undefined;
   const { says, instead } = isHinted ? NOWHERE : takenElsewhere(op, key, own);
   const more = instead === undefined ? details : { ...details, instead };
-  throw parameterError({ key, message: `${message}${says}`, details: more, mends }, at);
+  throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
 }
 
 /** The error for a violation by parameters, on the parameter as it was sent. */
 export function parameterError(
-  { key, message, details, mends = [] }: ParameterViolation,
+  { key, message, details, corrections = [] }: ParameterViolation,
   at: SentFieldFinder,
 ): ApiError {
   const parameter = (name: string) => at(name === '' ? 'parameters' : `parameters.${name}`);
-  return parameter(key).refuse(message, details, mendsAtSentFields(mends, parameter));
+  return parameter(key).refuse(message, details, correctionsAtSentFields(corrections, parameter));
 }
 
 /** A field of the call itself that is a parameter, such as a key of the query. */
@@ -155,7 +155,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     return { key: path[0] ?? '', message, details: { missing: [spellPath(path)] } };
   }
   const named = { path: spellPath(path), name: spellPath(path) || `What is sent to ${owner}` };
-  const { message, mends, suggest, instead } = mismatchedValueDiagnosis(
+  const { message, corrections, suggest, instead } = mismatchedValueDiagnosis(
     named,
     error.data,
     schema,
@@ -165,7 +165,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   return {
     key: path[0] ?? '',
     message: `${message}${hint.says}`,
-    mends,
+    corrections,
     details: {
       ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
       ...withoutAbsentFields({ suggest: hint.suggest ?? suggest, instead }),
@@ -195,12 +195,17 @@ function undeclaredKeys(
   owner: string,
 ): ParameterViolation {
   const path = [...parent, names[0]];
-  const { message, mends, suggest } = undeclaredFieldsDiagnosis(
+  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param: spellPath(path), names, sent, schema },
     contractOf(owner),
   );
   const allowed = Object.keys(schema.properties ?? {});
-  return { key: path[0] ?? '', message, mends, details: { allowed, ...withoutAbsentFields({ suggest }) } };
+  return {
+    key: path[0] ?? '',
+    message,
+    corrections,
+    details: { allowed, ...withoutAbsentFields({ suggest }) },
+  };
 }
 
 /** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */

@@ -72,7 +72,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   numberedListBlock(
     'A deterministic op refuses undeclared parameters.',
     'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say what may not be as meant.',
-    'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; mend error.param by details.fix, suggest or allowed.',
+    'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; fix error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
     'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing has the parts), and 600 requests per minute and account.',
     'In a URL # is %23, and lists and objects are JSON text. Formats, places and colours are read by usual names: jpg, ff8800.',

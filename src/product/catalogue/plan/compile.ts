@@ -4,8 +4,8 @@ import { argumentsSchema } from '../../../../workers/image/operations/parameter.
 import type { OperationStep } from '../../../../workers/protocol.ts';
 import {
   type ApiError,
+  correctionsAtSentFields,
   invalidParamError,
-  mendsAtSentFields,
   type SentField,
   type SentFieldFinder,
 } from '../../../platform/http/errors/errors.ts';
@@ -137,8 +137,10 @@ function compileOperation(operation: string, params: unknown, at: SentFieldFinde
   }
   const violation = findFirstViolation(entry.parameters, params, operation);
   if (violation !== undefined) {
-    const mends = mendsAtSentFields(violation.mends ?? [], (param) => at(`params.${param}`));
-    throw at('params').refuse(violation.message, violation.details, mends);
+    const corrections = correctionsAtSentFields(violation.corrections ?? [], (param) =>
+      at(`params.${param}`),
+    );
+    throw at('params').refuse(violation.message, violation.details, corrections);
   }
   const checked = params as OperationStep['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };

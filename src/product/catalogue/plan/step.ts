@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Static, Type } from '@sinclair/typebox';
+import { siblingPath } from '../../../platform/http/errors/corrections.ts';
 import {
   invalidParamError,
   type SentField,
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
-import { siblingPath } from '../../../platform/http/errors/mends.ts';
 import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
@@ -155,8 +155,9 @@ export function refuseFields<T extends object>(
   const field = fields.find((name) => sent[name] !== undefined);
   if (field === undefined) return;
   const { name, path, refuse } = at(field);
-  const mend = ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
-  throw refuse(`${name} must be left out: ${why}.`, undefined, [{ param: path, ...mend }]);
+  const correction =
+    ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
+  throw refuse(`${name} must be left out: ${why}.`, undefined, [{ param: path, ...correction }]);
 }
 
 function nameOf(where: string, index: number, key: string): string {

@@ -186,8 +186,8 @@ export interface OperatorVerdict {
   /** `bad`: calls fail; `warn`: calls are slow. */
   tone: "good" | "warn" | "bad";
   sentence: string;
-  /** The change of a setting that mends it while the service runs. */
-  mend?: {
+  /** The change of a setting that fixes it while the service runs. */
+  fix?: {
     setting: string;
     value: number;
   };

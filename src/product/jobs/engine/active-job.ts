@@ -121,21 +121,21 @@ export class ActiveJob {
   }
 }
 
-/** The three ways in which a preclaim can end. Exactly one of them is called. */
-interface PreclaimEnds {
+/** The three ways in which a pending claim can end. Exactly one of them is called. */
+interface ClaimOutcomes {
   begin(job: JobDocument): void;
   giveBack(): Promise<void>;
   drop(): void;
 }
 
 /** The claim of a new job's only item. It is stored with the item, so that the job needs no other claim. */
-export class Preclaim {
+export class PendingClaim {
   /** The item as it is to be stored. */
   readonly item: ClaimedItem;
-  readonly #ends: PreclaimEnds;
+  readonly #ends: ClaimOutcomes;
   #isOver = false;
 
-  constructor(item: ClaimedItem, ends: PreclaimEnds) {
+  constructor(item: ClaimedItem, ends: ClaimOutcomes) {
     this.item = item;
     this.#ends = ends;
   }

@@ -1,7 +1,7 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 import { JOB_TRANSITIONS } from '../transitions.ts';
-import type { Preclaim } from './active-job.ts';
+import type { PendingClaim } from './active-job.ts';
 
 /**
  * Starts jobs: a fixed number per account and type may run at a time, and the job that has waited longest is next. A
@@ -35,22 +35,22 @@ export class JobAdmission {
   /**
    * Shows a hidden job, and starts it when a slot is free and no other job is before it.
    * @param turn.isNext whether no other job waits. If a slot is free, the job is then shown as running in one update.
-   * @param turn.preclaim the claim of its only item. The work on the item begins if the job runs here. Otherwise the
+   * @param turn.claim the claim of its only item. The work on the item begins if the job runs here. Otherwise the
    *   item is given back before the job is shown.
    * @returns the job afterwards; null when it was given up meanwhile.
    */
   async show(
     job: JobDocument,
     set: Partial<JobDocument>,
-    { isNext, preclaim }: { isNext: boolean; preclaim: Preclaim | undefined },
+    { isNext, claim }: { isNext: boolean; claim: PendingClaim | undefined },
   ): Promise<JobDocument | null> {
     const running = isNext ? await this.#jobs.showRunning(job, set) : null;
     if (running !== null) {
-      if (preclaim === undefined) this.#onStarted(running);
-      else preclaim.begin(running);
+      if (claim === undefined) this.#onStarted(running);
+      else claim.begin(running);
       return running;
     }
-    await preclaim?.giveBack();
+    await claim?.giveBack();
     const shown = await this.#jobs.move(job._id, JOB_TRANSITIONS.show, { $set: set });
     if (shown === null) return null;
     await this.startWaiting(job.accountId, job.type);

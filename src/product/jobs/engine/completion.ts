@@ -139,7 +139,7 @@ export class JobCompletion {
     const token = job.releaseToken ?? randomText(12);
     if (job.releaseToken === undefined) {
       await assets.quota.confirm(accountId, _id);
-      await assets.quota.announce(accountId, _id, token, unused);
+      await assets.quota.markReturn(accountId, _id, token, unused);
     }
     await assets.quota.giveBack(accountId, _id, await jobs.keepReleaseToken(_id, token));
   }

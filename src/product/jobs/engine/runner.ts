@@ -24,7 +24,7 @@ import {
   ActiveJob,
   type ItemAtWork,
   ItemPrefetch,
-  Preclaim,
+  PendingClaim,
   type WorkKind,
   workKindOf,
 } from './active-job.ts';
@@ -116,13 +116,13 @@ export class JobRunner {
    * Claims the only item of a job that is about to be stored.
    * @returns null if it would not be worked on at once.
    */
-  preclaim = (newItem: ItemDocument, type: JobType): Preclaim | null => {
+  claimNew = (newItem: ItemDocument, type: JobType): PendingClaim | null => {
     const prefetch = this.#prefetches[workKindOf({ type, totalItems: 1 })];
     if (!prefetch.isIdle || this.#context.draining.aborted) return null;
     const item = this.#context.items.withNewClaim(newItem, this.#owner, LEASE_MS);
     this.#ownedItems.set(item._id, item);
     prefetch.claimedCount += 1;
-    return new Preclaim(item, {
+    return new PendingClaim(item, {
       begin: (job) => {
         prefetch.claimedCount -= 1;
         this.#beginClaimed(new ActiveJob(job, prefetch), item);

@@ -82,7 +82,7 @@ export async function checkJobSubmit(
   if (from !== undefined) refuseOtherInputs(body, work);
   const sentIds = from === undefined ? checkAssetIds(body, work, imageCount) : [];
   const template = await findTemplate(accountId, work, body, options);
-  await refuseMissing(accountId, sentIds, work.named, assets);
+  await throwMissingImage(accountId, sentIds, work.named, assets);
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
   await refuseHopeless(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
@@ -101,7 +101,7 @@ async function findTemplate(
   return { id, version };
 }
 
-async function refuseMissing(
+async function throwMissingImage(
   accountId: string,
   assetIds: readonly string[],
   named: readonly NamedAsset[],
@@ -250,8 +250,8 @@ function checkAssetIds(
       isJsonObject(one) && typeof one.id === 'string' ? one.id : [],
     );
     const isCertain = inObjects.length === assetIds.length;
-    const mends = isCertain ? [{ param: 'assetIds', replace: inObjects }] : [];
-    throw invalidParamError('assetIds', message, { index }, mends);
+    const corrections = isCertain ? [{ param: 'assetIds', replace: inObjects }] : [];
+    throw invalidParamError('assetIds', message, { index }, corrections);
   });
   const count = ids.length + imageCount;
   if (count > MAX_JOB_ITEMS) {

@@ -8,7 +8,7 @@ import type { Caller } from '../../accounts/authentication.ts';
 import { creditsHeldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
-import type { Preclaim } from '../engine/active-job.ts';
+import type { PendingClaim } from '../engine/active-job.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { JobRunner } from '../engine/runner.ts';
 import {
@@ -30,7 +30,7 @@ import {
 
 interface SubmissionOptions {
   admission: JobAdmission;
-  runner: Pick<JobRunner, 'preclaim'>;
+  runner: Pick<JobRunner, 'claimNew'>;
 }
 
 export interface SubmitResult {
@@ -88,14 +88,14 @@ export class JobSubmission {
     const unusedQuota = this.#quotaLeft(job, stored);
     const earlier = await this.#insertHidden(job);
     if (earlier !== null) return { job: earlier, isReplayed: true };
-    let claim: Preclaim | undefined;
+    let claim: PendingClaim | undefined;
     try {
       // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
       refusePriceAboveMax(order, holds.priceOf(snapshot, order.need));
       if (reservedAssets > unusedQuota)
         throw outputsExceedQuotaError(reservedAssets, unusedQuota, topUpUrl());
       await this.#refuseOverfull(job);
-      claim = this.#preclaim(job, order);
+      claim = this.#claimOnlyItem(job, order);
       const shown = await this.#startHidden(job, order, snapshot, claim);
       await assets.quota.confirm(accountId, _id);
       return { job: shown, isReplayed: false };
@@ -156,9 +156,9 @@ export class JobSubmission {
   }
 
   /** Claims the only item of a job for this process, if this process can work on it at once. */
-  #preclaim(job: JobDocument, order: JobOrder): Preclaim | undefined {
+  #claimOnlyItem(job: JobDocument, order: JobOrder): PendingClaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    return (seed && this.#parts.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
+    return (seed && this.#parts.runner.claimNew(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
   /** Holds everything that a hidden job needs, and then shows the job. */
@@ -166,7 +166,7 @@ export class JobSubmission {
     job: JobDocument,
     order: JobOrder,
     snapshot: AccountSnapshot,
-    claim: Preclaim | undefined,
+    claim: PendingClaim | undefined,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const { admission } = this.#parts;
@@ -181,7 +181,7 @@ export class JobSubmission {
       this.#storeWork(job, order, claim),
     ]);
     refusePriceAboveMax(order, creditsHeldBy(hold));
-    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
     if (shown === null) throw submitTimedOutError();
     return shown;
   }
@@ -198,7 +198,7 @@ export class JobSubmission {
   }
 
   /** Stores the definition and the items of the job. */
-  async #storeWork(job: JobDocument, order: JobOrder, claim: Preclaim | undefined): Promise<void> {
+  async #storeWork(job: JobDocument, order: JobOrder, claim: PendingClaim | undefined): Promise<void> {
     const { items, definitions } = this.#context;
     await settleAll([
       definitions.insert(job, order.definition),

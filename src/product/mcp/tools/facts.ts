@@ -53,7 +53,7 @@ export const factsTool = Tool.of({
         ...(await measureImage(image, kinds, service)),
         ...(kinds.has('text') && { text: await readText(image, service) }),
         ...(kinds.has('codes') && { codes: await readCodes(image, service) }),
-        ...(kinds.has('link') && { link: await readAssetLink(image, service) }),
+        ...(kinds.has('link') && { link: await linkSavedAsset(image, service) }),
       },
     };
   },
@@ -115,7 +115,7 @@ async function readCodes(image: ToolImage, service: PublicInterface) {
     .codes;
 }
 
-async function readAssetLink(image: ToolImage, service: PublicInterface): Promise<string> {
+async function linkSavedAsset(image: ToolImage, service: PublicInterface): Promise<string> {
   if ('assetId' in image) return createAssetLink(image.assetId, service);
   throw invalidParamError('include', 'A link is for an asset: save the image first, or leave link out.');
 }

@@ -58,7 +58,7 @@ curl --fail-with-body -F file=@photo.jpg "$(grep -o 'http[^"]*upload-tickets[^"]
     ),
     headingBlock('When a tool fails'),
     paragraphBlock(
-      'The answer is marked `isError` and has the error of the interface: `error.param` is the argument to mend, and `error.details` says what is allowed.',
+      'The answer is marked `isError` and has the error of the interface: `error.param` is the argument to fix, and `error.details` says what is allowed.',
     ),
   ],
 };

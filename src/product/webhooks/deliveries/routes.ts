@@ -42,14 +42,20 @@ interface DeliveriesRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [testRoute, listRoute, readRoute, redeliverFailedRoute, redeliverRoute];
+const ROUTES = [
+  installTestRoute,
+  installListRoute,
+  installReadRoute,
+  installRedeliverFailedRoute,
+  installRedeliverRoute,
+];
 
 /** The routes by which an owner lists the deliveries of an endpoint, sends one again, or sends a test. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function testRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
+function installTestRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, slots, attemptsPerAccount, gate } = options;
   app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
@@ -80,7 +86,10 @@ function testRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void
   );
 }
 
-function listRoute(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
+function installListRoute(
+  app: FastifyInstance,
+  { endpoints, deliveries, gate }: DeliveriesRoutesOptions,
+): void {
   app.get<{ Params: WebhookEndpointParams; Querystring: WebhookDeliveriesQuery }>(
     '/webhook-endpoints/:endpointId/deliveries',
     {
@@ -101,7 +110,10 @@ function listRoute(app: FastifyInstance, { endpoints, deliveries, gate }: Delive
   );
 }
 
-function readRoute(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
+function installReadRoute(
+  app: FastifyInstance,
+  { endpoints, deliveries, gate }: DeliveriesRoutesOptions,
+): void {
   app.get<{ Params: WebhookDeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
     {
@@ -122,7 +134,7 @@ function readRoute(app: FastifyInstance, { endpoints, deliveries, gate }: Delive
   );
 }
 
-function redeliverFailedRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
+function installRedeliverFailedRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, gate } = options;
   app.post<{ Params: WebhookEndpointParams; Body: RedeliverFailedBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
@@ -148,7 +160,7 @@ function redeliverFailedRoute(app: FastifyInstance, options: DeliveriesRoutesOpt
   );
 }
 
-function redeliverRoute(
+function installRedeliverRoute(
   app: FastifyInstance,
   { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {

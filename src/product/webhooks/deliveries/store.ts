@@ -179,7 +179,10 @@ export class DeliveriesStore {
     return readListPage(this.#deliveries, { accountId, ...filters }, listing, query);
   }
 
-  /** The ids of failed deliveries whose events have no newer delivery, queued since an instant; oldest first. */
+  /**
+   * The ids of the failed deliveries that were queued at or after `since`, and whose event has no newer delivery. The
+   * oldest is first.
+   */
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
     const fields = ['eventId', 'eventType', 'status'];

@@ -18,7 +18,7 @@ interface DisablingOptions {
 /** The time between two attempts to send one mail. */
 const MAIL_RETRY_MS = 10 * 60 * 1000;
 /** The time after which a mail is given up. Its owner can read the state of the endpoint without it. */
-const MAIL_LIFE_MS = DAY_MS;
+const MAIL_EXPIRY_MS = DAY_MS;
 
 /**
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
@@ -71,7 +71,7 @@ export class EndpointDisabling {
       new Date(this.#options.now().getTime() + MAIL_RETRY_MS),
     );
     if (endpoint === null) return 0;
-    const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_LIFE_MS < this.#options.now().getTime();
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_EXPIRY_MS < this.#options.now().getTime();
     const to = isLate ? null : await this.#options.findEmail(endpoint.accountId);
     if (to !== null) await this.#options.sendMail({ to, ...disabledNotice(endpoint) });
     await this.#options.endpoints.clearNotice(endpoint.accountId, endpoint._id);

@@ -29,14 +29,21 @@ interface EndpointRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [listRoute, registerRoute, readRoute, changeRoute, removeRoute, rotateRoute];
+const ROUTES = [
+  installListRoute,
+  registerRoute,
+  installReadRoute,
+  installChangeRoute,
+  installRemoveRoute,
+  installRotateRoute,
+];
 
 /** The routes of webhook endpoints. */
 export async function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function listRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
+function installListRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get(
     '/webhook-endpoints',
     {
@@ -86,7 +93,7 @@ function registerRoute(
   );
 }
 
-function readRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
+function installReadRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -105,7 +112,7 @@ function readRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOpti
   );
 }
 
-function changeRoute(
+function installChangeRoute(
   app: FastifyInstance,
   { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {
@@ -145,7 +152,10 @@ function changeRoute(
   );
 }
 
-function removeRoute(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRoutesOptions): void {
+function installRemoveRoute(
+  app: FastifyInstance,
+  { endpoints, disabling, gate }: EndpointRoutesOptions,
+): void {
   app.delete<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -167,7 +177,7 @@ function removeRoute(app: FastifyInstance, { endpoints, disabling, gate }: Endpo
   );
 }
 
-function rotateRoute(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
+function installRotateRoute(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
   app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/rotate-secret',
     {
@@ -204,9 +214,9 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {
-    const { hint, mends, suggest } = suggestWord(unknown, allowed, `events[${sent.indexOf(unknown)}]`);
+    const { hint, corrections, suggest } = suggestWord(unknown, allowed, `events[${sent.indexOf(unknown)}]`);
     const message = `"${unknown}" is not an event: events may hold ${allowed.join(', ')}.${hint}`;
-    throw invalidParamError('events', message, { allowed, ...withoutAbsentFields({ suggest }) }, mends);
+    throw invalidParamError('events', message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
   }
   return EVENT_TYPES.filter((type) => sent.includes(type));
 }

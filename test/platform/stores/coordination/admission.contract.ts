@@ -211,13 +211,13 @@ export function admissionContract(t: Test, open: Open): void {
     t.ok(await until(async () => (await store.admit({ blocked: { key, limit: 1 } })).blockedMs === 0));
     t.equal((await store.strike(key, MINUTE_MS)).count, 1, 'a window begins again');
     await store.strike(key, MINUTE_MS);
-    await store.giveBackStrike(key);
+    await store.withdrawStrike(key);
     t.equal((await store.strike(key, MINUTE_MS)).count, 2, 'what is given back was never counted');
-    for (let back = 0; back < 5; back += 1) await store.giveBackStrike(key);
+    for (let back = 0; back < 5; back += 1) await store.withdrawStrike(key);
     const again = await store.strike(key, 2 * MINUTE_MS);
     t.equal(again.count, 1, 'no more comes back than was counted');
     t.ok(again.resetMs <= MINUTE_MS, 'and the window turns when it would have');
-    await t.resolves(store.giveBackStrike('never counted'));
+    await t.resolves(store.withdrawStrike('never counted'));
     t.ok(blocked.limit);
   });
 

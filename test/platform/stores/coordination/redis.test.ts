@@ -80,11 +80,11 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     t.ok(await until(async () => heard.length === 1));
   });
 
-  t.test('a lost connection is waited for, and mended without a restart', async (t) => {
+  t.test('a lost connection is waited for, and restored without a restart', async (t) => {
     const proxy = await startProxy(Number(new URL(ownUrl).port));
     t.teardown(() => proxy.stop());
-    const store = connect(t, `redis://127.0.0.1:${proxy.port}`, 'mended:');
-    const direct = connect(t, ownUrl, 'mended:');
+    const store = connect(t, `redis://127.0.0.1:${proxy.port}`, 'corrected:');
+    const direct = connect(t, ownUrl, 'corrected:');
     const heard: string[] = [];
     await store.subscribe('wake', (message) => heard.push(message));
     const slot = { key: 'k', limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS };

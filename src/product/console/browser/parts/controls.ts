@@ -1,7 +1,7 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import type { OpParameter } from '../../../../client/schema.ts';
 import { html, useEffect, useId, useState, type View } from '../html.ts';
-import type { FormValues } from './mending.ts';
+import type { FormValues } from './correcting.ts';
 
 interface ButtonProps {
   kind?: 'plain' | 'primary' | 'danger' | 'link' | 'icon';

@@ -1,7 +1,7 @@
 import { DarkroomError, type Fix } from '../../../../client/errors.ts';
 import { type FunctionComponent, h, html, useEffect, useLayoutEffect, useState, type View } from '../html.ts';
 import { Button } from './controls.ts';
-import type { OtherCall } from './mending.ts';
+import type { OtherCall } from './correcting.ts';
 import { Copy } from './values.ts';
 
 interface PageProps {
@@ -91,7 +91,7 @@ interface ErrorBoxProps {
   onInstead?: (instead: OtherCall) => void;
 }
 
-/** Why something failed, and how to mend it. */
+/** Why something failed, and how to fix it. */
 export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   if (error === undefined || error === null) return null;
   const failure = error instanceof DarkroomError ? error : undefined;

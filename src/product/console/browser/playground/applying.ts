@@ -1,6 +1,6 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
-import { type FormValues, mended, type OtherCall } from '../parts/mending.ts';
+import { corrected, type FormValues, type OtherCall } from '../parts/correcting.ts';
 import { rowOf, valuesOf } from '../saved/row.ts';
 import { jobRequestOf, loneStep, type PlaygroundWork, type WorkStep, wholeStep, workOfJob } from './work.ts';
 
@@ -23,22 +23,22 @@ export function fixed(
   switch (work.kind) {
     case 'preset': {
       const steps = stepsOf(work.slug, presets);
-      const call = mended({ preset: work.slug, steps }, fix);
+      const call = corrected({ preset: work.slug, steps }, fix);
       return call.steps === steps ? { ...work, slug: call.preset } : workOfSteps(call.steps);
     }
     case 'template': {
-      const call = mended({ templateId: work.id, data: rowOf(work.data) }, fix);
+      const call = corrected({ templateId: work.id, data: rowOf(work.data) }, fix);
       return { ...work, id: call.templateId, data: valuesOf(call.data) };
     }
     case 'op': {
-      if (definition?.kind !== 'ai') return { ...work, values: mended(work.values, fix) };
-      return workOfJob(mended(jobRequestOf(work.op, work.values), fix));
+      if (definition?.kind !== 'ai') return { ...work, values: corrected(work.values, fix) };
+      return workOfJob(corrected(jobRequestOf(work.op, work.values), fix));
     }
     case 'steps': {
       const lone = loneStep(work);
-      if (lone === undefined) return mended(work, fix);
+      if (lone === undefined) return corrected(work, fix);
       // A single step is sent with its parameters beside its name.
-      const { op, ...parameters } = mended(
+      const { op, ...parameters } = corrected(
         { op: lone.op, ...lone.parameters } as FormValues & { op: string },
         fix,
       );

@@ -4,7 +4,7 @@ import type { OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, submits, takesText } from '../parts/controls.ts';
-import { mended, type OtherCall } from '../parts/mending.ts';
+import { corrected, type OtherCall } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
@@ -51,7 +51,7 @@ export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps)
     </form>
     <${ErrorBox}
       error=${error}
-      onFix=${(fix: readonly Fix[]) => apply(mended(draft, fix))}
+      onFix=${(fix: readonly Fix[]) => apply(corrected(draft, fix))}
       onInstead=${(instead: OtherCall) => apply({ steps: replacedSteps(draft.steps, instead, definitions) })}
     />
   <//>`;

@@ -79,7 +79,9 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
         ['Size', size],
         ['Format', format],
         ...ofRun,
-        ...Object.entries(achieved).map(([what, value]) => [ACHIEVED[what] ?? what, String(value)] as const),
+        ...Object.entries(achieved).map(
+          ([what, value]) => [ACHIEVED_LABELS[what] ?? what, String(value)] as const,
+        ),
         ['Likeness', html`<${Likeness} before=${before} after=${picture} />`],
         [
           'Warnings',
@@ -98,7 +100,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
 }
 
 /** What a search reached, in words. */
-const ACHIEVED: Readonly<Record<string, string>> = {
+const ACHIEVED_LABELS: Readonly<Record<string, string>> = {
   quality: 'Quality',
   ssim: 'SSIM',
   ssimulacra2: 'SSIMULACRA 2',

@@ -1,7 +1,7 @@
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
 import { Button, Field, Form, Select, takesText } from '../parts/controls.ts';
-import type { FormValues } from '../parts/mending.ts';
+import type { FormValues } from '../parts/correcting.ts';
 import { isStep, type WorkOutput, type WorkStep } from './work.ts';
 
 type OpDefinitions = ReadonlyMap<string, OpDefinition>;

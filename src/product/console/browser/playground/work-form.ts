@@ -1,7 +1,7 @@
 import type { OpDefinition, PresetData, TemplateSummary } from '../../../../client/schema.ts';
 import { html, type View } from '../html.ts';
 import { Field, Form } from '../parts/controls.ts';
-import type { FormValues } from '../parts/mending.ts';
+import type { FormValues } from '../parts/correcting.ts';
 import { parametersOf } from '../saved/row.ts';
 import { OutputList, StepList } from './steps.ts';
 import { type PlaygroundWork, workOf } from './work.ts';

@@ -1,5 +1,5 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/mending.ts';
+import type { FormValues } from '../parts/correcting.ts';
 
 /** An op with its parameters, as in a list of steps. */
 export interface WorkStep {

@@ -44,11 +44,11 @@ export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
   return html`<${Page} title=${title} above=${{ title: 'Runs', path: '/console/runs' }}>
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${isLoading && data === undefined && html`<${Progress} label="Reading the reports" />`}
-    ${data !== undefined && html`<${RunHeads} runs=${data} /><${RunEnvironments} runs=${data} /><${RunFigureTables} runs=${data} />`}
+    ${data !== undefined && html`<${RunHeaders} runs=${data} /><${RunEnvironments} runs=${data} /><${RunFigureTables} runs=${data} />`}
   <//>`;
 }
 
-function RunHeads({ runs }: { runs: readonly LetteredRun[] }) {
+function RunHeaders({ runs }: { runs: readonly LetteredRun[] }) {
   return html`<div class="run-heads">
     ${runs.map(
       ({ letter, run, figures }, index) => html`<section key=${run.name} class=${`card series-${index}`}>

@@ -4,7 +4,7 @@ import type { OpDefinition, PresetData, PresetStep } from '../../../../client/sc
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, takesText } from '../parts/controls.ts';
-import { mended, type OtherCall } from '../parts/mending.ts';
+import { corrected, type OtherCall } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox, Waiting } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
@@ -112,7 +112,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   >
     <${ErrorBox}
       error=${error ?? notRead}
-      onFix=${(fix: readonly Fix[]) => set(mended({ steps: sentSteps() }, fix).steps)}
+      onFix=${(fix: readonly Fix[]) => set(corrected({ steps: sentSteps() }, fix).steps)}
       onInstead=${(instead: OtherCall) => set(replacedSteps(sentSteps(), instead, definitions))}
     />
     ${ops === undefined && notRead === undefined && html`<${Waiting} />`}

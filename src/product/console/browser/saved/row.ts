@@ -1,5 +1,5 @@
 import type { OpParameter, TemplateData } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/mending.ts';
+import type { FormValues } from '../parts/correcting.ts';
 
 /** A variable as a template declares it. */
 export type TemplateVariable = TemplateData['variables'][number];

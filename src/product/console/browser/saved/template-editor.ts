@@ -4,7 +4,7 @@ import { variableNamesIn } from '../../../templates/placeholders.ts';
 import { api } from '../api.ts';
 import { html, useEffect, useState } from '../html.ts';
 import { Button, errorAt, Field, Form, Tabs, takesText } from '../parts/controls.ts';
-import { type FormValues, mended } from '../parts/mending.ts';
+import { corrected, type FormValues } from '../parts/correcting.ts';
 import { confirmed, toast, useKey } from '../parts/overlays.ts';
 import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
@@ -62,7 +62,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     above=${ABOVE}
     actions=${actions}
   >
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(mended(draft, fix))} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(corrected(draft, fix))} />
     <div class="editor">
       <${EditorText} draft=${draft} error=${error} onChange=${set} />
       <div class="editor-picture">

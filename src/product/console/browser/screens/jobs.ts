@@ -37,7 +37,7 @@ export function JobsScreen({ rest }: ScreenProps) {
 }
 
 /** What is done to many jobs at once. */
-const ACTS = {
+const JOB_ACTIONS = {
   Cancel: {
     title: 'Cancelling jobs',
     applies: canCancel,
@@ -71,9 +71,9 @@ function JobList() {
     const rows = list.rows.filter(({ id }) => chosen.has(id));
     return { count: rows.length, rows, what: 'that are chosen' };
   };
-  const actOnAll = async (act: keyof typeof ACTS) => {
+  const actOnAll = async (act: keyof typeof JOB_ACTIONS) => {
     const { count, rows, what } = meant();
-    const { title, applies, does, says } = ACTS[act];
+    const { title, applies, does, says } = JOB_ACTIONS[act];
     const jobs = `${count === undefined ? 'the' : countText(count)} ${count === 1 ? 'job' : 'jobs'}`;
     const isAgreed = await confirmed({
       title: `${act} ${jobs}?`,

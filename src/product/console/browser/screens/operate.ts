@@ -90,8 +90,8 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState;
     .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');
   return html`<div class=${`verdict ${verdict.tone}`} role="status">
     <p>${wordsOf(verdict.sentence)}</p>
-    <${Mend} verdict=${verdict} onDone=${onDone} />
-    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${wordsOf(one.sentence)}</p><${Mend} verdict=${one} onDone=${onDone} /></div>`)}
+    <${Fix} verdict=${verdict} onDone=${onDone} />
+    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${wordsOf(one.sentence)}</p><${Fix} verdict=${one} onDone=${onDone} /></div>`)}
   </div>`;
 }
 
@@ -103,10 +103,10 @@ function wordsOf(sentence: string): View {
     .map((part, index) => (index % 2 === 0 ? part : html`<code key=${index}>${part}</code>`));
 }
 
-function Mend({ verdict: { mend }, onDone }: { verdict: OperatorVerdict; onDone: () => void }) {
+function Fix({ verdict: { fix }, onDone }: { verdict: OperatorVerdict; onDone: () => void }) {
   const { act, isActing, error } = useAction();
-  if (mend === undefined) return null;
-  const { setting, value } = mend;
+  if (fix === undefined) return null;
+  const { setting, value } = fix;
   const apply = async () => {
     const isMeant = await confirmed({
       title: `Set ${setting} to ${value}?`,

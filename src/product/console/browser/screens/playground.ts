@@ -3,7 +3,7 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition } from '../../../../client/schema.ts';
 import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 import { Button } from '../parts/controls.ts';
-import type { OtherCall } from '../parts/mending.ts';
+import type { OtherCall } from '../parts/correcting.ts';
 import { useKey } from '../parts/overlays.ts';
 import { Empty, ErrorBox, loadedLater, Page, Progress, Section, Unread } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';

@@ -3,8 +3,8 @@ import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
+import { corrected } from '../parts/correcting.ts';
 import { countColumn, idColumn, timeColumn } from '../parts/lists.ts';
-import { mended } from '../parts/mending.ts';
 import { Dialog } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
@@ -84,7 +84,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
       onAdded();
     });
   const apply = (fix: readonly Fix[]) => {
-    const call = mended({ url, description, events }, fix);
+    const call = corrected({ url, description, events }, fix);
     setUrl(call.url);
     setDescription(call.description);
     setEvents(call.events);

@@ -9,7 +9,7 @@ import type {
 import { api } from '../../api.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
 import { Button, errorAt, Field, Form, Select, Tabs, takesText } from '../../parts/controls.ts';
-import { type FormValues, mended } from '../../parts/mending.ts';
+import { corrected, type FormValues } from '../../parts/correcting.ts';
 import { ErrorBox, LabelledValues, Page, Section, Waiting } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { Count, countText } from '../../parts/values.ts';
@@ -112,7 +112,7 @@ export function NewJob() {
               error=${error}
             />`
     }
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(mended(requestIn(body), fix))} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(corrected(requestIn(body), fix))} />
     ${isPriced && html`<${Estimate} estimate=${priced.estimate} />`}
     <div class="form-foot">
       <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>

@@ -3,8 +3,8 @@ import type { ApiKey, Session } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { Button, Field, submits, takesText } from '../../parts/controls.ts';
+import { corrected } from '../../parts/correcting.ts';
 import { idColumn, timeColumn } from '../../parts/lists.ts';
-import { mended } from '../../parts/mending.ts';
 import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
@@ -126,7 +126,7 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
         <input maxlength="100" value=${name} onInput=${takesText(setName)} />
       <//>
     </form>
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(mended({ name }, fix).name)} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(corrected({ name }, fix).name)} />
   <//>`;
 }
 

@@ -1,5 +1,9 @@
 import type { Fix } from '../../../../client/errors.ts';
-import { applyMend, type CallMend, type MendableCall } from '../../../../platform/http/errors/mends.ts';
+import {
+  applyCorrection,
+  type CallCorrection,
+  type CorrectableCall,
+} from '../../../../platform/http/errors/corrections.ts';
 
 /** What a form holds, by the names of its fields; one without a value is left out. */
 export type FormValues = Readonly<Record<string, unknown>>;
@@ -15,8 +19,8 @@ export interface OtherCall {
  * A call with every change that an error lists, as the service would make them. The call stays unchanged if a change
  * does not apply.
  */
-export function mended<T extends object>(call: T, fix: readonly Fix[]): T {
-  let sent: MendableCall | null = { query: {}, body: call, isForm: false };
-  for (const mend of fix) sent = sent && applyMend(sent, mend as CallMend);
+export function corrected<T extends object>(call: T, fix: readonly Fix[]): T {
+  let sent: CorrectableCall | null = { query: {}, body: call, isForm: false };
+  for (const correction of fix) sent = sent && applyCorrection(sent, correction as CallCorrection);
   return (sent?.body ?? call) as T;
 }

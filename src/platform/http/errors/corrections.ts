@@ -5,7 +5,7 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
  * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
  * `in` names another place: a header, or a file part of a form.
  */
-export type CallMend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
+export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }
   | { replace: unknown }
   | { add: unknown }
@@ -13,7 +13,7 @@ export type CallMend = { param: string; in?: 'query' | 'body' | 'header' | 'part
 );
 
 /** A call as it was sent. */
-export interface MendableCall {
+export interface CorrectableCall {
   query: Readonly<Record<string, unknown>>;
   /** JSON, or the text of form fields by name; undefined without either. */
   body: unknown;
@@ -21,8 +21,12 @@ export interface MendableCall {
   isForm: boolean;
 }
 
-/** The mends that move a field from the query to the body, or from the body to the query. */
-export function moveFieldMends(part: 'query' | 'body', param: string, value: unknown): CallMend[] {
+/** The corrections that move a field from the query to the body, or from the body to the query. */
+export function misplacedFieldCorrections(
+  part: 'query' | 'body',
+  param: string,
+  value: unknown,
+): CallCorrection[] {
   const from = part === 'query' ? 'body' : 'query';
   return [
     { param, remove: true, in: from },
@@ -30,16 +34,16 @@ export function moveFieldMends(part: 'query' | 'body', param: string, value: unk
   ];
 }
 
-/** The mend of a header. */
-export function headerMends(param: string, value: string): CallMend[] {
+/** The correction of a header. */
+export function headerCorrections(param: string, value: string): CallCorrection[] {
   return [{ param, replace: value, in: 'header' }];
 }
 
 /**
- * Whether a mend changes a header or a file part. These are refused before the fields of a call are read, so the fields
+ * Whether a correction changes a header or a file part. These are refused before the fields of a call are read, so the fields
  * are checked only in the next call.
  */
-export function isHeaderOrPartMend({ in: place }: CallMend): boolean {
+export function isHeaderOrPartCorrection({ in: place }: CallCorrection): boolean {
   return place === 'header' || place === 'part';
 }
 
@@ -50,14 +54,14 @@ export function siblingPath(path: string, name: string): string {
 }
 
 /** The call with the change; null if it lacks the field, or already has a field with the new name. */
-export function applyMend(call: MendableCall, mend: CallMend): MendableCall | null {
-  const [root = ''] = pathSegmentsOf(mend.param);
-  const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = mend;
+export function applyCorrection(call: CorrectableCall, correction: CallCorrection): CorrectableCall | null {
+  const [root = ''] = pathSegmentsOf(correction.param);
+  const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = correction;
   if (part === 'query') {
-    const query = applyToContainer(call.query, mend, true);
+    const query = applyToContainer(call.query, correction, true);
     return isJsonObject(query) ? { ...call, query } : null;
   }
-  const body = applyToContainer(call.body ?? {}, mend, call.isForm);
+  const body = applyToContainer(call.body ?? {}, correction, call.isForm);
   return body === null ? null : { ...call, body };
 }
 
@@ -65,15 +69,15 @@ export function applyMend(call: MendableCall, mend: CallMend): MendableCall | nu
  * The container with the change.
  * @param isText whether the values of the container are text, as in a query.
  */
-function applyToContainer(container: unknown, mend: CallMend, isText: boolean): unknown {
-  const path = pathSegmentsOf(mend.param);
+function applyToContainer(container: unknown, correction: CallCorrection, isText: boolean): unknown {
+  const path = pathSegmentsOf(correction.param);
   const sent = valueAt(container, path);
-  if ((sent === undefined) !== 'add' in mend) return null;
-  if ('add' in mend) return withValue(container, path, mend.add, isText);
-  if ('replace' in mend) return withValue(container, path, mend.replace, isText);
+  if ((sent === undefined) !== 'add' in correction) return null;
+  if ('add' in correction) return withValue(container, path, correction.add, isText);
+  if ('replace' in correction) return withValue(container, path, correction.replace, isText);
   const without = withValue(container, path, undefined, isText);
-  if ('remove' in mend) return without;
-  const to = pathSegmentsOf(mend.rename);
+  if ('remove' in correction) return without;
+  const to = pathSegmentsOf(correction.rename);
   return valueAt(container, to) === undefined ? withValue(without, to, sent, isText) : null;
 }
 

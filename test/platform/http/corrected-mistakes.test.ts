@@ -6,7 +6,7 @@ import { type Aid, job, type Mistake, type RawCall, reference, render, transform
 import { mistakesElsewhere } from './mistakes-elsewhere.ts';
 import { mistakesInCalls } from './mistakes-in-calls.ts';
 import { mistakesInParameters } from './mistakes-in-parameters.ts';
-import { asSent, type Call, mendedBy } from './wrong-calls.ts';
+import { asSent, type Call, correctedBy } from './wrong-calls.ts';
 
 const server = await sharedServer();
 const { key } = await server.account();
@@ -48,13 +48,13 @@ const sortOf = (aid: Aid): Sort => {
 
 const PLACES = { key, png, assetId };
 const MISTAKES = [...mistakesInParameters(PLACES), ...mistakesInCalls(PLACES)];
-const MIN_MENDABLE = 80;
+const MIN_CORRECTABLE = 80;
 
-t.test('a mistake is answered by its field, and by all that mends it', async (t) => {
+t.test('a mistake is answered by its field, and by all that fixes it', async (t) => {
   const tally = await answered(t, MISTAKES);
   t.ok(MISTAKES.length >= 95, `${MISTAKES.length} mistakes`);
-  const mendable = tally.fix + tally.suggest;
-  t.ok(mendable >= MIN_MENDABLE, `a program mends ${mendable} of them without reading a sentence`);
+  const correctable = tally.fix + tally.suggest;
+  t.ok(correctable >= MIN_CORRECTABLE, `a program fixes ${correctable} of them without reading a sentence`);
 });
 
 t.test(
@@ -65,7 +65,7 @@ t.test(
   },
 );
 
-/** Makes mistakes, and the calls that their mends make of them. @returns how many answers were of each sort. */
+/** Makes mistakes, and the calls that their corrections make of them. @returns how many answers were of each sort. */
 async function answered(t: Test, mistakes: readonly Mistake[]): Promise<Record<Sort, number>> {
   const tally = { fix: 0, suggest: 0, data: 0, words: 0, taken: 0, warning: 0 };
   for (const [what, call, aid, param, code = 'invalid_param'] of mistakes) {
@@ -81,19 +81,19 @@ async function answered(t: Test, mistakes: readonly Mistake[]): Promise<Record<S
         t.match(answer.headers.get('x-service-warnings'), aid.warns, what);
       continue;
     }
-    const isMended = Array.isArray(aid);
-    t.same([error?.code, error?.param], [code, param ?? (isMended ? aid[0]?.param : undefined)], said);
-    if (!isMended) continue;
+    const isCorrected = Array.isArray(aid);
+    t.same([error?.code, error?.param], [code, param ?? (isCorrected ? aid[0]?.param : undefined)], said);
+    if (!isCorrected) continue;
     t.same(error?.details?.fix, aid, said);
     if ('raw' in sent) continue;
-    const passed = await send(mendedBy(sent, error?.details?.fix ?? []));
+    const passed = await send(correctedBy(sent, error?.details?.fix ?? []));
     t.ok(passed.status < 300, `${what}: ${passed.json?.error?.message}`);
   }
   t.comment(`${mistakes.length} mistakes: ${JSON.stringify(tally)}`);
   return tally;
 }
 
-t.test('what has no certain mend is refused without one', async (t) => {
+t.test('what has no certain correction is refused without one', async (t) => {
   const rows: Array<[what: string, call: Call]> = [
     ['a share of a width', transform({ op: 'resize', width: '50%' })],
     ['a width with a point between the thousands', transform({ op: 'resize', width: '1.000' })],
