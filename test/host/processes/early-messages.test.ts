@@ -12,6 +12,7 @@ import { openTestStores, startServer } from '../../support/harness.ts';
 const SAID: Record<string, object> = {
   controls: { id: 'early', control: { kind: 'pools' } },
   'presets/gone': { accountId: 'acc_early', tags: ['tag'] },
+  'images/late': { key: 'acc_early work', size: 1 },
   'delivery/ended': { lease: 'delivery/early', refusal: { code: 'not_found', message: 'Gone.' } },
 };
 

@@ -176,7 +176,8 @@ t.test('refused and late work counts, items of jobs do not', async (t) => {
 t.test('work that has just met its deadline is not started again for a minute', async (t) => {
   const { workers, clock, poolOf, took } = openMeasured(t);
   const asJob = { op: 'convert', parameters: {} };
-  const call = () => ({ ...quickCall(clock, 'a', 'work'), asJobs: [asJob] });
+  const paramOf = (passParam: string) => passParam;
+  const call = () => ({ ...quickCall(clock, 'a', 'work'), paramOf, asJobs: [asJob] });
   const instead = [{ parameters: { effort: 0 } }, { job: asJob }];
   await t.rejects(took(call(), 10_000, 6_000), {
     code: 'provider_unavailable',
