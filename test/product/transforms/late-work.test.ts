@@ -6,14 +6,7 @@ import { pngOf } from './calls.ts';
 
 const service = await startWholeService(t, { PROCESSES: '2', TRANSFORM_TIMEOUT_MS: '1000' });
 /** The work on it takes several seconds, on two cores too. */
-const body = await pngOf(
-  sharp({
-    create: {
-      ...{ width: 2_000, height: 1_500, channels: 3, background: '#808080' },
-      noise: { type: 'gaussian', mean: 128, sigma: 60 },
-    },
-  }),
-);
+const body = await pngOf(sharp({ create: { width: 5_000, height: 5_000, channels: 3, background: 'teal' } }));
 /** With new connections, the chance that one process has all of these calls is 1 in 128. */
 const CALLS = 8;
 
