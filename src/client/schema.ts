@@ -1777,7 +1777,7 @@ export interface RequestErrorGroup {
   param?: string;
   /** The sub-reason, of `details.reason`. */
   reason?: string;
-  /** The mends that, made in order, let the call pass. */
+  /** The corrections that, made in order, let the call pass. */
   fix?: unknown[];
   /** How many of the recent calls. */
   count: number;
@@ -1812,7 +1812,7 @@ export interface RequestRecord {
     param?: string;
     /** The sub-reason, of `details.reason`. */
     reason?: string;
-    /** The mends that, made in order, let the call pass. */
+    /** The corrections that, made in order, let the call pass. */
     fix?: unknown[];
     /** Whether the same call may succeed later. */
     retryable: boolean;

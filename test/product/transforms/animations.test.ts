@@ -74,7 +74,7 @@ async function startLongWork({ server, key }: typeof calls): Promise<void> {
 }
 
 t.test('a call whose work fills its deadline is told what takes less', corpus, async (t) => {
-  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '2500' });
+  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '4500' });
   const query = { op: 'resize', width: 600, format: 'gif', effort: 9 };
   const job = { op: 'resize', parameters: { width: 600, format: 'gif', effort: 9 } };
   await startLongWork(hurried);
@@ -107,7 +107,7 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
 });
 
 t.test('outputs whose work fills their deadline are told the jobs that make them', corpus, async (t) => {
-  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '2500' });
+  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '4500' });
   const { server, key } = hurried;
   await startLongWork(hurried);
   const body = image('animated/sample_big.gif');

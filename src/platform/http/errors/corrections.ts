@@ -40,8 +40,8 @@ export function headerCorrections(param: string, value: string): CallCorrection[
 }
 
 /**
- * Whether a correction changes a header or a file part. These are refused before the fields of a call are read, so the fields
- * are checked only in the next call.
+ * Whether a correction changes a header or a file part. These are refused before the fields of a call are read, so the
+ * fields are checked only in the next call.
  */
 export function isHeaderOrPartCorrection({ in: place }: CallCorrection): boolean {
   return place === 'header' || place === 'part';

@@ -31,8 +31,8 @@ export function installMisplacedFields(app: FastifyInstance): void {
 }
 
 /**
- * The refusal of fields that were sent in the wrong part of the call, with the corrections that move them. Undefined if no
- * field is misplaced.
+ * The refusal of fields that were sent in the wrong part of the call, with the corrections that move them. Undefined if
+ * no field is misplaced.
  * @param names the names of the fields that belong in the other part.
  */
 export function misplacedFieldsRefusal(
