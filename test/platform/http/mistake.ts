@@ -6,7 +6,8 @@ import type { Call, Correction } from './wrong-calls.ts';
 
 /**
  * What a program finds in the answer to a mistake: the corrections that make the call pass; likely words, or calls that
- * are ready; bounds and choices; or words for a person alone. A call that is taken means the same here, or is warned of.
+ * are ready; bounds and choices; or words for a person alone. A call that is taken means the same here, or is warned
+ * of.
  */
 export type Aid = readonly Correction[] | 'suggest' | 'data' | 'words' | 'taken' | { warns: string };
 
