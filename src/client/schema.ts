@@ -919,7 +919,7 @@ export interface ImageMetadata {
   image: ImageObject;
   /** Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values. */
   metadata: Record<string, Record<string, unknown>>;
-  /** Time in the worker. */
+  /** Milliseconds that the worker took. */
   durationMs: number;
 }
 

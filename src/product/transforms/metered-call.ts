@@ -152,7 +152,7 @@ function serverTiming(times: CallTimes): string {
     .join(', ');
 }
 
-/** Time in the worker, in whole milliseconds. */
+/** The time that the worker took, in whole milliseconds. */
 export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<PassTimings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
 }

@@ -62,7 +62,7 @@ const Metadata = Type.Object(
   {
     image: ImageObject,
     metadata: ImageTags,
-    durationMs: Type.Integer({ description: 'Time in the worker.' }),
+    durationMs: Type.Integer({ description: 'Milliseconds that the worker took.' }),
   },
   { title: 'ImageMetadata' },
 );

@@ -30,18 +30,18 @@ import {
 /** CPU milliseconds for opening a picture and sending the task to its worker. */
 const PASS_BASE_MS = 5;
 /** CPU milliseconds per frame or page that is decoded, without its pixels. */
-const FRAME_MS = 5;
-/** The costs of the frames of an animation: to decode one, and its megapixels, and to write one. */
-interface MovingCost {
-  frameMs: number;
-  perMegapixel: number;
-  writtenFrameMs: number;
+const DECODE_MS_PER_FRAME = 5;
+/** CPU milliseconds of the frames of an animation. The encoding of their pixels is not included. */
+interface AnimationCost {
+  decodeMsPerFrame: number;
+  decodeMsPerMegapixel: number;
+  writeMsPerFrame: number;
 }
-const MOVING_MS: Readonly<Record<string, MovingCost>> = {
-  gif: { frameMs: 0.05, perMegapixel: 20, writtenFrameMs: 5 },
-  webp: { frameMs: 0.3, perMegapixel: 60, writtenFrameMs: 0.5 },
+const ANIMATION_COSTS: Readonly<Record<string, AnimationCost>> = {
+  gif: { decodeMsPerFrame: 0.05, decodeMsPerMegapixel: 20, writeMsPerFrame: 5 },
+  webp: { decodeMsPerFrame: 0.3, decodeMsPerMegapixel: 60, writeMsPerFrame: 0.5 },
 };
-const DECODE_MS: Readonly<Record<string, number>> = {
+const DECODE_MS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   jpeg: 12,
   png: 25,
   webp: 25,
@@ -50,23 +50,23 @@ const DECODE_MS: Readonly<Record<string, number>> = {
   tiff: 20,
 };
 /** CPU milliseconds per megapixel to decode a page whose samples are converted first. */
-const REWRITE_MS = 80;
+const CONVERSION_MS_PER_MEGAPIXEL = 80;
 /** CPU milliseconds per megapixel that a step reads but drops, as when it resizes to a smaller size. */
-const READ_MS = 5;
+const READ_MS_PER_MEGAPIXEL = 5;
 /** The factor by which decoding a progressive, interlaced or 16-bit file takes longer. */
 const COSTLY_DECODE_FACTOR = 2;
 /** CPU milliseconds per megapixel of a description. It reads all pixels once or twice, and examines a small copy. */
-const DESCRIBE_MS = 30;
+const DESCRIBE_MS_PER_MEGAPIXEL = 30;
 /** CPU milliseconds per megapixel to decode and compare the result of a trial. SSIMULACRA 2 compares six sizes. */
-const COMPARE_MS = 60;
-const SSIMULACRA2_MS = 450;
+const COMPARE_MS_PER_MEGAPIXEL = 60;
+const SSIMULACRA2_MS_PER_MEGAPIXEL = 450;
 /**
  * The trials of a search, as counted with photographs: a quality is found in 3 trials on average and in at most 5, a
  * palette in 4.
  */
 const QUALITY_TRIALS = 4;
 /** The trials of a search over an animation: one or two of the whole animation, and those of a sample. */
-const MOVING_TRIALS = 2.5;
+const ANIMATION_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
@@ -74,13 +74,13 @@ type ResolvedEncode = EncodeOptions & { format: OutputFormat };
 type EffortTime = readonly [effort: number, ms: number];
 const NO_EFFORT_TIME: EffortTime = [0, 0];
 
-const PALETTE_MS = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
-const ENCODE_MS: Readonly<Record<OutputFormat, readonly EffortTime[]>> = {
+const PALETTE_MS_PER_MEGAPIXEL = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
+const ENCODE_MS_PER_MEGAPIXEL: Readonly<Record<OutputFormat, readonly EffortTime[]>> = {
   jpeg: byEffort({ 0: 35, 4: 80, 6: 150, 9: 320 }),
   png: byEffort({ 0: 10, 3: 80, 6: 105, 9: 440 }),
   webp: byEffort({ 0: 60, 3: 90, 5: 190, 7: 220, 9: 640 }),
   avif: byEffort({ 1: 125, 4: 460, 7: 630, 9: 1_400 }),
-  gif: PALETTE_MS,
+  gif: PALETTE_MS_PER_MEGAPIXEL,
   tiff: byEffort({ 0: 105 }),
 };
 const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>> = {
@@ -111,7 +111,7 @@ export function estimatedMs(
   passes: readonly ImagePass[],
   layers: LayerHeaders = {},
 ): number {
-  if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
+  if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS_PER_MEGAPIXEL;
   // A single pass shares its decoding with no other pass.
   const readings =
     passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => decodingKeyOf(header, pass)).values();
@@ -124,7 +124,7 @@ export function estimatedMs(
 
 /** Estimated CPU milliseconds of a SSIMULACRA 2 score. */
 export function estimatedScoringMs({ width, height }: Pick<ImageHeader, 'width' | 'height'>): number {
-  return ((width * height) / 1e6) * SSIMULACRA2_MS;
+  return ((width * height) / 1e6) * SSIMULACRA2_MS_PER_MEGAPIXEL;
 }
 
 /** A value that is equal for passes that read the same pixels; see workers/image/branches.ts. */
@@ -169,12 +169,17 @@ function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
 ): number {
-  const moving = frames > 1 ? MOVING_MS[format] : undefined;
+  const moving = frames > 1 ? ANIMATION_COSTS[format] : undefined;
   if (moving !== undefined)
-    return PASS_BASE_MS + framesRead * (moving.frameMs + ((pixels / 1e6) * moving.perMegapixel) / frames);
-  const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
+    return (
+      PASS_BASE_MS +
+      framesRead * (moving.decodeMsPerFrame + ((pixels / 1e6) * moving.decodeMsPerMegapixel) / frames)
+    );
+  const once = rewritten ? CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
-  return PASS_BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
+  return (
+    PASS_BASE_MS + framesRead * DECODE_MS_PER_FRAME + ((pixels / 1e6) * perMegapixel * framesRead) / frames
+  );
 }
 
 /**
@@ -197,7 +202,7 @@ type StepCost = (perMegapixel: number, before: number, after: number) => number;
 
 /** The usual cost: a step computes the pixels of its result, and reads the pixels that it drops. */
 const costOfResult: StepCost = (perMegapixel, before, after) =>
-  perMegapixel * after + READ_MS * Math.max(0, before - after);
+  perMegapixel * after + READ_MS_PER_MEGAPIXEL * Math.max(0, before - after);
 
 function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {
@@ -216,7 +221,7 @@ interface WrittenPixels {
 
 function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const { frames, megapixels } = written;
-  const framesMs = frames > 1 ? frames * (MOVING_MS[encode.format]?.writtenFrameMs ?? 0) : 0;
+  const framesMs = frames > 1 ? frames * (ANIMATION_COSTS[encode.format]?.writeMsPerFrame ?? 0) : 0;
   if (encode.target === undefined) {
     const moving = animationEffort(encode, written);
     return framesMs + megapixels * (moving?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
@@ -230,13 +235,13 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
 /** CPU milliseconds per megapixel to measure the file of a trial. */
 function measuringMs(target: NonNullable<EncodeOptions['target']>): number {
   if ('maxBytes' in target) return 0;
-  return 'ssimulacra2' in target ? SSIMULACRA2_MS : COMPARE_MS;
+  return 'ssimulacra2' in target ? SSIMULACRA2_MS_PER_MEGAPIXEL : COMPARE_MS_PER_MEGAPIXEL;
 }
 
 /** The number of trials of a search in workers/image/search/target.ts. */
 function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
   if (lossless) return LOSSLESS_TRIALS;
-  if (format === 'webp' && frames > 1) return MOVING_TRIALS;
+  if (format === 'webp' && frames > 1) return ANIMATION_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 
@@ -273,8 +278,8 @@ function defaultEffortOf(
 
 function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
-  if (format === 'png' && isPalette) return PALETTE_MS;
-  return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];
+  if (format === 'png' && isPalette) return PALETTE_MS_PER_MEGAPIXEL;
+  return (lossless && LOSSLESS_MS[format]) || ENCODE_MS_PER_MEGAPIXEL[format];
 }
 
 /*
