@@ -54,7 +54,7 @@ export function deadlineExceededError(retryAfterSeconds: number): ApiError {
  * @param retryAfterSeconds the seconds for which equally long work is refused.
  */
 export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
-  const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
+  const message = `The image was not done in time, and the work itself took that time, not the waiting for it${triedText(alternatives)}.`;
   return deadlineError(message, alternatives, { retryAfterSeconds });
 }
 
@@ -63,8 +63,13 @@ export function likelyTooLongError(
   times: { retryAfterSeconds: number; holdMs: number },
   alternatives: CallAlternatives,
 ): ApiError {
-  const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet: try ${alternatives.words}.`;
+  const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet${triedText(alternatives)}.`;
   return deadlineError(message, alternatives, times);
+}
+
+/** The end of a sentence that names what to try; nothing if there is no alternative. */
+function triedText({ words }: CallAlternatives): string {
+  return words === '' ? '' : `: try ${words}`;
 }
 
 function deadlineError(

@@ -22,7 +22,7 @@ import { installCaching, installCompression, installNotModified } from './hooks/
 import { installCors } from './hooks/cors.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
 import { installAccessLog, installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
-import { installFieldWarnings, installMisplacedFields } from './hooks/sent-fields.ts';
+import { installFieldWarnings, installMisplacedFields, installMisspeltDryRuns } from './hooks/sent-fields.ts';
 import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks and error handlers of all routes. */
@@ -45,6 +45,7 @@ export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log:
   installCompression(server);
   installNotModified(server);
   installMisplacedFields(server);
+  installMisspeltDryRuns(server);
   installFieldWarnings(server);
   refuseExpectHeaders(server.server);
   refuseConnectRequests(server.server);

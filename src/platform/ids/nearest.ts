@@ -40,7 +40,7 @@ const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   name: ['title', 'label'],
   html: ['body', 'markup', 'content'],
   kind: ['type', 'category'],
-  op: ['type', 'name', 'action', 'tool', 'method'],
+  op: ['operation', 'type', 'name', 'action', 'tool', 'method'],
   events: ['eventtypes', 'topics'],
   steps: ['operations', 'pipeline', 'ops', 'transformations', 'actions', 'transforms'],
   assetIds: ['assets', 'ids', 'inputs'],

@@ -32,7 +32,7 @@ import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
 import { checkSentOutputs, type RequestedOutputsWork } from './outputs.ts';
-import { onlyAsStepError, opsWith, transformOp, transformOps } from './transform-op.ts';
+import { missingOpError, onlyAsStepError, transformOp } from './transform-op.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
@@ -137,10 +137,7 @@ export class TransformCallCompiler {
     const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return presetCall(preset, query, body);
     if (op === undefined) {
-      const message =
-        'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
-      const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
-      throw invalidParamError('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
+      throw missingOpError(body.parameters, { ...body.texts, ...parametersOf(query) });
     }
     const found = transformOp(op, (any) => parseParameters(any, query, body));
     const parameters = parseParameters(found, query, body);
@@ -260,7 +257,7 @@ function parameterIn(
   return (key) => {
     const name = key.replace(/^parameters\./, '');
     const [root = ''] = name.split(/[.[]/);
-    const isNested = Object.hasOwn(parameters, root) && !Object.hasOwn({ ...texts, ...query }, root);
+    const isNested = Object.keys(parameters).length > 0 && !Object.hasOwn({ ...texts, ...query }, root);
     return sentFieldAt(name, isNested ? `parameters.${name}` : name);
   };
 }

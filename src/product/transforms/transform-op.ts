@@ -65,10 +65,27 @@ function severalOps(name: string): (SuggestedWord & { instead: object[] }) | und
 }
 
 /** Few ops that have all these parameters; nothing if there are none, or too many. */
-export function opsWith(names: readonly string[]): { suggest?: string[] } {
+function opsWith(names: readonly string[]): { suggest?: string[] } {
   const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
   const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
   return isFew ? { suggest: ops.map(({ op }) => op) } : {};
+}
+
+/**
+ * The error for a call that names no op. If a field with another name holds the name of an op, that field is corrected.
+ * @param parameters sent within `parameters`.
+ * @param sent the other fields of the call.
+ */
+export function missingOpError(
+  parameters: GivenParameters | undefined,
+  sent: Readonly<Record<string, unknown>>,
+): ApiError {
+  const message =
+    'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
+  const details = { allowed: transformOps(), ...opsWith(Object.keys({ ...parameters, ...sent })) };
+  const misnamed = Object.keys(sent).find((name) => findOp(String(sent[name])) !== undefined);
+  const corrections = misnamed === undefined ? [] : [{ param: misnamed, rename: 'op' }];
+  return invalidParamError('op', message, details, corrections);
 }
 
 function whereItRuns(op: Op): string {

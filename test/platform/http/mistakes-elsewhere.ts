@@ -18,6 +18,11 @@ export function mistakesElsewhere({ key, assetId }: Places): Mistake[] {
       [{ param: 'parameters.width', replace: 300 }],
     ],
     [
+      'a dry run that is misspelt',
+      raw('POST', '/jobs?dryrun=true', { ...RESIZE, assetIds }),
+      [{ param: 'dryrun', rename: 'dryRun' }],
+    ],
+    [
       'an op of a job that is misspelt',
       job({ op: 'rezise', assetIds, parameters: { width: 9 } }),
       [{ param: 'op', replace: 'resize' }],

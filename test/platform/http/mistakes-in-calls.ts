@@ -52,6 +52,7 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
     ],
     ['a width twice', raw('/images/transform?op=resize&width=9&width=8', image), 'suggest', 'width'],
     ['no op', transform({ width: 9 }), 'suggest', 'op'],
+    ['operation for op', transform({ operation: 'flip' }), [{ param: 'operation', rename: 'op' }], 'op'],
     ['several ops in one', transform({ op: 'flip,negate' }), 'suggest', 'op'],
     [
       'parameters of a step beside its op',

@@ -6,6 +6,18 @@ const region = { left: 1, top: 2, w: 3, h: 4 };
 /** What people write in parameters because other services take it, and what fixes it. */
 export function mistakesInParameters({ assetId }: Places): Mistake[] {
   return [
+    [
+      'a region beside the list of regions',
+      reference(assetId, { op: 'redact', parameters: { x: 1, y: 1, width: 3, height: 2 } }),
+      [
+        ...['x', 'y', 'width', 'height'].map((name) => ({
+          param: `parameters.${name}`,
+          remove: true as const,
+        })),
+        { param: 'parameters.regions', add: [{ x: 1, y: 1, width: 3, height: 2 }] },
+      ],
+      'x',
+    ],
     ['radius of a blur', transform({ op: 'blur', radius: 5 }), [{ param: 'radius', rename: 'sigma' }]],
     [
       'intensity of a blur',

@@ -49,7 +49,10 @@ const COUNT_SLICE_BYTES = 512 * 1024;
  * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
 export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<void, void> {
-  if (!isUtf8(raw)) throw sent.refuse(`${sent.name} is not valid UTF-8: encode its text so, or send a file with its own Content-Type.`);
+  if (!isUtf8(raw))
+    throw sent.refuse(
+      `${sent.name} is not valid UTF-8: encode its text so, or send a file with its own Content-Type.`,
+    );
   const countUpTo = createJsonCounter(raw, raw.length > LARGE_JSON_BODY_BYTES);
   for (let to = COUNT_SLICE_BYTES; ; to += COUNT_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));

@@ -5,7 +5,10 @@ import { nearestName } from '../../ids/nearest.ts';
 import { isJsonObject } from '../../values/json.ts';
 import { misplacedFieldCorrections } from '../errors/corrections.ts';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
+import { DRY_RUN_QUERY_NAMES } from '../fields.ts';
 import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
+
+const [DRY_RUN] = DRY_RUN_QUERY_NAMES;
 
 /**
  * Refuses a field that was sent in the query but belongs in the body of the same call, and the other way around. It
@@ -25,6 +28,28 @@ export function installMisplacedFields(app: FastifyInstance): void {
       ({ url, query, body }, _reply, done) => {
         const refusal = url.includes('?') ? misplacedFieldsRefusal(query, ofBody, 'body') : undefined;
         done(refusal ?? misplacedFieldsRefusal(body, ofQuery, 'query'));
+      },
+    ];
+  });
+}
+
+/**
+ * Refuses a query field that is not read, and whose name is nearly `dryRun`. The call would otherwise do, and charge
+ * for, what was only to be checked.
+ */
+export function installMisspeltDryRuns(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const read = fieldNamesOf(route.schema?.querystring);
+    if (!read.has(DRY_RUN)) return;
+    const isMisspelt = (name: string) => !read.has(name) && nearestName(name, [...read]) === DRY_RUN;
+    route.preValidation = [
+      ...[route.preValidation ?? []].flat(),
+      ({ query }, _reply, done) => {
+        const sent = query as Record<string, unknown>;
+        const name = sent[DRY_RUN] === undefined ? Object.keys(sent).find(isMisspelt) : undefined;
+        if (name === undefined) return done();
+        const message = `${name} is not read, so this would be no dry run: did you mean ${DRY_RUN}?`;
+        done(invalidParamError(name, message, undefined, [{ param: name, rename: DRY_RUN }]));
       },
     ];
   });

@@ -48,7 +48,7 @@ export const RESPONSE_HEADERS: DocumentNode = {
   'X-Service-Thumbhash': headerObject('placeholder: the ThumbHash of the real picture, in base64.'),
   'X-Service-Blurhash': headerObject('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': headerObject(
-    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:dryrun` for a field that the endpoint does not read, followed by `did_you_mean:dryRun` if a field of the endpoint has nearly that name, `not_enlarged:768` for a resize that left a picture 768 px wide or high because enlarge is false, `larger_than_input` for a file that grew, `search_cut_short` for the best file that a search for a size or a likeness found in its time, and `format_not_tried:avif` for a format of several that there was no time for.',
+    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:perpage` for a field that the endpoint does not read, followed by `did_you_mean:perPage` if a field of the endpoint has nearly that name, `not_enlarged:768` for a resize that left a picture 768 px wide or high because enlarge is false, `larger_than_input` for a file that grew, `search_cut_short` for the best file that a search for a size or a likeness found in its time, and `format_not_tried:avif` for a format of several that there was no time for.',
   ),
   'Server-Timing': headerObject(
     'Where the time went, in milliseconds: `process` includes an encoding that runs as the pixels come, `total` is the time from the request to its answer. What the others leave of it is reading the body, starting a worker or a browser after a pause, and waiting for a core.',

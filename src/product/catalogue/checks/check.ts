@@ -5,6 +5,7 @@ import {
   CSS_COLOUR_NAMES,
   parseCssColour,
 } from '../../../../workers/image/colour/colour.ts';
+import type { CallCorrection } from '../../../platform/http/errors/corrections.ts';
 import {
   type ApiError,
   correctionsAtSentFields,
@@ -195,6 +196,8 @@ function undeclaredKeys(
   owner: string,
 ): ParameterViolation {
   const path = [...parent, names[0]];
+  const asEntry = entryViolation(parent, names, sent, schema);
+  if (asEntry !== undefined) return asEntry;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param: spellPath(path), names, sent, schema },
     contractOf(owner),
@@ -206,6 +209,39 @@ function undeclaredKeys(
     corrections,
     details: { allowed, ...withoutAbsentFields({ suggest }) },
   };
+}
+
+/**
+ * The violation of undeclared keys that are the fields of an entry of a list, as x and y are of `regions`; undefined if
+ * no list of the schema has such entries.
+ */
+function entryViolation(
+  parent: readonly string[],
+  names: readonly [string, ...string[]],
+  sent: unknown,
+  { properties = {} }: TSchema,
+): ParameterViolation | undefined {
+  if (!isJsonObject(sent)) return undefined;
+  const [list] =
+    Object.entries<TSchema>(properties).find(([list, { items }]) => {
+      const { properties: fields = {}, required = [] } = (items ?? {}) as TSchema;
+      const isComplete = (required as string[]).every((field) => names.includes(field));
+      return !(list in sent) && isComplete && names.every((name) => Object.hasOwn(fields, name));
+    }) ?? [];
+  if (list === undefined) return undefined;
+  const entry = Object.fromEntries(names.map((name) => [name, numberIfNumeric(sent[name])]));
+  const corrections: CallCorrection[] = [
+    ...names.map((name) => ({ param: spellPath([...parent, name]), remove: true as const })),
+    { param: spellPath([...parent, list]), add: [entry] },
+  ];
+  const message = `${names.join(', ')} belong in an entry of ${list}: send ${list}=[${JSON.stringify(entry)}].`;
+  const allowed = Object.keys(properties);
+  return { key: parent[0] ?? names[0], message, corrections, details: { allowed } };
+}
+
+/** A text of digits, as the query has numbers, as a number; any other value as it is. */
+function numberIfNumeric(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
 }
 
 /** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */

@@ -23,7 +23,7 @@ export const severalResultsGuide: DocumentationPage = {
   "$BASE/api/v1/images/transform" -o avatar.png`),
     headingBlock('One picture, several results'),
     paragraphBlock(
-      'Send `outputs`: up to 20, each with a name, and an op, steps or a preset. Each is one run. The answer is `multipart/mixed`, or a ZIP archive if the Accept header prefers it.',
+      'Send `outputs`: 2 to 20, each with a name, and an op, steps or a preset. Each is one run. The answer is `multipart/mixed`, or a ZIP archive if the Accept header prefers it.',
     ),
     shellSampleBlock(`curl --fail-with-body \\
   -H "Authorization: ApiKey $KEY" \\
