@@ -32,8 +32,8 @@ export async function performImageTask(task: ImageTask, canBeKilled = false): Pr
   // One core works on one picture, because the other cores have their own pictures. A task may set another number.
   sharp.concurrency(('threads' in task && task.threads) || 1);
   const result = await performTask(task, canBeKilled);
-  // The input is freed at once: inputs of several megabytes would make the garbage collector run full collections
-  // often. Work that is left behind still reads it.
+  // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
+  // collections often. If the result leaves work behind, that work still reads the input.
   if (!('leavesWork' in result)) task.input.buffer.transfer(0);
   return result;
 }

@@ -248,7 +248,8 @@ function originalFileOf({
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isConverted || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  // Even with kept metadata, a rewritten file loses its embedded previews.
+  // A file with an orientation or with metadata would not be returned as it is, because its embedded previews have to
+  // go. It is then only a size to compare with.
   if (source.orientation > 1 || !isBareFile(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
   // The file is a copy that owns its memory: the thread frees the input after the pass, and slice() of a Buffer copies

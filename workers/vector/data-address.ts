@@ -7,13 +7,13 @@ interface AddressedData {
 
 /** Matches the raster media types that the renderer draws. */
 export const RASTER_MEDIA_TYPE_PATTERN = /^image\/(?:png|jpeg|gif|webp|avif)$/;
-const DATA_ADDRESS_HEAD = /^\s*data:([^,]*),/i;
+const DATA_URL_PREFIX = /^\s*data:([^,]*),/i;
 const BASE64_PARAMETER = /;\s*base64\s*$/i;
 const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;
 
 /** Decodes a data address; null for any other address. A `%` without two digits stands for itself, as in browsers. */
 export function decodeDataAddress(address: string): AddressedData | null {
-  const [head, media = ''] = DATA_ADDRESS_HEAD.exec(address) ?? [];
+  const [head, media = ''] = DATA_URL_PREFIX.exec(address) ?? [];
   if (head === undefined) return null;
   const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
   const data = decodePercentEscapes(address.slice(head.length));

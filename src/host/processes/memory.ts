@@ -21,7 +21,7 @@ const ALLOCATOR_LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/]
  * has its own arena, which keeps freed memory: 690 MB per process after 1,000 mixed calls instead of 325. A variable of
  * the same name in the operator's environment takes precedence.
  */
-const SYSTEM_ARENA_COUNT = '2';
+const MALLOC_ARENA_COUNT = '2';
 /**
  * The options of jemalloc. Two arenas instead of four per core, because memory that one thread frees would be mapped
  * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks: a
@@ -46,7 +46,7 @@ export function chooseAllocator(setting: string): MemoryAllocator {
 }
 
 function allocatorOf(library: string | undefined): MemoryAllocator {
-  const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? SYSTEM_ARENA_COUNT };
+  const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? MALLOC_ARENA_COUNT };
   if (library === undefined) return { name: 'system', environment: arenas };
   const jemalloc = { MALLOC_CONF: process.env.MALLOC_CONF ?? JEMALLOC_CONF };
   return { name: library, environment: { ...arenas, ...jemalloc, LD_PRELOAD: library } };

@@ -148,7 +148,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       select: (accountId, selection, limit) => store.selectDone(accountId, selection, limit),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredAssetContent>();
-        for (const asset of await store.findContents(accountId, ids)) {
+        for (const asset of await store.findContentReferences(accountId, ids)) {
           const { _id: id, name, image, digest, crc32, objectKey } = asset;
           if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
           const { format, bytes: sizeBytes } = image;

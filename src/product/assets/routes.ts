@@ -121,7 +121,7 @@ function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo'
 type SimilarAsset = AssetDocument & { distance: number };
 
 /** The fields of a listing that cannot be combined with similarTo. */
-const EXCLUDED_WITH_SIMILAR = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
+const FIELDS_NOT_ALLOWED_WITH_SIMILAR = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
 
 /**
  * One page of the assets that are similar to a given asset, nearest first. The given asset itself is left out.
@@ -134,7 +134,7 @@ async function listSimilarAssets(
   assetId: string,
   query: AssetListQuery,
 ) {
-  const excluded = EXCLUDED_WITH_SIMILAR.filter((name) => query[name] !== undefined);
+  const excluded = FIELDS_NOT_ALLOWED_WITH_SIMILAR.filter((name) => query[name] !== undefined);
   const [field] = excluded;
   if (field !== undefined) {
     const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;

@@ -256,7 +256,7 @@ export class AssetsStore {
    * Returns those of the given ids that are assets of the account, with the fields for a download, in no particular
    * order.
    */
-  findContents(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
+  findContentReferences(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }
 

@@ -3,7 +3,10 @@ import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
-/** Returns the sums of one kind of work by the groups of a window, in any order. Missing sums are 0. */
+/**
+ * Returns the usage of one kind of work in a window of time, summed by group, such as by day, op or key, in any order.
+ * A group without usage may be missing.
+ */
 export type UsageSource = (
   accountId: string,
   window: UsageWindow,

@@ -23,7 +23,7 @@ import { defineOperationOp } from './pixel-op.ts';
  * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and an example here;
  * any other op is defined in the folder ops.
  */
-const ALL = [
+const ALL_OPS = [
   resizeOp,
   cropOp,
   thumbnailOp,
@@ -80,10 +80,10 @@ const ALL = [
   analyzeOp,
 ] as const satisfies readonly Op[];
 
-export type OpName = (typeof ALL)[number]['op'];
+export type OpName = (typeof ALL_OPS)[number]['op'];
 
-export const OPS = Object.fromEntries(ALL.map((op) => [op.op, op])) as {
-  [N in OpName]: Extract<(typeof ALL)[number], { op: N }>;
+export const OPS = Object.fromEntries(ALL_OPS.map((op) => [op.op, op])) as {
+  [N in OpName]: Extract<(typeof ALL_OPS)[number], { op: N }>;
 };
 
 /** The op of this name, if one was given and there is one. */

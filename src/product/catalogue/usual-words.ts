@@ -110,11 +110,11 @@ export function requireOp<T extends Op>(
     .filter(isTaken)
     .map((taken) => taken.op);
   const message = sentence(op as Exclude<Op, T> | undefined, allowed.join(', '));
-  const likely = op === undefined ? suggestOp(name, field.path, allowed) : answeredBy(op);
+  const likely = op === undefined ? suggestOp(name, field.path, allowed) : endpointSuggestionOf(op);
   throw unknownWordError(field, name, allowed, (hint) => hintFirst(hint, message), likely);
 }
 
 /** The call that answers an op with an endpoint of its own. */
-function answeredBy(op: Op): SuggestedWord {
+function endpointSuggestionOf(op: Op): SuggestedWord {
   return 'endpoint' in op ? { ...NO_SUGGESTION, suggest: [`POST /api/v1${op.endpoint}`] } : NO_SUGGESTION;
 }

@@ -127,7 +127,7 @@ export class ItemsStore {
     return (await this.#items.findOne(unsettled, { fields: ['_id'] })) !== null;
   }
 
-  /** The usage of items that a cancellation stopped between two segments. */
+  /** The usage of items that were cancelled after some of their segments, which are runs of steps, had been done. */
   async sumUsageOfCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
     const [row] = await this.#items.group({
       filter: { jobId, status: 'CANCELLED' },

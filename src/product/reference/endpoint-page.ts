@@ -113,10 +113,10 @@ function trialForm(
       const isRequired = location === 'path';
       return { name, value, isJson: false, isRequired, ...(choices !== undefined && { choices }) };
     });
-  return { kind: 'trial', path, sends: { method, needsKey, ...formBodyOf(body) }, inputs };
+  return { kind: 'trial', path, sends: { method, needsKey, ...trialBodyOf(body) }, inputs };
 }
 
-function formBodyOf(body: SampleCall['body']): Pick<TrialEndpointCall, 'body'> {
+function trialBodyOf(body: SampleCall['body']): Pick<TrialEndpointCall, 'body'> {
   if (body === undefined) return {};
   if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
   return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };

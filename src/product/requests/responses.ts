@@ -6,13 +6,13 @@ import type { RequestErrorGroup, RequestRecord } from './schema.ts';
 const TIMING_PATTERN = /([\w-]+);dur=([\d.]+)/g;
 
 /** The path pattern of a request, with its parameters in braces. */
-export function routePatternOf({ route }: KeptRequest): string {
+export function pathTemplateOf({ route }: KeptRequest): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** The name of the called operation. */
 export function operationNameOf(request: KeptRequest): string {
-  return operationIdOf(request.method, routePatternOf(request));
+  return operationIdOf(request.method, pathTemplateOf(request));
 }
 
 /** A request as the API shows it. */
@@ -25,7 +25,7 @@ export function requestRecordOf(request: KeptRequest): RequestRecord {
       at: new Date(atMs).toISOString(),
       method,
       operation: operationNameOf(request),
-      route: routePatternOf(request),
+      route: pathTemplateOf(request),
     },
     ...{ path, status, durationMs },
     ...withoutAbsentFields({

@@ -21,8 +21,8 @@ import {
   groupRequestErrors,
   mergeErrorGroups,
   operationNameOf,
+  pathTemplateOf,
   requestRecordOf,
-  routePatternOf,
 } from './responses.ts';
 import type { RequestErrorGroup, RequestFilterQuery, RequestListQuery, RequestRecord } from './schema.ts';
 
@@ -223,7 +223,7 @@ function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): b
     (from === undefined || request.atMs >= from) &&
     (to === undefined || request.atMs < to) &&
     (operation === undefined || operationNameOf(request) === operation) &&
-    (path === undefined || request.path.startsWith(path) || routePatternOf(request).startsWith(path))
+    (path === undefined || request.path.startsWith(path) || pathTemplateOf(request).startsWith(path))
   );
 }
 

@@ -180,9 +180,9 @@ export interface LoadedImage {
 
 /**
  * Loads the image that a call names.
- * @param param the field, or the part, of a second picture, which errors name.
- * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared
- *   type.
+ * @param param the field or the part that errors name, if it is a second picture.
+ * @throws ApiError if the image cannot be fetched, or is no asset of the account; unsupported_format for bytes that do
+ *   not match their declared type.
  */
 export async function loadCallImage(
   source: ImageSource,

@@ -25,8 +25,8 @@ export interface RequestedOutputsWork {
 /** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
 const checkShape = createValidator(Type.Object({ outputs: RequestedOutputs }), 'outputs');
 
-/** Each of these is the work of an output. */
-const WORKS = ['op', 'steps', 'preset'] as const;
+/** The fields that say what an output does. An output has one of them. */
+const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
 
 /**
  * Checks outputs as they were sent, but not their work.
@@ -49,10 +49,10 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
 
 /** Checks that an output has an op, steps or a preset, and parameters only with an op. */
 function checkWork(output: RequestedOutput, where: string): void {
-  const [first, second] = WORKS.filter((name) => output[name] !== undefined);
+  const [first, second] = WORK_FIELDS.filter((name) => output[name] !== undefined);
   if (first === undefined) {
     const message = `${where} has no work: send op with its parameters, steps, or preset.`;
-    throw invalidParamError(where, message, { missing: [...WORKS] });
+    throw invalidParamError(where, message, { missing: [...WORK_FIELDS] });
   }
   if (second !== undefined) {
     const message = `${where} has both ${first} and ${second}: send one of them.`;

@@ -68,8 +68,8 @@ export interface CompiledOutput extends CompiledTransformCall {
 }
 
 /** The most compiled queries that a process caches. */
-const MAX_KEPT_QUERIES = 1_000;
-const MAX_KEPT_TEXT_CHARACTERS = 500;
+const MAX_CACHED_QUERIES = 1_000;
+const MAX_CACHED_QUERY_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUERY_NAMES];
@@ -81,7 +81,7 @@ type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 export class TransformCallCompiler {
   readonly #models: ModelsFile;
   /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
-  readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_KEPT_QUERIES });
+  readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_CACHED_QUERIES });
 
   constructor(models: ModelsFile) {
     this.#models = models;
@@ -98,7 +98,7 @@ export class TransformCallCompiler {
     const kept = this.#kept.get(text);
     if (kept !== undefined) return kept;
     const call = this.compileOnce(query as RawQueryFields, body);
-    if (text.length <= MAX_KEPT_TEXT_CHARACTERS) this.#kept.set(text, call);
+    if (text.length <= MAX_CACHED_QUERY_CHARACTERS) this.#kept.set(text, call);
     return call;
   }
 

@@ -51,14 +51,14 @@ const BARE_JFIF_BYTES = 14;
 const ADOBE_MARKER = 0xee;
 /** Markers of baseline, extended and progressive frames. */
 const FRAME_MARKERS = [0xc0, 0xc1, 0xc2];
-const COMPONENTS_OFFSET = 5;
+const COMPONENT_COUNT_OFFSET = 5;
 /** The most components of a JPEG that is bare. One with four components is CMYK, which is converted. */
 const MAX_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
 const PICTURE_MARKERS = [0xc4, START_OF_SCAN_MARKER, 0xdb, 0xdd, END_OF_IMAGE_MARKER];
 
 const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
-  jpeg: isBareJpeg,
+  jpeg: isJpegWithoutMetadata,
   png: isBarePng,
   webp: isBareWebp,
   gif: isBareGif,
@@ -78,7 +78,7 @@ export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
 }
 
 /** Only the data of a scan may stand between two segments. */
-function isBareJpeg(file: Buffer): boolean {
+function isJpegWithoutMetadata(file: Buffer): boolean {
   const segments = [...jpegSegments(new ByteReader(file))];
   const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;
   return (
@@ -96,7 +96,7 @@ function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
   if (marker === APP0_MARKER)
     return content.length === BARE_JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
   if (marker === ADOBE_MARKER) return content.toString('latin1', 0, 5) === 'Adobe';
-  if (FRAME_MARKERS.includes(marker)) return content.readUInt8(COMPONENTS_OFFSET) <= MAX_COMPONENTS;
+  if (FRAME_MARKERS.includes(marker)) return content.readUInt8(COMPONENT_COUNT_OFFSET) <= MAX_COMPONENTS;
   return PICTURE_MARKERS.includes(marker);
 }
 

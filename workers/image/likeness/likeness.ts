@@ -44,7 +44,7 @@ export function likenessMetricFor(pixels: Pixels, target: LikenessTarget): Liken
 }
 
 /** The measured value under the field name of the API. */
-export function achievedLikenessOf(
+export function measuredLikenessOf(
   { param, roundDown }: LikenessMetric,
   value: number,
 ): Pick<TargetSearchResult, 'ssim' | 'ssimulacra2'> {

@@ -72,7 +72,7 @@ export const resizeOperation = defineStepOperation({
   fits: (picture, { width, height, fit, enlarge }) =>
     changedSizeLimitError(picture, fitIntoBox(picture, { width, height }, fit, enlarge).result),
   warningsAbout: (input, { width, height, fit, enlarge }) =>
-    notEnlarged(input, { width, height }, fit, enlarge),
+    notEnlargedWarnings(input, { width, height }, fit, enlarge),
   size: (input, { width, height, fit, enlarge }) => fitIntoBox(input, { width, height }, fit, enlarge).result,
   scalesTo: (input, { width, height, fit, kernel, enlarge, linear }) =>
     linear || kernel === 'nearest' ? undefined : fitIntoBox(input, { width, height }, fit, enlarge).scaled,
@@ -102,7 +102,12 @@ export const resizeOperation = defineStepOperation({
 type RequestedSize = { width: number | undefined; height: number | undefined };
 
 /** A warning if the picture stays smaller than the requested size, because it may not be enlarged. */
-function notEnlarged(source: Size, box: RequestedSize, fit: FitMode, enlarge: boolean): PassWarning[] {
+function notEnlargedWarnings(
+  source: Size,
+  box: RequestedSize,
+  fit: FitMode,
+  enlarge: boolean,
+): PassWarning[] {
   if (enlarge) return [];
   const enlarged = fitIntoBox(source, box, fit, true).scaled;
   if (enlarged.width <= source.width && enlarged.height <= source.height) return [];

@@ -5,7 +5,7 @@ import type {
   SearchDetails,
   TargetSearchResult,
 } from '../../protocol.ts';
-import { achievedLikenessOf, type LikenessTarget, likenessMetricFor } from '../likeness/likeness.ts';
+import { type LikenessTarget, likenessMetricFor, measuredLikenessOf } from '../likeness/likeness.ts';
 import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
 import { type SearchedPicture, type TriedFile, tryFiles, type WrittenFile } from './attempts.ts';
 import { sizeShareOf } from './sample.ts';
@@ -33,7 +33,7 @@ interface SearchResult {
 /** The input file, if the pass writes the same picture in the same format. */
 export interface OriginalFile {
   bytes: number;
-  /** The input itself, if it may be the answer. */
+  /** The input file, if the search may return it unchanged. */
   file?: WrittenFile;
 }
 
@@ -135,13 +135,13 @@ async function searchByLikeness(target: LikenessTarget, search: TargetSearch): P
   });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
-    return originalResult(file, trials, achievedLikenessOf(metric, metric.valueOfIdentical));
+    return originalResult(file, trials, measuredLikenessOf(metric, metric.valueOfIdentical));
   }
   if (best !== undefined)
-    return resultOf(best, encode, { trials, isThorough }, achievedLikenessOf(metric, best.likeness));
+    return resultOf(best, encode, { trials, isThorough }, measuredLikenessOf(metric, best.likeness));
   if (nearest === undefined) throw new DeadlineError();
   const closest = roundDown(nearest.likeness);
-  const achieved = achievedValuesOf(nearest, encode, trials, achievedLikenessOf(metric, nearest.likeness));
+  const achieved = achievedValuesOf(nearest, encode, trials, measuredLikenessOf(metric, nearest.likeness));
   const details = nearestFileDetails(closest, nearest, encode, achieved);
   if (!isThorough) throw new DeadlineError(details, RELIABLE_TIME_SHARE);
   const message = `${param} is ${minValue}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;

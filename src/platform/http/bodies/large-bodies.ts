@@ -114,7 +114,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       const inner = open.at(-1);
       if (inner === undefined) continue;
       if (inner.isBehindEntry || index - inner.pieceAt >= JSON_PIECE_BYTES) {
-        addPiece(raw, inner, index);
+        addEntryText(raw, inner, index);
         inner.pieceAt = index + 1;
         inner.isBehindEntry = false;
         yield;
@@ -157,7 +157,7 @@ function parseSmallText(raw: Buffer, startsAt: number): unknown {
 }
 
 /** Adds the entries between `pieceAt` and the comma or end after them. */
-function addPiece(raw: Buffer, into: OpenContainer, to: number): void {
+function addEntryText(raw: Buffer, into: OpenContainer, to: number): void {
   const from = into.pieceAt;
   const isEmpty = isOnlyWhitespace(raw, from, to);
   if (isEmpty !== into.isBehindEntry) throw unexpectedTokenError(raw, from);
@@ -172,13 +172,13 @@ function addPiece(raw: Buffer, into: OpenContainer, to: number): void {
 /** Adds the last entries before the end of a list or object. */
 function addLastPiece(raw: Buffer, into: OpenContainer, to: number): void {
   const isEmpty = !into.isCut && isOnlyWhitespace(raw, into.pieceAt, to);
-  if (!isEmpty) addPiece(raw, into, to);
+  if (!isEmpty) addEntryText(raw, into, to);
 }
 
 /** Adds a list or an object that was parsed in pieces, with the entries before it. */
 function addParsedEntry(raw: Buffer, into: OpenContainer, from: number, to: number, value: unknown): void {
   if (into.isBehindEntry) throw unexpectedTokenError(raw, from);
-  if (into.entryAt > into.pieceAt) addPiece(raw, into, into.entryAt - 1);
+  if (into.entryAt > into.pieceAt) addEntryText(raw, into, into.entryAt - 1);
   if (into.isList) {
     if (!isOnlyWhitespace(raw, into.entryAt, from)) throw unexpectedTokenError(raw, from);
     into.list.push(value);

@@ -29,7 +29,7 @@ export interface MultipartFile extends Disposable {
 export interface AdditionalFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
-  /** The Content-Type of the part, as for the first file. */
+  /** The Content-Type that the part declares; null if it declares none. */
   declaredType: string | null;
 }
 

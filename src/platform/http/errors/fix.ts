@@ -82,7 +82,7 @@ async function findFix(
   return fix;
 }
 
-/** The error of a call about one of its parameters. Null for a call that passes, or fails for another reason. */
+/** The error if the check refuses a parameter of the call; null if the call passes, or fails for another reason. */
 async function findRefusal(
   check: (call: CorrectableCall) => Promise<void>,
   call: CorrectableCall,

@@ -68,8 +68,8 @@ function bareTextRemedy(value: string, { properties = {}, required = [] }: TSche
 }
 
 /**
- * The remedy for numbers in a row that stand for objects with numeric fields, such as `10,10,50,50` for one of x, y,
- * width and height.
+ * The remedy for a flat list of numbers in place of objects, such as `10,10,50,50` in place of
+ * `{x: 10, y: 10, width: 50, height: 50}`.
  */
 function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
   const names = required as string[];

@@ -160,8 +160,8 @@ function withoutTrailingSlashes(path: string): string {
 }
 
 /**
- * The served paths whose last segment has every word of the last segment of a path, without their plurals: for
- * `/webhooks`, `/webhook-endpoints`.
+ * The served paths whose last segment contains every word of the last segment of the path. Plural endings are ignored,
+ * so that `/webhooks` finds `/webhook-endpoints`.
  */
 function urlsWithWordsOf(path: string, urls: readonly string[]): string[] {
   const wordsOf = (one: string) =>

@@ -46,7 +46,7 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
       ...alphaLost(steps, segments[index - 1]),
       ...noEffect(steps),
       ...unreadSettings(steps),
-      ...steps.flatMap(aimlessWarnings),
+      ...steps.flatMap(ineffectiveResizeWarnings),
     ];
   });
 }
@@ -175,7 +175,7 @@ function reads(format: OutputFormat, name: (typeof WRITER_SETTINGS)[number], enc
 const AIMS = ['gravity', 'focalX', 'focalY'] as const;
 
 /** Warnings about such parameters of a resize that neither crops nor, for a gravity, pads. */
-function aimlessWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
+function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
   const { params } = fragment.steps.find(({ operation }) => operation === 'resize') ?? {};
   if (params === undefined) return [];
   const { width, height, fit = 'inside' } = params;

@@ -21,7 +21,7 @@ export interface DeterministicStep {
   index: number;
   /** The op; absent for an operation of the registry. */
   op?: PixelOp;
-  /** The parameters of the op in their main spelling, or those of the operation. */
+  /** The parameters of the op by their canonical names, or those of the operation of the registry. */
   parameters: GivenParameters;
   fragment: PassFragment;
   at: SentFieldFinder;

@@ -13,7 +13,7 @@ import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject, type RequestedStep
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 
 /** A mention of a subject in a prompt. Its name may be followed by spaces. */
-const MENTION = /\{\{\s*subject\.([^{}]*)\}\}/g;
+const SUBJECT_PLACEHOLDER = /\{\{\s*subject\.([^{}]*)\}\}/g;
 
 /**
  * Checks the sent subjects, but not whether their images exist.
@@ -71,7 +71,7 @@ function checkSubjectsAreUsed(
 /** Refuses a prompt that mentions a missing subject, or that is too long with the descriptors. */
 function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSubject[]): void {
   const names = subjects.map(({ name }) => name);
-  for (const [, mentioned = ''] of prompt.matchAll(MENTION)) {
+  for (const [, mentioned = ''] of prompt.matchAll(SUBJECT_PLACEHOLDER)) {
     const name = mentioned.trimEnd();
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
@@ -89,7 +89,7 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSub
  */
 export function promptWithDescriptors(prompt: string, subjects: readonly PromptSubject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
-  return prompt.replace(MENTION, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
+  return prompt.replace(SUBJECT_PLACEHOLDER, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
 }
 
 /** The assets that are sent with every call of generate and edit, in order. */

@@ -7,7 +7,7 @@ export { h, render } from 'preact';
 export { useCallback, useErrorBoundary, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 export { useEffect, useState };
 
-/** What a component draws, or takes to draw. */
+/** What a component can return, or take as its children. */
 export type View = ComponentChildren;
 
 /** Draws markup. Values are attributes and children, and never HTML. */

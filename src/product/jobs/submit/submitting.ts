@@ -178,7 +178,7 @@ export class JobSubmission {
     const [[hold], hasWaiting] = await settleAll([
       money,
       admission.hasWaiting(accountId, type),
-      this.#storeWork(job, order, claim),
+      this.#storeItemsAndDefinitions(job, order, claim),
     ]);
     refusePriceAboveMax(order, creditsHeldBy(hold));
     const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
@@ -198,7 +198,11 @@ export class JobSubmission {
   }
 
   /** Stores the definition and the items of the job. */
-  async #storeWork(job: JobDocument, order: JobOrder, claim: PendingClaim | undefined): Promise<void> {
+  async #storeItemsAndDefinitions(
+    job: JobDocument,
+    order: JobOrder,
+    claim: PendingClaim | undefined,
+  ): Promise<void> {
     const { items, definitions } = this.#context;
     await settleAll([
       definitions.insert(job, order.definition),
@@ -236,7 +240,10 @@ export class JobSubmission {
     await jobs.erase(_id);
   }
 
-  /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
+  /**
+   * Cleans up after processes that died during a submit: it deletes the jobs that are not visible yet, and gives back
+   * what they reserved in the quotas of their accounts.
+   */
   async #undoOfDead(now: Date): Promise<number> {
     const { jobs, assets } = this.#context;
     const before = new Date(now.getTime() - SUBMITTING_MS);

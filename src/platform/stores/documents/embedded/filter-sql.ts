@@ -9,7 +9,7 @@ export interface SqlFragment {
   params: SQLInputValue[];
 }
 
-/** The place of the fields of a filter: a document, or an entry of a list, which has no columns. */
+/** Where a filter finds its fields: in a document, or in an entry of a list. Only a document has columns. */
 interface FieldSource {
   /** The path of a field in the JSON text of the row, as an SQL expression. */
   pathOf(field: string): string;

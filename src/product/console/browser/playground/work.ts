@@ -32,7 +32,7 @@ const FIRST: PlaygroundWork = {
 };
 
 /** The work that an address holds. */
-export function workIn({ steps, outputs, preset, template, op, values }: WorkFields): PlaygroundWork {
+export function parseWork({ steps, outputs, preset, template, op, values }: WorkFields): PlaygroundWork {
   if (preset !== '') return { kind: 'preset', slug: preset };
   if (template !== '') return { kind: 'template', id: template, data: parsed<FormValues>(values, {}) };
   if (op !== '') return { kind: 'op', op, values: parsed<FormValues>(values, {}) };

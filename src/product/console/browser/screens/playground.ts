@@ -10,7 +10,7 @@ import { useReading } from '../parts/reading.ts';
 import { Code } from '../parts/values.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
-import { fieldsOf, needsPicture, type PlaygroundWork, WORK_FIELDS, workIn } from '../playground/work.ts';
+import { fieldsOf, needsPicture, type PlaygroundWork, parseWork, WORK_FIELDS } from '../playground/work.ts';
 import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
@@ -53,7 +53,7 @@ export function PlaygroundScreen() {
   const [fields, setFields] = useQuery(FIELDS);
   const { asset, ...work } = fields;
   const written = JSON.stringify(work);
-  const current = useMemo(() => workIn(work), [written]);
+  const current = useMemo(() => parseWork(work), [written]);
   const definition = definitionOf(current, offer);
   const { source, setSource, error: sourceError } = useSource(asset);
   const [isLive, setIsLive] = useState(true);
