@@ -40,8 +40,18 @@ const otherTabs = new BroadcastChannel('darkroom-console');
 
 /** Sends calls of the interface, for what is drawn before the whole client is loaded. */
 export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
-/** Sends the calls that find out who is signed in, and those that sign in and out. */
+/** Sends the calls that sign in and out. */
 const sessionTransport = new Transport({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
+/** Asks who is signed in. The first question was sent before this module was loaded. */
+const accountTransport = new Transport({
+  baseUrl: location.origin,
+  fetch: (input, init) => {
+    const answer = firstAnswer;
+    firstAnswer = undefined;
+    return send(input, init, answer);
+  },
+  maxRetries: 1,
+});
 
 /**
  * Sends a call of a screen. When nobody is signed in, it is refused here: the service counts each such call as a wrong
@@ -59,17 +69,22 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
   return send(input, init);
 }
 
-/** Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set. */
-async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+/**
+ * Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set.
+ * @param sent the answer to the same request, if it was sent before.
+ */
+async function send(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+  sent?: Promise<Response>,
+): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
   if (pastedKey !== undefined) headers.set('authorization', `ApiKey ${pastedKey}`);
   const asked = session.value;
   callsInFlight.set(callsInFlight.value + 1);
   try {
-    const answer = firstAnswer ?? fetch(input, { ...init, headers });
-    firstAnswer = undefined;
-    const response = await answer;
+    const response = await (sent ?? fetch(input, { ...init, headers }));
     offlineState.set(false);
     // A late error of the previous session says nothing about a session that was begun meanwhile.
     if (response.status === 401 && session.value === asked) noteEnd();
@@ -169,7 +184,7 @@ function signedIn(account: Account): void {
 }
 
 async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
-  session.set({ kind, account: await readNamedCall(sessionTransport, 'GET /account', {}) });
+  session.set({ kind, account: await readNamedCall(accountTransport, 'GET /account', {}) });
 }
 
 /** Notes that nobody is signed in any more. */
