@@ -5,24 +5,39 @@ import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findS3Server } from './support/services/s3-server.ts';
-import { countsIn, cpuIn, durationsIn, failuresIn, longestOf, skippedIn } from './support/tap-output.ts';
+import {
+  countsIn,
+  cpuIn,
+  durationsIn,
+  failedFilesIn,
+  failuresIn,
+  longestOf,
+  skippedIn,
+} from './support/tap-output.ts';
 import { processesFor, runEach, runProcess, type TestProcess } from './support/test-processes.ts';
 
 /**
  * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Its
  * arguments are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
- * services and installs the tools that the chosen files need, beside the files that need none of them. Ends with the
- * tests that were skipped and a line that counts them all; exits 1 when a test failed, or when CI=true and a service or
- * a tool is missing.
+ * services and installs the tools that the chosen files need, beside the files that need none of them. A few files that
+ * failed are run a second time, alone. Ends with the tests that were skipped, the files that passed only alone, and a
+ * line that counts all tests; exits 1 when a test failed, or when CI=true and a service or a tool is missing.
  */
 const root = join(import.meta.dirname, '..');
 const MAX_FILES_SHOWN = 15;
+/** More failures than these are a fault of the code and not of a busy machine, so no file is run again. */
+const MAX_FILES_RUN_AGAIN = 3;
 
 const USAGE = `npm test [-- FILE.test.ts …]     the files named, or all of them
 npm run test:fast               those that need no service
 
 Starts the services that the files need, and ends with what was skipped and a line that counts.
 `;
+
+/** A process of tests, with those of its files that failed and the number of failed tests. */
+interface FailedProcess extends TestProcess {
+  fail: number;
+}
 
 const args = process.argv.slice(2);
 if (args.includes('--help')) {
@@ -49,9 +64,13 @@ const environment = { NODE_COMPILE_CACHE: join(root, '.cache', 'compile') };
 const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
 const outputs: string[] = [];
 const broken: string[] = [];
+/** The processes in which a test failed. */
+let failed: FailedProcess[] = [];
+const passedAlone: string[] = [];
 
 try {
   await runEach([...processesFor(files, false), ...processesFor(onBoth, true)], run);
+  if (failed.flatMap((one) => one.files).length <= MAX_FILES_RUN_AGAIN) await runFailedAgain();
   report();
 } finally {
   for (const store of await stores) await store?.stop();
@@ -90,14 +109,36 @@ async function found<T>(name: string, starting: Promise<T | null>): Promise<T | 
 /** Runs a process; its failures are printed when it has ended. */
 async function run(testProcess: TestProcess): Promise<void> {
   for (const need of testProcess.files.flatMap(needsOf)) await tools[need];
-  const urls = testProcess.isCluster || testProcess.files.some(needsStores) ? await storeUrls() : {};
   if (testProcess.isCluster && missing.some((name) => name === 'Redis' || name === 'MongoDB')) return;
-  const { output, isSuccess } = await runProcess(testProcess, { ...environment, ...urls });
+  const { output, isSuccess } = await runToEnd(testProcess);
   outputs.push(output);
-  for (const failure of failuresIn(output)) console.log(failure);
+  const { fail } = countsIn(output);
+  if (fail > 0) failed.push({ files: failedFilesIn(output), isCluster: testProcess.isCluster, fail });
   // A process that broke without a failed test is a failure all the same.
-  if (!isSuccess && countsIn(output).fail === 0) broken.push(testProcess.files.join(', '));
+  if (!isSuccess && fail === 0) broken.push(testProcess.files.join(', '));
   if (process.stdout.isTTY) process.stdout.write(`\r${outputs.length} processes of tests have ended `);
+}
+
+async function runToEnd(testProcess: TestProcess): Promise<{ output: string; isSuccess: boolean }> {
+  const urls = testProcess.isCluster || testProcess.files.some(needsStores) ? await storeUrls() : {};
+  const ended = await runProcess(testProcess, { ...environment, ...urls });
+  for (const failure of failuresIn(ended.output)) console.log(failure);
+  return ended;
+}
+
+/** Runs each failed file alone. A process whose failed files all pass then has not failed. */
+async function runFailedAgain(): Promise<void> {
+  const stillFailed: FailedProcess[] = [];
+  for (const one of failed) {
+    const failedAgain: string[] = [];
+    for (const file of one.files) {
+      console.log(`Running ${file} again, alone.`);
+      const { isSuccess } = await runToEnd({ files: [file], isCluster: one.isCluster });
+      (isSuccess ? passedAlone : failedAgain).push(file);
+    }
+    if (one.files.length === 0 || failedAgain.length > 0) stillFailed.push(one);
+  }
+  failed = stillFailed;
 }
 
 function report(): void {
@@ -110,8 +151,13 @@ function report(): void {
   const skipped = [...new Set(skippedIn(output))];
   if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map((test) => `  ${test}`).join('\n')}`);
   if (broken.length > 0) console.log(`\nBroken:\n${broken.map((test) => `  ${test}`).join('\n')}`);
-  const { pass, fail, skip } = countsIn(output);
-  console.log(`\n${pass} passed, ${fail + broken.length} failed, ${skip} skipped`);
+  if (passedAlone.length > 0)
+    console.log(
+      `\nFailed beside other files and passed alone:\n${passedAlone.map((file) => `  ${file}`).join('\n')}`,
+    );
+  const { pass, skip } = countsIn(output);
+  const fail = failed.reduce((sum, one) => sum + one.fail, 0) + broken.length;
+  console.log(`\n${pass} passed, ${fail} failed, ${skip} skipped`);
   const isIncomplete = missing.length > 0 && process.env.CI === 'true';
-  if (fail + broken.length > 0 || pass === 0 || isIncomplete) process.exitCode = 1;
+  if (fail > 0 || pass === 0 || isIncomplete) process.exitCode = 1;
 }

@@ -18,6 +18,11 @@ export function failuresIn(output: string): string[] {
   });
 }
 
+/** The files with a failed test. */
+export function failedFilesIn(output: string): string[] {
+  return [...output.matchAll(/^not ok \d+ - (\S+\.test\.ts)/gm)].map(([, file = '']) => file);
+}
+
 /** Tests that were skipped, as `file: name (reason)`. */
 export function skippedIn(output: string): string[] {
   const skipped: string[] = [];
