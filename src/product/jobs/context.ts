@@ -37,13 +37,13 @@ export interface JobsContext extends JobStores {
   assets: JobAssets;
   holds: JobHolds;
   events: Pick<EventOutbox, 'isWanted' | 'write'>;
-  /** The limits of a plan. */
+  /** Returns the limits of a plan. */
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;
   topUpUrl: () => string;
-  /** The most bytes that the stored requests of one account's jobs may take. */
+  /** The limit of the stored requests of all jobs of one account, in bytes. */
   maxKeptBytes: number;
-  /** Identifies this process among all that share the stores. */
+  /** Identifies this process among all processes that share the stores. */
   owner: string;
   /** The number of items of each kind that this process can work on at the same time. */
   widths: Record<WorkKind, () => number>;

@@ -32,7 +32,7 @@ export interface JobDefinition {
   template?: { id: string; version: number };
 }
 
-/** The source of an item: an asset, nothing but its number of `count`, or a row of data. */
+/** What an item takes as its input: an asset, nothing (it is one of `count` results), or a row of data. */
 export type ItemInputKind = 'assets' | 'nothing' | 'rows';
 
 /** A variant of the work, with the plan and the price of its items. */
@@ -41,7 +41,7 @@ export interface PricedVariant {
   name?: string;
   /** The variant's parameters, merged over the job's. */
   parameters: GivenParameters;
-  /** None on a render. */
+  /** Empty for a render. */
   segments: PlanSegment[];
   /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
   warnings?: CallWarning[];
@@ -63,7 +63,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'seg
   return distinctValues(models.filter(isSandboxModel));
 }
 
-/** The warnings of an answer about what these variants make: the models that invent it. */
+/** One warning for each sandbox model of these variants, because sandbox models invent their results. */
 export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
@@ -75,10 +75,10 @@ export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'
 
 type StoredParameters = Record<string, unknown>;
 
-/** Parameters as their difference from parameters that are stored already. */
+/** Parameters, stored as the difference from other stored parameters. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** Names that the stored parameters have and these parameters lack; absent if there are none. */
+  /** Names of the other parameters that these parameters lack; absent if there are none. */
   without?: string[];
 }
 
@@ -90,7 +90,7 @@ interface StoredModelSegment extends Omit<Extract<PlanSegment, { runs: 'model' }
    * variant's own parameters.
    */
   parameters: ParameterDelta;
-  /** The schema equals the parameter `schema`, so that it is stored only there. */
+  /** Set when the schema equals the parameter `schema`. The schema is then stored only there. */
   hasSentSchema?: true;
 }
 

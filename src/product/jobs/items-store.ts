@@ -46,7 +46,7 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
 const IDS_PER_CALL = 500;
 /** The number of items that are read per item to claim. Other processes may claim some of them at the same time. */
 const CANDIDATES_PER_CLAIM = 4;
-/** An end of a lease that has expired by every clock. */
+/** The lease end of a claim that others may take at once. It lies in the past on every clock. */
 const EXPIRED_LEASE_END = new Date(0).toISOString();
 /** The empty fields of a claim, for an item without an owner. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
@@ -67,7 +67,7 @@ export class ItemsStore {
     return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS_COLLECTION), now);
   }
 
-  /** One page in item order. */
+  /** Lists one page of items, in the order of the job. */
   async list(
     { _id: jobId, accountId }: Pick<JobDocument, '_id' | 'accountId'>,
     status: ItemStatus | undefined,

@@ -14,7 +14,6 @@ export const JOB_STATUSES = [
 export type JobStatus = (typeof JOB_STATUSES)[number];
 export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
-/** The types of jobs. */
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
@@ -70,7 +69,10 @@ interface JobFields {
   keptBytes?: number;
   /** Number of assets reserved for outputs. */
   reservedAssets: number;
-  /** The last settlement. The next settlement, or the sweep, publishes it. */
+  /**
+   * The last recorded batch of outcomes. If a crash prevented its publication, the next recording or the sweep
+   * publishes it.
+   */
   settlement: SettledBatch | null;
   attemptNumber: number;
   /**
@@ -192,7 +194,7 @@ export interface ItemDocument {
   outcome?: ItemOutcome;
   decidedAt?: string;
   progress?: ChainProgress;
-  /** The key of the object that it inherited from the previous attempt. */
+  /** The key of the intermediate result that it inherited from the previous attempt. */
   inherits?: string;
   /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
   requestId?: string;

@@ -63,12 +63,12 @@ export class JobReader {
    */
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.find(accountId, jobId);
-    // The end of a job has given its items their final status already.
+    // The items of an ended job have their final status already.
     if (job.phase === 'open') await this.#parts.outcomes.finalizeItems(job);
     return job;
   }
 
-  /** One page, newest first. */
+  /** Lists one page of jobs, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
     const page = await this.#context.jobs.list(accountId, filters, query);
     await Promise.all(page.rows.map((job) => this.cleanUpIfEnded(job)));

@@ -144,7 +144,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           return checkJobSubmit(caller, body as JobRequest, isDryRun({ query }), options);
         },
         async replayed(request, reply, { status }) {
-          // Only a submit that waits for the end answers with these statuses.
+          // Only a submit that waits for the end of its job answers 200 or 202.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
           if (key === null) return undefined;
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);

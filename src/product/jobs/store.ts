@@ -124,7 +124,7 @@ export class JobsStore {
     return this.#jobs.findOne({ accountId, parentJobId });
   }
 
-  /** One page, newest first. */
+  /** Lists one page of jobs, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
     const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: sortBy('-_id') };
     return readListPage(this.#jobs, this.#listingFilter(accountId, filters), listing, query);
@@ -183,7 +183,7 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId });
   }
 
-  /** Changes a job without a change of state, if it is still as it was read. Null if it is not. */
+  /** Changes a job without a change of state, if it is still as it was read. Returns null otherwise. */
   async update(jobId: string, asRead: DocumentFilter, update: DocumentUpdate): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asRead }, update);
   }

@@ -74,7 +74,7 @@ export class JobEndWaiters {
     }
   }
 
-  /** Makes room for a wait: in a full process, the account with the most waits gives one up for that of another. */
+  /** Makes room for another wait: in a full process, the account with the most waits loses one. */
   #makeRoom(accountId: string): void {
     while (this.#waiting.size >= this.#limit()) {
       const excess = this.#waiting.inExcessOf(accountId);

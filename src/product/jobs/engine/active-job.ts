@@ -167,7 +167,7 @@ export class PendingClaim {
 const ITEMS_CLAIMED_AHEAD = 6;
 /** The slots that a single job may not take, so that a large job never takes all of them. */
 const SLOTS_FOR_OTHER_JOBS = 1;
-/** The milliseconds of work in one claim: so many short items are claimed together. */
+/** The work that one claim aims at, in milliseconds, so that many short items are claimed together. */
 const BATCH_WORK_MS = 200;
 /**
  * The smallest batch. A claim of several items takes three queries, and a claim of one item takes one, so smaller
@@ -199,7 +199,7 @@ export class ItemPrefetch {
   claimedCount = 0;
 
   /**
-   * Both numbers are read at each use.
+   * Both functions are called at each use, because their numbers may change.
    * @param width the number of items that can be worked on at the same time.
    * @param maxItems the most items that may be claimed in any case.
    */

@@ -35,7 +35,7 @@ export class JobCompletion {
 
   /**
    * Completes a job whose items have all ended, and cleans up. Any other job is returned unchanged.
-   * @param terms.isPublished whether the last settlement of the job is published already.
+   * @param terms.isPublished whether the events of the job's last recorded outcomes are already published.
    */
   async completeIfOver(job: JobDocument, { isPublished = false } = {}): Promise<JobDocument> {
     const { jobs } = this.#context;

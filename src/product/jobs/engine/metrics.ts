@@ -2,7 +2,8 @@ import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 
 /**
- * What follows the expired claim of a dead process: the item is tried again, or it is taken to be the cause and fails.
+ * What happens to the item of a dead process when its claim has expired. It is tried again, or it fails because it is
+ * probably the cause of the deaths.
  */
 type ExpiredLease = 'again' | 'poison';
 
@@ -58,7 +59,8 @@ export class JobMetrics {
       name: 'darkroom_job_items_open',
       help: 'Items of unfinished jobs that have not settled.',
       async collect() {
-        // While a store is away, the last counts stay, and the metrics of the outage remain readable.
+        // During an outage of the store, the gauges keep their last values, so that the other metrics can still be
+        // read.
         const rows = await jobs.readBacklog().catch(() => null);
         if (rows === null) return;
         this.reset();
@@ -72,7 +74,6 @@ export class JobMetrics {
     this.#gauges = [running, open, oldest];
   }
 
-  /** Counts a claim whose lease expired. */
   countExpiredLease(followedBy: ExpiredLease): void {
     this.#leases.inc({ followed_by: followedBy });
   }

@@ -9,7 +9,7 @@ import type { DecidedItem, OutcomeRecorder, RecordedJobView } from './outcomes.t
 interface WaitingOutcome {
   decided: DecidedItem;
   /** How often the job had been read before the outcome was decided. */
-  readings: number;
+  readCount: number;
   recorded: () => void;
   failed: (error: unknown) => void;
 }
@@ -32,7 +32,7 @@ interface BatcherOptions {
 
 interface OutcomeToRecord extends ItemAtWork {
   outcome: ItemOutcome;
-  /** Ends the wait for the document store during an outage. */
+  /** Ends the wait for a document store that is down. */
   signal: AbortSignal;
 }
 
@@ -55,9 +55,9 @@ export class OutcomeBatcher {
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
-    const { readings } = batch;
+    const { readCount } = batch;
     if (!(await retryThroughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
-    await batch.record({ ...item, outcome }, readings, slot);
+    await batch.record({ ...item, outcome }, readCount, slot);
     return true;
   }
 
@@ -99,18 +99,21 @@ class JobBatch {
     this.#clock = parts.clock ?? systemClock;
     this.#onIdle = onIdle;
     // A job without a settlement has nothing to publish, so it need not be read again.
-    this.#view = { job: job.settlement === null ? job : null, readings: 0 };
+    this.#view = { job: job.settlement === null ? job : null, readCount: 0 };
   }
 
   /** How often the job has been read for this batch. */
-  get readings(): number {
-    return this.#view.readings;
+  get readCount(): number {
+    return this.#view.readCount;
   }
 
-  /** Has an outcome recorded that was decided after so many readings of the job. Resolves when it is recorded. */
-  record(decided: DecidedItem, readings: number, slot: RunnerItemSlot): Promise<void> {
+  /**
+   * Queues a decided outcome, and resolves when it is recorded in the job.
+   * @param readCount how often the job had been read when the outcome was decided.
+   */
+  record(decided: DecidedItem, readCount: number, slot: RunnerItemSlot): Promise<void> {
     return new Promise<void>((recorded, failed) => {
-      this.#waiting.push({ decided, readings, recorded, failed });
+      this.#waiting.push({ decided, readCount, recorded, failed });
       this.#hasMore = slot.hasSiblings;
       if (this.#waiting.length < MAX_BATCH_SIZE) slot.release();
       this.#recordSoon();
@@ -146,7 +149,7 @@ class JobBatch {
   async #recordBatch(together: readonly WaitingOutcome[]): Promise<void> {
     const view = this.#view;
     const decided = together.map((waiting) => waiting.decided);
-    if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
+    if (together.some(({ readCount }) => readCount !== view.readCount)) view.job = null;
     try {
       const job = await this.#parts.outcomes.record(this.#jobId, decided, view);
       const completed = job && (await this.#parts.completion.completeIfOver(job, { isPublished: true }));

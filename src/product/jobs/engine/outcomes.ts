@@ -21,11 +21,11 @@ export type DecidedItem = Pick<ItemDocument, '_id' | 'index'> & {
 /** The job whose outcomes a process records, as the process last saw it. */
 export interface RecordedJobView {
   /**
-   * The job after the last recording, whose settlement is published. Null when another process may have recorded since.
+   * The job after the last recording, whose outcomes are published. Null when another process may have recorded since.
    */
   job: JobDocument | null;
   /** How often the job was read. An outcome that was decided before the last reading may already be counted in it. */
-  readings: number;
+  readCount: number;
 }
 
 /**
@@ -35,8 +35,8 @@ export interface RecordedJobView {
 const MAX_ROUNDS = 200;
 
 /**
- * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that
- * one conditional update counts a batch of outcomes:
+ * Records the outcomes of items in their job, each once. A batch of outcomes that the job has counted is a settlement.
+ * The job document contains its last settlement whole, so that one conditional update counts a batch:
  *
  *   1. an outcome is decided in its item's document, by the owner of the claim      (outcome-batcher.ts)
  *   2. the assets of the batch are shown
@@ -63,7 +63,7 @@ export class OutcomeRecorder {
   async record(
     jobId: string,
     batch: readonly DecidedItem[],
-    view: RecordedJobView = { job: null, readings: 0 },
+    view: RecordedJobView = { job: null, readCount: 0 },
   ): Promise<JobDocument | null> {
     let rest = view.job === null ? await this.#readUncounted(jobId, batch, view) : batch;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -98,7 +98,7 @@ export class OutcomeRecorder {
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not yet counted. */
   async #readUncounted(jobId: string, batch: readonly DecidedItem[], view: RecordedJobView) {
     view.job = await this.#context.jobs.get(jobId);
-    view.readings += 1;
+    view.readCount += 1;
     if (view.job === null) return [];
     await this.publish(view.job);
     const ids = await this.#context.items.findUncounted(batch.map(({ _id }) => _id));

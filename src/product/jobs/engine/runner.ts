@@ -136,7 +136,6 @@ export class JobRunner {
     });
   };
 
-  /** Works on the only item of a job, which was stored together with its claim. */
   #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
     activeJob.isExhausted = true;
     activeJob.reserve(1);
@@ -145,7 +144,9 @@ export class JobRunner {
     void this.#work(activeJob, item);
   }
 
-  /** Begins no further work on a job that is being cancelled. Another part cancels its waiting items step by step. */
+  /**
+   * Begins no further items of a job that is being cancelled. Its unclaimed items are cancelled in the store, not here.
+   */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#active.get(jobId);
     if (activeJob === undefined) return;
@@ -197,7 +198,7 @@ export class JobRunner {
     this.#claimMore();
   }
 
-  /** Serves a running job, or wakes it if it is served already. */
+  /** Claims items of a running job from now on. If the job was added before, its items are looked for again. */
   #add(job: JobDocument): void {
     const known = this.#active.get(job._id);
     if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
@@ -267,7 +268,10 @@ export class JobRunner {
     slot.release();
   }
 
-  /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
+  /**
+   * Works on an item and records its outcome. If an error prevents the recording, the lease of the item expires, and
+   * another process takes the item.
+   */
   async #workOnce({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
     const { job, item } = work;
     const { signal } = this.#abandoning;
@@ -296,7 +300,7 @@ export class JobRunner {
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  /** Puts an item back whose failure may pass, and records any other failure. */
+  /** Puts an item back if a retry may succeed, and records any other failure. */
   async #fail(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
     const { job, item } = work;
     if (isUncountedTry(failure, item)) {
@@ -312,7 +316,7 @@ export class JobRunner {
     await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
-  /** Puts an item back for as long as a store is away. */
+  /** Puts an item back to wait until the stores respond again. */
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
@@ -347,7 +351,7 @@ export class JobRunner {
     }
   }
 
-  /** The stores respond again, so the pauses of items that wait for them end early. */
+  /** Ends the pauses of items that wait for a store, because the stores respond again. */
   async #endStoreWaits(): Promise<void> {
     const { items } = this.#context;
     await items.endStoreWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));

@@ -53,7 +53,7 @@ interface FoundSubmit {
   preset: FoundPreset | null;
   template: JobDefinition['template'];
   assetIds: readonly string[];
-  /** Of a dry run without assets. */
+  /** The number of images that a dry run without assets assumes. */
   imageCount: number;
 }
 
@@ -124,12 +124,15 @@ async function throwMissingImage(
   }
 }
 
-/** A larger job is not judged before it runs: its submit would wait for the records of many assets. */
+/**
+ * The most assets whose headers a submit checks against the work. For more assets, the submit would wait too long for
+ * their records.
+ */
 const MAX_JUDGED_ASSETS = 20;
 
 /**
- * Refuses a job of which no picture can be made, as a call with the same picture is refused. Where one can be made, the
- * other items fail one by one.
+ * Refuses a job in which no item can succeed, with the error of a synchronous call for the same picture. If one item
+ * can succeed, the job is accepted, and the other items fail one by one.
  * @throws ApiError of the first asset and variant.
  */
 async function refuseHopeless(
@@ -259,17 +262,17 @@ function checkAssetIds(
     throw invalidParamError('assetIds', message, { limit: MAX_JOB_ITEMS, received: count });
   }
   if (takes === 'assets' && count === 0) {
-    const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${selectionLike(collection)}.`;
+    const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${collectionSelectionHint(collection)}.`;
     throw invalidParamError('assetIds', message, { missing: ['assetIds'], suggest: ['assetIds', 'from'] });
   }
   return ids;
 }
 
 /**
- * The end of a message that tells how to select images by a collection, if the collection was sent as that of the
- * results.
+ * Text for the end of a message. It says how to select images by a collection, if the caller sent the collection that
+ * is meant for the results.
  */
-function selectionLike(collection: string | undefined): string {
+function collectionSelectionHint(collection: string | undefined): string {
   if (collection === undefined) return '';
   return `: collection is where the results go, and from: {"collection": ${JSON.stringify(collection)}} takes the images of one`;
 }

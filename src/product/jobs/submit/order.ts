@@ -48,7 +48,7 @@ export function refusePriceAboveMax({ maxCredits }: JobOrder, price: number): vo
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitIdempotencyKey {
   key: string;
-  /** Null for a body that is too large for one. */
+  /** Null if the body is too large for a fingerprint. */
   fingerprint: string | null;
 }
 

@@ -36,7 +36,7 @@ interface Resumed extends SubmitResult {
 
 const MAX_NAMED_ITEMS = 100;
 /** The number of items that are read and checked at once. Other calls are served in between. */
-const ITEMS_A_READ = 200;
+const ITEMS_PER_READ = 200;
 /**
  * How often a new attempt is polled until it is stored. That mostly takes milliseconds; if its process died, it stays
  * incomplete for minutes.
@@ -103,10 +103,10 @@ export class JobResuming {
     }
   }
 
-  /** The remaining items, in their order. */
+  /** The failed and cancelled items, in the order of the job. */
   async #findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
     const remaining: ItemDocument[] = [];
-    for await (const part of this.#context.items.batches(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
+    for await (const part of this.#context.items.batches(_id, ['FAILED', 'CANCELLED'], ITEMS_PER_READ)) {
       remaining.push(...part);
       await giveWay();
     }
@@ -119,8 +119,8 @@ export class JobResuming {
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
     if (ids.length === 0) return [...remaining];
     const statuses = new Map<string, AssetStatus>();
-    for (let start = 0; start < ids.length; start += ITEMS_A_READ) {
-      const part = await this.#context.assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
+    for (let start = 0; start < ids.length; start += ITEMS_PER_READ) {
+      const part = await this.#context.assets.statuses(accountId, ids.slice(start, start + ITEMS_PER_READ));
       for (const [id, status] of part) statuses.set(id, status);
       await giveWay();
     }

@@ -40,7 +40,7 @@ export interface SubmitResult {
 }
 
 /** The number of items stored in one write. It is small, because the write blocks the store. */
-const ITEMS_A_CALL = 200;
+const ITEMS_PER_WRITE = 200;
 const ITEMS_ERASED_AT_ONCE = 500;
 /** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
 const FEW_ITEMS = 100;
@@ -48,9 +48,9 @@ const FEW_ITEMS = 100;
 const MAX_ROUNDS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
-/** The process of an older submit has died, and the sweep undoes it. */
+/** The age at which a hidden job is undone by the sweep, because the process of its submit must have died. */
 const SUBMITTING_MS = 5 * 60_000;
-/** Longer than the work on any item. */
+/** An upper bound of the time that the work on any item takes. */
 const WORKING_MS = HOUR_MS;
 
 /**
@@ -136,7 +136,8 @@ export class JobSubmission {
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReusedError();
     if (earlier.phase === 'undone') {
-      // Its submit has ended and freed the key. A store outage has left the rest of it, which is removed now.
+      // The earlier submit was undone, which freed the key. A store outage has prevented the removal of its remains, so
+      // they are removed now.
       await this.#removeUndone(earlier);
       return null;
     }
@@ -214,7 +215,7 @@ export class JobSubmission {
     let batch: ItemDocument[] = [];
     for (const item of Iterator.from(seeds).map((seed, index) => newItem(job, index, seed))) {
       batch.push(item);
-      if (batch.length < ITEMS_A_CALL) continue;
+      if (batch.length < ITEMS_PER_WRITE) continue;
       await this.#context.items.insert(batch);
       batch = [];
       await giveWay();
@@ -263,8 +264,7 @@ export class JobSubmission {
 }
 
 /**
- * The results of all works. A failure is thrown only when all have ended, so that nothing is undone while a part still
- * runs.
+ * Waits until all promises have settled, so that nothing is undone while a part still runs. Throws the first failure.
  */
 async function settleAll<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);

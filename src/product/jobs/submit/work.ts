@@ -147,7 +147,7 @@ function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 
-/** The schema of a render's fields. It is made once, because the validator of a schema is kept. */
+/** The schema of a render's fields. It is made once, because validators are cached per schema object. */
 const RENDER_FIELDS = Type.Object(OPS.render_template.fields, { additionalProperties: false });
 
 /** A render job has rows instead of assets and variants. */
@@ -204,7 +204,10 @@ function isJobOp(op: Op): op is JobOp {
   return op.runs !== 'answer';
 }
 
-/** The body of a job after `withLiftedFields`. A job of steps or a preset is returned unchanged. */
+/**
+ * Moves fields of a model's op, such as `prompt`, out of the parameters of a job. A job of steps or a preset is
+ * returned unchanged.
+ */
 export function jobWithLiftedFields(body: JobRequest): JobRequest {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
   const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
