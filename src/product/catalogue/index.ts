@@ -94,7 +94,7 @@ export function findOp(name: string | undefined): Op | undefined {
 /** Every op's name, in the catalogue's order. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
 
-/** Where a field that stands beside an op belongs: among its parameters. */
+/** Tells errors that a field which was sent beside an op belongs among the op's parameters. */
 export const WITHIN_PARAMETERS: ViolationContext = {
   field: 'parameters',
   names({ op: sent }) {

@@ -33,7 +33,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   const names = definitions.map(({ op, kind, description }) => ({ op, kind, description }));
 
   /** Adds the measured seconds, the only part of a definition that changes at run time. */
-  function measured(definition: OpDefinition): OpDefinition {
+  function withTypicalSeconds(definition: OpDefinition): OpDefinition {
     const { op, defaultModel } = definition;
     const typicalSeconds = defaultModel === undefined ? undefined : options.typicalSeconds(op, defaultModel);
     return { ...definition, ...withoutAbsentFields({ typicalSeconds }) };
@@ -53,7 +53,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       serializerCompiler: () => JSON.stringify,
     },
     async ({ query }, reply) => {
-      const listed = query.view === 'names' ? names : definitions.map(measured);
+      const listed = query.view === 'names' ? names : definitions.map(withTypicalSeconds);
       reply.header('etag', etagOfData(listed)).header('cache-control', 'no-cache');
       return successEnvelope(`${listed.length} ops.`, listed);
     },
@@ -73,7 +73,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
     async (request) => {
       const definition = byName.get(request.params.op);
       if (definition === undefined) throw unknownOp(request.params.op);
-      return successEnvelope(`The op ${definition.op}.`, measured(definition));
+      return successEnvelope(`The op ${definition.op}.`, withTypicalSeconds(definition));
     },
   );
 

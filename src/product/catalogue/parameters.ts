@@ -86,7 +86,7 @@ interface Wording {
   examples?: readonly unknown[];
 }
 
-/** Gives a parameter of the registry the limits or the description for one op. Its type and its default stay. */
+/** Changes the limits or the description of an operation's parameter for one op. Its type and its default stay. */
 export function adaptParameter<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,

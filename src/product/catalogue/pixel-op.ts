@@ -58,16 +58,17 @@ interface StepOf<A> {
 type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
 
 /** The arguments of the op's steps whose names differ from its parameters. */
-type Foreign<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
+type RenamedArguments<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
 
 /**
- * For each argument of a step, the parameters that become it. They translate a worker's error about the argument. An
- * argument that has the name of a parameter may be omitted; an argument that only the op determines has no parameter.
+ * For each argument of a step, the parameters from which it is made. If a worker refuses the argument, the error names
+ * these parameters. An argument with the name of a parameter may be omitted. An argument that the op sets by itself has
+ * no parameter.
  */
-type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
+type RenamedOption<P extends TProperties, S> = [RenamedArguments<P, S>] extends [never]
   ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }
   : {
-      renamed: Record<Foreign<P, S>, readonly (keyof P & string)[]> &
+      renamed: Record<RenamedArguments<P, S>, readonly (keyof P & string)[]> &
         Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>>;
     };
 
@@ -75,7 +76,7 @@ type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
  * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
  */
 export function definePixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
-  source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
+  source: CompilablePixelOp<N, P, S> & RenamedOption<P, S>,
 ): PixelOp<N> {
   const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
   const filled = createDefaultsFiller(source.parameters);
@@ -84,7 +85,7 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
     runs: 'pass',
     kind: 'deterministic',
     description,
-    parameters: argumentsSchema({ ...sharedBeside(source.parameters), ...source.parameters }),
+    parameters: argumentsSchema({ ...sharedParametersOf(source.parameters), ...source.parameters }),
     fields: {},
     rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? checkPassParameters(given),
     produces: 'image',
@@ -108,7 +109,7 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
 }
 
 /** The shared parameters of an op. An op with its own parameter for the frame cannot choose several frames. */
-function sharedBeside(own: TProperties): TProperties {
+function sharedParametersOf(own: TProperties): TProperties {
   if (!('frame' in own)) return PASS_PARAMETERS;
   const shared = Object.entries(PASS_PARAMETERS).filter(
     ([name]) => !FRAME_SELECTORS.some((one) => one === name),

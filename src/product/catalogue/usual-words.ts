@@ -10,18 +10,18 @@ import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
 /** Names of ops in other services, each with a sentence on how to do the same in this one, and the ops that do it. */
-const WAYS = new Map<string, { sentence: string; ops: readonly string[] }>();
-/** These names, by the op of this service that does the same. */
-const WORDS_OF_OPS = new Map<string, string[]>();
+const HINTS_BY_NAME = new Map<string, { sentence: string; ops: readonly string[] }>();
+/** The names of ops in other services, by the op of this service that does the same. */
+const NAMES_BY_OP = new Map<string, string[]>();
 
 function way(words: readonly string[], ops: readonly string[], sentence: string): void {
-  for (const word of words) WAYS.set(word, { sentence, ops });
-  for (const op of ops) WORDS_OF_OPS.set(op, [...otherNamesOfOp(op), ...words]);
+  for (const word of words) HINTS_BY_NAME.set(word, { sentence, ops });
+  for (const op of ops) NAMES_BY_OP.set(op, [...otherNamesOfOp(op), ...words]);
 }
 
 /** What other services call the work of an op. */
 export function otherNamesOfOp(op: string): readonly string[] {
-  return WORDS_OF_OPS.get(op) ?? [];
+  return NAMES_BY_OP.get(op) ?? [];
 }
 
 way(
@@ -88,14 +88,15 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')
     .trim();
-  const way = WAYS.get(words);
+  const way = HINTS_BY_NAME.get(words);
   if (way === undefined) return suggestWord(name, known, path);
   return { hint: ` ${way.sentence}`, corrections: [], suggest: [...way.ops] };
 }
 
 /**
- * The op of that name, of those that a field takes.
- * @param sentence about a name that it does not take: of another op, or of none. `allowed` lists the names.
+ * The op with this name, if a field accepts it.
+ * @param sentence makes the message for a name that the field does not accept. `found` is another op with that name,
+ * and `allowed` lists the accepted names.
  * @throws ApiError invalid_param on the field.
  */
 export function requireOp<T extends Op>(

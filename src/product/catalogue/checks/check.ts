@@ -48,12 +48,12 @@ export function checkOpParameters(
   if (violation === undefined) return own as CheckedParameters;
   const { key, message, details, corrections = [] } = violation;
   const isHinted = corrections.length > 0 || details?.suggest !== undefined;
-  const { says, instead } = isHinted ? NOWHERE : takenElsewhere(op, key, own);
+  const { says, instead } = isHinted ? NOWHERE : otherOpsHint(op, key, own);
   const more = instead === undefined ? details : { ...details, instead };
   throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
 }
 
-/** The error for a violation by parameters, on the parameter as it was sent. */
+/** Makes the error for a violation. It names the parameter as the caller sent it. */
 export function parameterError(
   { key, message, details, corrections = [] }: ParameterViolation,
   at: SentFieldFinder,
@@ -62,7 +62,7 @@ export function parameterError(
   return parameter(key).refuse(message, details, correctionsAtSentFields(corrections, parameter));
 }
 
-/** A field of the call itself that is a parameter, such as a key of the query. */
+/** Describes a parameter that was sent as a field of the call itself, such as a query key. */
 export function sentFieldOfCall(key: string): SentField {
   return sentFieldAt(key.replace(/^parameters\./, ''));
 }
@@ -70,20 +70,16 @@ export function sentFieldOfCall(key: string): SentField {
 /** The most ops that a message names when a parameter belongs to other ops. */
 const MAX_NAMED_OPS = 3;
 
-/** What a message says of the ops that have a parameter, and the steps that do both. */
-interface TakenElsewhere {
+/** A hint that other ops have a parameter: a sentence, and steps that run both ops. */
+interface OtherOpsHint {
   says: string;
   instead?: { steps: object[] }[];
 }
 
-const NOWHERE: TakenElsewhere = { says: '' };
+const NOWHERE: OtherOpsHint = { says: '' };
 
-/** The ops of a parameter which this deterministic op does not have: nothing is said when no op has it. */
-function takenElsewhere(
-  op: Op,
-  key: string,
-  { [key]: value, ...parameters }: GivenParameters,
-): TakenElsewhere {
+/** Looks for other ops that have a parameter which this deterministic op lacks. The hint is empty if none has it. */
+function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: GivenParameters): OtherOpsHint {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NOWHERE;
   const takers = Object.values<Op>(OPS).filter(
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
@@ -212,8 +208,8 @@ function undeclaredKeys(
 }
 
 /**
- * The violation of undeclared keys that are the fields of an entry of a list, as x and y are of `regions`; undefined if
- * no list of the schema has such entries.
+ * The violation of keys that belong into the entries of a list, as `x` and `y` belong into `regions`. Undefined if no
+ * list of the schema has such entries.
  */
 function entryViolation(
   parent: readonly string[],
@@ -265,9 +261,9 @@ function isRgbTriple(value: unknown): value is number[] {
   return Array.isArray(value) && value.length === 3 && value.every((part) => typeof part === 'number');
 }
 
-/** The length from which a colour name is found within a longer word, such as red in reddish. */
+/** The shortest colour name that is found within a longer word, such as red in reddish. */
 const MIN_COLOUR_CHARACTERS = 3;
-/** The beginning of a word that is searched for names. */
+/** How many characters of a word are searched for colour names. */
 const MAX_SEARCHED_CHARACTERS = 100;
 
 function colourHint(value: string): { says: string; suggest?: string[] } {

@@ -5,7 +5,7 @@ import { findOp } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
 const WHOLE_NUMBER = /^-?\d+$/;
-/** Programs write small numbers with an exponent, such as 1e-7. */
+/** A decimal number. It may have an exponent, because programs write small numbers such as 1e-7 that way. */
 const DECIMAL = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /**
@@ -34,14 +34,14 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
   if (schema === undefined) return text;
   const alternatives: TSchema[] = schema.anyOf ?? [schema];
   for (const { type } of alternatives) {
-    const value = read(type, text);
+    const value = parseAs(type, text);
     if (value !== undefined) return value;
   }
   return text;
 }
 
 /** Parses text as a JSON type; undefined when it is not of that type. */
-function read(type: string | undefined, text: string): unknown {
+function parseAs(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
       return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
@@ -96,7 +96,7 @@ export function normalizeParameterSpelling(op: Op, given: GivenParameters): Give
   if (op.kind === 'ai' || !isJsonObject(given)) return given;
   const { properties } = op.parameters;
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, inOwnSpelling(properties[name], value)]),
+    Object.entries(given).map(([name, value]) => [name, normalizeValue(properties[name], value)]),
   );
 }
 
@@ -108,9 +108,9 @@ export function normalizeStepSpelling<S extends { op?: string; parameters?: Give
 }
 
 /** Normalizes the text of a parameter that has several spellings. */
-function inOwnSpelling(schema: TSchema | undefined, value: unknown): unknown {
+function normalizeValue(schema: TSchema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
-  if (schema.anyOf?.some(isChoiceOfFormats)) return formatsInOwnSpelling(value);
+  if (schema.anyOf?.some(isChoiceOfFormats)) return normalizeFormats(value);
   if (typeof value !== 'string') return value;
   if (schema.type === 'boolean') return readFlag(value);
   if (schema.format === 'css-color') return readColour(value);
@@ -134,7 +134,7 @@ function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
 }
 
 /** Normalizes one format, or several as a list or separated by commas. */
-function formatsInOwnSpelling(value: unknown): unknown {
+function normalizeFormats(value: unknown): unknown {
   if (typeof value === 'string' && !value.includes(',')) return normalizeFormatName(value);
   const list: unknown = typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) return value;

@@ -42,10 +42,10 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
     return [
       ...formatShadowed(steps),
       ...repeatedResizeWarnings(steps),
-      ...metadataDropped(steps),
-      ...alphaLost(steps, segments[index - 1]),
+      ...droppedMetadataWarnings(steps),
+      ...lostAlphaWarnings(steps, segments[index - 1]),
       ...noEffect(steps),
-      ...unreadSettings(steps),
+      ...unusedSettingWarnings(steps),
       ...steps.flatMap(ineffectiveResizeWarnings),
     ];
   });
@@ -80,7 +80,7 @@ function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
 
 function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
   const found: StepWarning[] = [];
-  if (isPlain(earlier.step)) {
+  if (isPlainResize(earlier.step)) {
     const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;
     found.push({ code: 'resize_shadowed', message, steps: [earlier.index, later.index] });
   }
@@ -92,7 +92,7 @@ function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
 }
 
 /** Whether a step is a resize that neither crops nor pads. Of several such steps, only the last one matters. */
-function isPlain({ operation, params }: OperationStep): boolean {
+function isPlainResize({ operation, params }: OperationStep): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
 
@@ -104,8 +104,8 @@ function asksForMore(earlier: OperationStep, later: OperationStep): boolean {
   );
 }
 
-/** GIF cannot contain EXIF, XMP or rights. */
-function metadataDropped(pass: PassSteps): StepWarning[] {
+/** Warns about metadata that is kept in a GIF, because GIF cannot contain EXIF, XMP or rights. */
+function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
   const writer = writerOf(pass);
   const keeper = pass.find(
     ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
@@ -115,8 +115,11 @@ function metadataDropped(pass: PassSteps): StepWarning[] {
   return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
 }
 
-/** @param before the segment before the pass. */
-function alphaLost(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
+/**
+ * Warns about transparency that the format of the result cannot contain.
+ * @param before the segment before the pass.
+ */
+function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucentColour(encode.background),
@@ -148,14 +151,14 @@ function noEffect(pass: PassSteps): StepWarning[] {
 }
 
 /** Settings that only some encoders read. */
-const WRITER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
+const ENCODER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
 
 /** Warnings about settings that no encoder of the result uses. */
-function unreadSettings(pass: PassSteps): StepWarning[] {
+function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
   const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
   if (formats === undefined) return [];
   const all: EncodeOptions = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
-  const unread = WRITER_SETTINGS.filter((name) => !formats.some((format) => reads(format, name, all)));
+  const unread = ENCODER_SETTINGS.filter((name) => !formats.some((format) => reads(format, name, all)));
   return pass.flatMap(({ index, fragment: { encode } }) =>
     unread
       .filter((name) => encode[name] !== undefined && encode[name] !== false)
@@ -166,22 +169,28 @@ function unreadSettings(pass: PassSteps): StepWarning[] {
   );
 }
 
-function reads(format: OutputFormat, name: (typeof WRITER_SETTINGS)[number], encode: EncodeOptions): boolean {
+function reads(
+  format: OutputFormat,
+  name: (typeof ENCODER_SETTINGS)[number],
+  encode: EncodeOptions,
+): boolean {
   if (format === 'png' && name === 'quality') return encode.palette === true || encode.colors !== undefined;
   return name in OPERATIONS[format].declared;
 }
 
-/** The parameters of a resize that choose which part of a picture is kept. */
-const AIMS = ['gravity', 'focalX', 'focalY'] as const;
+/** The parameters of a resize that choose which part of a picture a crop keeps. */
+const CROP_PARAMETERS = ['gravity', 'focalX', 'focalY'] as const;
 
-/** Warnings about such parameters of a resize that neither crops nor, for a gravity, pads. */
+/**
+ * Warnings about a gravity or a focal point of a resize that cuts nothing off. A gravity also has an effect on padding.
+ */
 function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
   const { params } = fragment.steps.find(({ operation }) => operation === 'resize') ?? {};
   if (params === undefined) return [];
   const { width, height, fit = 'inside' } = params;
   const isBox = width !== undefined && height !== undefined;
-  const aimed = isBox && fit === 'cover' ? AIMS : isBox && fit === 'contain' ? ['gravity'] : [];
-  const idle = AIMS.filter((name) => params[name] !== undefined && !aimed.includes(name));
+  const aimed = isBox && fit === 'cover' ? CROP_PARAMETERS : isBox && fit === 'contain' ? ['gravity'] : [];
+  const idle = CROP_PARAMETERS.filter((name) => params[name] !== undefined && !aimed.includes(name));
   return idle.map((name, position) => {
     const reason = isBox
       ? `with fit ${fit} nothing is cut off, as it is with fit cover`

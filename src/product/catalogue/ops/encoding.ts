@@ -31,7 +31,7 @@ export const convertOp = definePixelOp({
   },
 });
 
-/** Exactly one of these is the target. */
+/** The parameters that set a target for the result. Exactly one of them is sent. */
 const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
 const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
 

@@ -7,8 +7,11 @@ import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp, SyncOp } from '../op.ts';
 
-/** What both ops share: they return JSON about a picture, while the caller waits or as the last step of a job. */
-const READ = {
+/**
+ * The fields that both reading ops share. They return JSON about a picture, while the caller waits or as the last step
+ * of a job.
+ */
+const READING_OP = {
   runs: 'pass',
   kind: 'deterministic',
   fields: {},
@@ -24,7 +27,7 @@ function fragment(reads: ReadingTask) {
 }
 
 export const readTextOp: PixelOp<'read_text'> = {
-  ...READ,
+  ...READING_OP,
   op: 'read_text',
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
@@ -39,7 +42,7 @@ export const readTextOp: PixelOp<'read_text'> = {
 };
 
 export const readCodesOp: PixelOp<'read_codes'> = {
-  ...READ,
+  ...READING_OP,
   op: 'read_codes',
   description:
     'Reads QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and other codes: JSON of format, text and box of each. In steps: last, in jobs.',

@@ -102,7 +102,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
 }
 
 /** The names of the nine positions. Many parameters take them, so they are listed once. */
-const PLACES = PLACE_NAMES.join(', ');
+const POSITION_LIST = PLACE_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
 function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {
@@ -114,7 +114,7 @@ function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {
   return [
     headingBlock('Parameters of every op that writes an image'),
     listBlock(...lines),
-    paragraphBlock(`A place is one of ${PLACES}. Gravity ${ATTENTION_HINT}`),
+    paragraphBlock(`A place is one of ${POSITION_LIST}. Gravity ${ATTENTION_HINT}`),
     paragraphBlock(`Deterministic ops: ${pricing?.summary ?? ''}`),
   ];
 }
@@ -130,7 +130,7 @@ function opSection(definition: OpDefinition): PageBlock[] {
   ];
   const parameters = own.map(
     ([name, parameter]) =>
-      `${name}: ${parameterSummaryLine(parameter).replace(PLACES, 'a place').replace(` ${ATTENTION_HINT}`, '')}`,
+      `${name}: ${parameterSummaryLine(parameter).replace(POSITION_LIST, 'a place').replace(` ${ATTENTION_HINT}`, '')}`,
   );
   return [
     headingBlock(op, 3),

@@ -17,7 +17,7 @@ export function defaultTextOf({ default: fallback }: OpParameter): string | unde
 /** The types of a parameter with their bounds, or its values. */
 export function acceptedValuesText({ type, enum: words, min, max }: OpParameter): string {
   const types = type.split(' or ');
-  // If there are several types, the bounds are those of the number. The text is one of a list of values.
+  // If a parameter has several types, its bounds apply to the number, and its list of values applies to the text.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {
@@ -40,7 +40,7 @@ function boundsOf(type: string, min: number | undefined, max: number | undefined
   return counted === '' ? ` ${min} to ${max}` : ` of ${min} to ${max}${counted}`;
 }
 
-/** Whether a caller can wait for the op only if it is one of several steps, because the op reads a second picture. */
+/** Whether a synchronous call can run the op only as one of several steps, because the op reads a second picture. */
 export function runsOnlyWithinSyncSteps(name: string): boolean {
   const op = findOp(name);
   return op?.runs === 'pass' && op.readsSecondAsset !== undefined;

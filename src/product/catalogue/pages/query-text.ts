@@ -1,7 +1,7 @@
-/** Parameters as a readable query string: see inQuery. */
+/** Parameters as a query string for people to read. */
 export function readableQueryText(parameters: Readonly<Record<string, unknown>>): string {
   return Object.entries(parameters)
-    .map(([name, value]) => `${name}=${inQuery(value)}`)
+    .map(([name, value]) => `${name}=${queryValueText(value)}`)
     .join('&');
 }
 
@@ -9,7 +9,7 @@ export function readableQueryText(parameters: Readonly<Record<string, unknown>>)
  * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
  * escaped.
  */
-function inQuery(value: unknown): string {
+function queryValueText(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.replace(/[^A-Za-z0-9_.~:,{}[\]"-]/gu, (character) => encodeURIComponent(character));
 }

@@ -41,19 +41,19 @@ export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile
   return segmentsOf(compiled);
 }
 
-/** What a step does whose second picture the call does not bring. */
-const READS_SECOND = 'reads a second asset';
+/** Says that a step reads a second picture which the call does not contain. */
+const READS_SECOND_ASSET = 'reads a second asset';
 
 /** Why a list is not one pass. `does` completes the sentence "has a step that …". */
 export interface SinglePassObstacle {
-  does: 'runs a model' | 'answers JSON' | typeof READS_SECOND;
+  does: 'runs a model' | 'answers JSON' | typeof READS_SECOND_ASSET;
   step: CompiledStep;
 }
 
 /**
- * Compiles the list of a call that waits: one pass on one image, which makes one.
- * @param refusal of the first step that cannot be in it.
- * @param layers the ids of the second pictures that the call brings.
+ * Compiles the steps of a synchronous call to one pass, which reads one image and makes one.
+ * @param refusal makes the error for the first step that cannot be in such a pass.
+ * @param layers the ids of the second pictures that the call contains.
  * @throws ApiError as `compileSteps`, or the refusal.
  */
 export function compilePass(
@@ -69,7 +69,7 @@ export function compilePass(
       const { reads, compareWith, steps: operations } = step.fragment;
       if (reads !== undefined || compareWith !== undefined) throw refusal({ does: 'answers JSON', step });
       if (layersOf(operations).some(({ assetId }) => !layers.includes(assetId)))
-        throw refusal({ does: READS_SECOND, step });
+        throw refusal({ does: READS_SECOND_ASSET, step });
     }
     pass = segment;
   }
@@ -77,14 +77,14 @@ export function compilePass(
 }
 
 /**
- * The one pass of a preset that runs while its caller waits.
+ * Compiles a preset for a synchronous call, to one pass.
  * @param param names the preset in the call.
  * @throws ApiError invalid_param on `param`.
  */
 export function compilePreset(steps: readonly PresetStep[], param: string, models: ModelsFile): CompiledPass {
   return compilePass(savedSteps(steps, param), models, ({ does }) => {
     const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
-    if (does !== READS_SECOND) return invalidParamError(param, `${message}.`);
+    if (does !== READS_SECOND_ASSET) return invalidParamError(param, `${message}.`);
     return invalidParamError(param, `${message}, or send its steps as steps of this call.`, {
       instead: [{ steps }],
     });
@@ -183,7 +183,7 @@ function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFin
 /** The prompt of an op without a default prompt. It is accepted because some models of the op use it. */
 const ANY_PROMPT = promptSchema('What to heed.');
 
-/** The schema of the prompt of each AI op. Each is made once, because the validator of a schema is kept. */
+/** The schema of the prompt of each AI op. Each is made once, because validators are cached per schema object. */
 const PROMPTS = Object.fromEntries(
   Object.values<Op>(OPS).map((op) => [op.op, argumentsSchema({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
 ) as Record<AiOp['op'], TObject>;

@@ -78,7 +78,7 @@ export function segmentsOf(steps: readonly CompiledStep[]): CompiledSegment[] {
  */
 export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
   const decode: DecodeOptions = Object.assign({}, ...steps.map(({ fragment }) => fragment.decode));
-  const encode = steps.map(({ fragment }) => fragment.encode).reduce(overrule, {});
+  const encode = steps.map(({ fragment }) => fragment.encode).reduce(mergeEncodeOptions, {});
   refuseSecondValue(steps);
   refuseFramesTwice(steps);
   refuseFramesLost(steps, decode, encode);
@@ -98,8 +98,9 @@ export function fieldOfArgument({ op, at }: DeterministicStep, key: string): Sen
 const STEP_OF_PASS = /^steps\[(\d+)\]/;
 
 /**
- * The parameter of the call that a worker's error about a pass concerns: of the step that the error names, else of the
- * last step that sent it, which overrides earlier ones, else of the whole work.
+ * Finds the parameter of the call to which a worker's error about a pass refers. If the error names a step, the
+ * parameter is one of that step. Otherwise it belongs to the last step that sent it, because later steps override
+ * earlier ones. If no step sent it, the error refers to the whole work.
  */
 export function sentParameterOf(
   steps: readonly DeterministicStep[],
@@ -112,17 +113,19 @@ export function sentParameterOf(
     counted === undefined
       ? steps.findLast(({ parameters }) => name in parameters)
       : steps.flatMap((step) => step.fragment.steps.map(() => step))[Number(counted)];
-  const step = sender ?? onlyOp(steps);
-  return step === undefined ? whole : fieldBehind(step, name).param;
+  const step = sender ?? singleOpStep(steps);
+  return step === undefined ? whole : sentFieldOfArgument(step, name).param;
 }
 
-/** The step of a list with only one op. A parameter of the pass belongs to it even if it was not sent. */
-function onlyOp([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
+/**
+ * The step, if it is the only one and runs an op. A parameter of the pass then belongs to it even if it was not sent.
+ */
+function singleOpStep([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
   return others.length === 0 && step?.op !== undefined ? step : undefined;
 }
 
 /** The field of the call that becomes an argument of a step, preferably one that was sent. */
-function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string): SentField {
+function sentFieldOfArgument({ op, parameters, at }: DeterministicStep, argument: string): SentField {
   if (op === undefined) return at(`params.${argument}`);
   const names = [argument, ...(op.renamed[argument] ?? [])];
   const name =
@@ -134,7 +137,7 @@ function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string
  * Overrides earlier encoder settings by later ones. A change of the format drops the earlier settings, except metadata,
  * background and the target of a compression, which apply to any format.
  */
-function overrule(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
+function mergeEncodeOptions(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
   const [before, after] = [formatsOf(earlier), formatsOf(later)];
   const isKept = before.length === 0 || after.length === 0 || isDeepStrictEqual(before, after);
   if (isKept) return { ...earlier, ...later };
@@ -147,8 +150,8 @@ function formatsOf(encode: EncodeOptions): string[] {
   return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }
 
-/** The settings that a pass has once. */
-const SINGLE = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
+/** The settings that can have only one value in a pass. */
+const SINGLE_VALUE_SETTINGS = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
 /** Refuses a step that gives another value to a setting of which the pass has only one. */
 function refuseSecondValue(steps: readonly DeterministicStep[]): void {
@@ -156,20 +159,24 @@ function refuseSecondValue(steps: readonly DeterministicStep[]): void {
   for (const step of steps) {
     const { decode, encode } = step.fragment;
     const values = { ...decode, metadata: encode.metadata };
-    for (const key of SINGLE) {
+    for (const key of SINGLE_VALUE_SETTINGS) {
       const value = values[key];
       if (value === undefined) continue;
       const first = seen.get(key) ?? value;
       seen.set(key, first);
-      if (first === value || (key === 'frame' && frameNumber(first) === frameNumber(value))) continue;
+      if (first === value || (key === 'frame' && frameIndexOrSame(first) === frameIndexOrSame(value)))
+        continue;
       const message = `${key} is ${value}, but an earlier step of the same pass says ${first}: the pass has one ${key}, give one value.`;
       throw fieldOfArgument(step, key).refuse(message);
     }
   }
 }
 
-/** A frame by its index, if it is one: the first frame can also be given by its name. */
-function frameNumber(frame: unknown): unknown {
+/**
+ * The index of a single frame, because the first frame can also be given by its name. Other values are returned
+ * unchanged.
+ */
+function frameIndexOrSame(frame: unknown): unknown {
   return frame === 'first' ? 0 : frame;
 }
 
@@ -200,8 +207,8 @@ function refuseFramesLost(
   decode: DecodeOptions,
   encode: EncodeOptions,
 ): void {
-  const step = steps.find(({ fragment }) => severalBy(fragment.decode) !== undefined);
-  const key = step && severalBy(step.fragment.decode);
+  const step = steps.find(({ fragment }) => framesParameterOf(fragment.decode) !== undefined);
+  const key = step && framesParameterOf(step.fragment.decode);
   if (step === undefined || key === undefined || selectsOneFrame(decode)) return;
   const { refuse } = fieldOfArgument(step, key);
   const several = `${key} is ${step.fragment.decode[key]}`;
@@ -221,7 +228,7 @@ function refuseFramesLost(
 }
 
 /** The parameter by which a step asks for several frames. */
-function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
+function framesParameterOf(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
   return decode.frame === 'all' ? 'frame' : FRAME_SELECTORS.find((name) => decode[name] !== undefined);
 }
 

@@ -92,7 +92,7 @@ export interface RequestedStep extends PresetStep {
 }
 
 /**
- * Steps with the places where they were sent.
+ * Steps that know where their fields were sent.
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
@@ -109,7 +109,7 @@ export function savedSteps(steps: readonly PresetStep[], param: string): Request
   );
 }
 
-/** A step as it was sent, after `withLiftedFields`. */
+/** A step that knows where its fields were sent. Fields of a model's op are moved out of its parameters. */
 export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
 }
@@ -143,8 +143,8 @@ export function withLiftedFields<T extends { parameters?: unknown }>(
 /**
  * Refuses fields that have no meaning here.
  * @param why the reason, as the end of the sentence.
- * @param ownName the name that the only one of them has here.
- * @throws ApiError invalid_param on the first of them that was sent.
+ * @param ownName the field to use instead. The correction then renames the refused field.
+ * @throws ApiError invalid_param on the first of the fields that was sent.
  */
 export function refuseFields<T extends object>(
   sent: T,
