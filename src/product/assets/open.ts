@@ -41,7 +41,7 @@ interface AssetsOptions {
   publicUrl: () => string;
   /** The URL for changing the plan, which the error for lack of quota contains. */
   topUpUrl: () => string;
-  /** When the stores were opened, as for AssetSweepsOptions. */
+  /** When the stores were opened, if no other host shares them. */
   storesOpenedAt?: Date;
   now: () => Date;
   log: EventLog;
@@ -70,7 +70,7 @@ export interface JobAssets {
   find: AssetReader['find'];
   /** Returns those of the given ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
-  /** The ids of at most `limit` DONE images, oldest first. */
+  /** The ids of at most `limit` DONE images that the selection matches, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
   /** Finds those of the given ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;

@@ -130,8 +130,8 @@ function isFull(quota: QuotaDocument | null, limit: number): boolean {
  * the plan, and gives the unused units back at its end. As with single assets, each step is marked until the job
  * document records it, so that a crash between the two neither loses a unit nor gives it back twice:
  *
- *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
- *   out: markReturn (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
+ *   in:  reserve (counts, marks `in`) · the job is shown, with its reserved units · confirm (unmarks)
+ *   out: markReturn (marks `out`, under a token) · the job stores the first token · giveBack (uncounts it, unmarks all)
  */
 export class JobQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;

@@ -57,23 +57,23 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       },
     },
     async (request, reply) => {
-      const underWay = beginSyncCall(request, reply, options);
-      const { caller } = underWay;
-      const terms = underWay.expectedBy(imageWorkers);
+      const syncCall = beginSyncCall(request, reply, options);
+      const { caller } = syncCall;
+      const terms = syncCall.expectedBy(imageWorkers);
       const pair = await readPair(request);
       const isScored = request.query.ssimulacra2;
       const done = await runCountedWork(options.allowance, caller, 'compare', async () => {
         const one = await loadCallImage(pair.one, options, terms);
         const other = await loadOther(pair, terms);
-        const fetchMs = underWay.admittedMs();
+        const fetchMs = syncCall.admittedMs();
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
-        const compared = await underWay.finish(
+        const compared = await syncCall.finish(
           imageWorkers.compare({ ...one, ...terms, other, paramOf, isScored }),
         );
         return { fetchMs, bytesIn, ...compared };
       });
-      underWay.ran('compare', done);
+      syncCall.recordRun('compare', done);
       addWarnings(reply, comparisonWarnings(done));
       return successEnvelope('Images compared.', done.difference);
     },

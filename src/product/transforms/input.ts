@@ -122,8 +122,8 @@ const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /**
- * Options to keep the files that may be second pictures. Which of them are is known only with the steps, which may
- * follow them.
+ * Keeps each file of a multipart body that may be a second picture. The steps say which files they read, and may come
+ * after the files.
  */
 const LAYERS = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
@@ -171,7 +171,7 @@ const NO_JSON_IMAGE: FieldHint = {
 };
 
 /** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
-const INSTEAD: Record<string, FieldHint> = {
+const MISPLACED_FIELDS: Record<string, FieldHint> = {
   assetIds: {
     says: 'it belongs to a job; this call takes assetId, one id as text',
     suggest: ['assetId', 'POST /api/v1/jobs'],
@@ -199,7 +199,7 @@ function unknownFields(
   const allowed = isImage ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
   const schema = {
     properties: Object.fromEntries(allowed.map((name) => [name, Type.Unknown()])),
-    instead: INSTEAD,
+    instead: MISPLACED_FIELDS,
     elsewhere: isImage
       ? 'it reads one image and takes nothing else'
       : 'the parameters of op go into parameters, or into the query',
@@ -222,23 +222,23 @@ export function parseImageUrl(value: unknown, param: string): string {
   const message = isData
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
     : `${param} must begin with https:// or http://.`;
-  const suggest = isData ? ['file'] : addressesLike(url);
-  const [replace, ...others] = isData ? [] : addressesIn(url);
+  const suggest = isData ? ['file'] : suggestedUrls(url);
+  const [replace, ...others] = isData ? [] : urlsIn(url);
   const corrections = replace === undefined || others.length > 0 ? [] : [{ param, replace }];
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
   throw invalidParamError(param, message, details, corrections);
 }
 
 /** The addresses within another text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
-function addressesIn(text: string): string[] {
+function urlsIn(text: string): string[] {
   return text.slice(0, MAX_SEARCHED_CHARACTERS).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
 }
 
 /** The beginning of a text that is searched for addresses. */
 const MAX_SEARCHED_CHARACTERS = 4_000;
 
-/** What was probably meant by an address without a scheme: nothing if its host is not in the public internet. */
-function addressesLike(text: string): string[] {
+/** The URL that was probably meant by an address without a scheme. Empty if the host is not in the public internet. */
+function suggestedUrls(text: string): string[] {
   const [, rest = ''] = /^(?:\/\/)?([\w-]+(?:\.[\w-]+)+(?:[:/].*)?)$/.exec(text) ?? [];
   const host = URL.parse(`https://${rest}`)?.hostname;
   return host === undefined || (isIP(host) !== 0 && !isPublicAddress(host)) ? [] : [`https://${rest}`];
@@ -251,9 +251,9 @@ function multipartFields(sent: Record<string, string>, contents: BodyContents): 
   const named = checkedFields({
     op,
     preset,
-    parameters: parameters === undefined ? undefined : parsed('parameters', parameters, 'object'),
-    steps: steps === undefined ? undefined : parsed('steps', steps, 'list'),
-    outputs: outputs === undefined ? undefined : parsed('outputs', outputs, 'list'),
+    parameters: parameters === undefined ? undefined : parseJsonField('parameters', parameters, 'object'),
+    steps: steps === undefined ? undefined : parseJsonField('steps', steps, 'list'),
+    outputs: outputs === undefined ? undefined : parseJsonField('outputs', outputs, 'list'),
   });
   return { ...named, texts };
 }
@@ -280,7 +280,7 @@ function parseParameters(value: unknown): Record<string, unknown> {
 }
 
 /** The value of a field whose text is JSON. */
-function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
+function parseJsonField(param: string, text: string, kind: 'object' | 'list'): unknown {
   const refuse = (problem: string, details?: Record<string, unknown>) =>
     invalidParamError(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);
   return parseJson(Buffer.from(text), { param, name: param, path: param, refuse });

@@ -24,8 +24,8 @@ export interface RequestedLayer {
   param: string;
 }
 
-/** The part that a step reads if it names no second picture. The next such step reads `layer2`. */
-const USUAL_PART = 'layer';
+/** The default name of the part with a second picture. The next step without a name reads `layer2`. */
+const DEFAULT_LAYER_PART = 'layer';
 /**
  * Matches the names of parts that are second pictures. A part with such a name that no step reads is refused. Other
  * parts that nobody reads are ignored.
@@ -53,7 +53,7 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     const { layer: _, layerUrl: __, ...others } = given;
     const named = namedLayer(given, key, (name) => at(`${field}.${name}`));
     if (named === undefined) unnamed += 1;
-    const layer = named ?? partLayer(unnamed === 1 ? USUAL_PART : `${USUAL_PART}${unnamed}`);
+    const layer = named ?? partLayer(unnamed === 1 ? DEFAULT_LAYER_PART : `${DEFAULT_LAYER_PART}${unnamed}`);
     layers.push(layer);
     const ofLayer = sentFieldAt(layer.param);
     return {

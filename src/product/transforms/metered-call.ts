@@ -39,7 +39,7 @@ export interface PoolCallTerms {
   accountId: string;
   signal: AbortSignal;
   deadlineMs: number;
-  /** Absent: a call. */
+  /** Whether somebody waits for the result. Absent for a synchronous call. */
   work?: WorkClass;
   /** Ends the waits of a job. */
   waitSignal?: AbortSignal;
@@ -73,10 +73,10 @@ export interface SyncCall {
   /** Waits for the result of work. The account's slot is kept until the work has really ended, which may be later. */
   finish<T>(work: RunningCall<T>): Promise<T>;
   /** Sends Server-Timing, and counts the run of the op. */
-  ran(op: string, run: TimedRun): void;
+  recordRun(op: string, run: TimedRun): void;
 }
 
-/** The times that are known of a call until now, for the answer of one that fails. */
+/** The times of each running call as far as they are known, for the response of a call that fails. */
 const knownTimes = new WeakMap<FastifyRequest, () => CallTimes>();
 
 /** Sends Server-Timing with the failures of synchronous calls too, as far as their times are known. */
@@ -122,7 +122,7 @@ export function beginSyncCall(
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
-    ran(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
+    recordRun(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
       const phases = { ...NO_WORK, ...times, totalMs: reply.elapsedTime };
       reply.header('server-timing', serverTiming(phases));

@@ -43,7 +43,7 @@ const MAX_ASSETS = 50;
 const MAX_ASSET_BYTES = 64 * MEGABYTE_BYTES;
 
 /** Formats that the service reads but browsers cannot draw. */
-const UNDRAWN: readonly string[] = ['image/tiff'];
+const UNDRAWABLE_TYPES: readonly string[] = ['image/tiff'];
 
 /** The assets that a page names: the files of existing ones, by id, and the ids of the others. */
 interface PageAssets {
@@ -91,7 +91,7 @@ function assertLoadable(sizeBytes: number): void {
 /** What readPageAssets needs to read the assets of one call. */
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: PoolCallTerms;
-  /** The result of work on an asset. */
+  /** Waits for the work on an asset. */
   finish: SyncCall['finish'];
 }
 
@@ -104,7 +104,7 @@ export async function readPageAssets(
   let sizeBytes = 0;
   for (const [id, file] of files) {
     const bytes = await file.read().catch(unlessAbsent);
-    // It was deleted in the meantime.
+    // The asset was deleted in the meantime.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
     // A converted asset may be larger than its file.
@@ -125,7 +125,7 @@ async function makeDrawable(
   mimeType: string,
   { imageWorkers, terms, finish }: ReadAssetsOptions,
 ): Promise<RenderRequest['assets'][string]> {
-  if (!UNDRAWN.includes(mimeType)) return { data: bytes, contentType: mimeType };
+  if (!UNDRAWABLE_TYPES.includes(mimeType)) return { data: bytes, contentType: mimeType };
   const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;

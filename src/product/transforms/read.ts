@@ -40,15 +40,15 @@ export async function metadataRoutes(
       },
     },
     async (request, reply) => {
-      const underWay = beginSyncCall(request, reply, options);
-      const terms = underWay.expectedBy(imageWorkers);
+      const syncCall = beginSyncCall(request, reply, options);
+      const terms = syncCall.expectedBy(imageWorkers);
       const input = await readCallInput(request, 'image');
       const image = await loadCallImage(input, options, terms);
-      const fetchMs = underWay.admittedMs();
+      const fetchMs = syncCall.admittedMs();
       const bytesIn = image.bytes.length;
       const { palette } = request.query;
-      const described = await underWay.finish(imageWorkers.describe({ ...image, ...terms, palette }));
-      underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
+      const described = await syncCall.finish(imageWorkers.describe({ ...image, ...terms, palette }));
+      syncCall.recordRun('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
       return successEnvelope('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },
@@ -106,18 +106,18 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
       async (request, reply) => {
         const reading = readingOf(request);
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
-        const underWay = beginSyncCall(request, reply, options);
-        const { caller } = underWay;
-        const terms = underWay.expectedBy(imageWorkers);
+        const syncCall = beginSyncCall(request, reply, options);
+        const { caller } = syncCall;
+        const terms = syncCall.expectedBy(imageWorkers);
         const input = await readCallInput(request, 'image');
         const done = await runCountedWork(options.allowance, caller, op.op, async () => {
           const image = await loadCallImage(input, options, terms);
-          const fetchMs = underWay.admittedMs();
+          const fetchMs = syncCall.admittedMs();
           const bytesIn = image.bytes.length;
-          const result = await underWay.finish(readers.read({ ...image, ...terms, reading }));
+          const result = await syncCall.finish(readers.read({ ...image, ...terms, reading }));
           return { fetchMs, bytesIn, ...result };
         });
-        underWay.ran(op.op, done);
+        syncCall.recordRun(op.op, done);
         return successEnvelope('Image read.', done.output);
       },
     );

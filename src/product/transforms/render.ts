@@ -83,7 +83,7 @@ const RenderQuery = Type.Object({
 });
 type RenderQuery = Static<typeof RenderQuery>;
 
-/** What is answered instead of the bytes. */
+/** The JSON responses: an estimate or a link, instead of the bytes of the picture. */
 const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
 
 /**
@@ -115,8 +115,8 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       },
     },
     async (request, reply) => {
-      const underWay = beginSyncCall(request, reply, options);
-      const { caller, terms, finish } = underWay;
+      const syncCall = beginSyncCall(request, reply, options);
+      const { caller, terms, finish } = syncCall;
       const { template, param } = await findPage(request.body, caller.accountId);
       const drawing = parseDrawing(request.body, template);
       const row = request.body.data ?? {};
@@ -131,13 +131,13 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       }
       const picture = await runCountedWork(options.allowance, caller, 'render_template', async () => {
         const assets = await readPageAssets(found.files, { ...options, terms, finish });
-        const fetchMs = underWay.admittedMs();
+        const fetchMs = syncCall.admittedMs();
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
       addWarnings(reply, [...(await findWarnings()), ...(await options.fonts.findWarnings(picture.text))]);
-      underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
+      syncCall.recordRun('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
         return successEnvelope('Picture drawn.', resultLinkBody(picture.link, picture));
       return sendPicture(reply, picture);

@@ -77,11 +77,11 @@ const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUER
 /** The query of a request, parsed and as text in its URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
-/** Compiles what calls ask for. */
+/** Compiles the queries and bodies of transform calls to passes. */
 export class TransformCallCompiler {
   readonly #models: ModelsFile;
   /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
-  readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_CACHED_QUERIES });
+  readonly #cache = new LRUCache<string, SentTransform>({ max: MAX_CACHED_QUERIES });
 
   constructor(models: ModelsFile) {
     this.#models = models;
@@ -95,10 +95,10 @@ export class TransformCallCompiler {
   compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
     if (!isEmpty(body)) return this.compileOnce(query as RawQueryFields, body);
     const text = queryTextOf(url);
-    const kept = this.#kept.get(text);
+    const kept = this.#cache.get(text);
     if (kept !== undefined) return kept;
     const call = this.compileOnce(query as RawQueryFields, body);
-    if (text.length <= MAX_CACHED_QUERY_CHARACTERS) this.#kept.set(text, call);
+    if (text.length <= MAX_CACHED_QUERY_CHARACTERS) this.#cache.set(text, call);
     return call;
   }
 
@@ -107,7 +107,7 @@ export class TransformCallCompiler {
    * @throws ApiError as `compile`.
    */
   checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
-    if (!bodyMayAdd || this.#kept.has(queryTextOf(sent.url))) {
+    if (!bodyMayAdd || this.#cache.has(queryTextOf(sent.url))) {
       this.compile(sent);
       return;
     }
@@ -132,7 +132,7 @@ export class TransformCallCompiler {
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = parseSteps(query, body);
-      return this.#compileOnly('steps', sentSteps(steps), { steps });
+      return this.#compileSingle('steps', sentSteps(steps), { steps });
     }
     const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return presetCall(preset, query, body);
@@ -141,7 +141,7 @@ export class TransformCallCompiler {
     }
     const found = transformOp(op, (any) => parseParameters(any, query, body));
     const parameters = parseParameters(found, query, body);
-    const pass = this.#compileOnly(op, [{ op, parameters, at: parameterIn(query, body) }], {
+    const pass = this.#compileSingle(op, [{ op, parameters, at: parameterIn(query, body) }], {
       op,
       parameters,
     });
@@ -192,8 +192,8 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
-  /** The work of a call that makes one result by these steps. */
-  #compileOnly(
+  /** Compiles a call that makes one result by these steps. */
+  #compileSingle(
     op: string,
     sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
@@ -217,14 +217,14 @@ function stepsJobOf(sent: readonly RequestedStep[]) {
   return { steps: sent.map(({ at: _, ...step }) => step) };
 }
 
-/** A job that does the same as a pass; nothing if a job could not read all the pictures. */
+/** The field `asJob`: the body of a job that does the same as a pass. Empty if a job could not read the pictures. */
 function jobOf(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
   return areAllLayersAssets(layers) ? { asJob } : {};
 }
 
 /**
- * The jobs that make the same outputs, without their assets: one with variants if all outputs are of one op, else one
- * for each. None if a job could not make all of them.
+ * The bodies of jobs that would make the same outputs, without their assets: one job with variants if all outputs run
+ * the same op, else one job per output. Empty if jobs could not make all of them.
  */
 export function jobsOfOutputs(
   { first, outputs }: RequestedOutputsWork,
@@ -237,7 +237,7 @@ export function jobsOfOutputs(
   return [{ op, variants: outputs.map(({ name, parameters = {} }) => ({ name, parameters })) }];
 }
 
-/** The refusal of steps that are no pass of a call, with the job that runs them. */
+/** The error for steps that a call cannot run in one pass. It contains the body of a job that runs them. */
 function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
   return ({ does, step }) => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
@@ -310,7 +310,7 @@ const checkShape = createValidator(Type.Object({ steps: RequestedTransformSteps 
 
 /** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
 function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
-  const extra = extraIn(query, { ...fields, ...withoutAbsentFields({ texts }) });
+  const extra = findExtraField(query, { ...fields, ...withoutAbsentFields({ texts }) });
   if (extra !== undefined) {
     const fix = ['op', 'preset', 'parameters'].includes(extra)
       ? 'Leave it out, or leave out steps.'
@@ -327,8 +327,8 @@ function checkedSteps(sent: unknown): PresetStep[] {
   return steps;
 }
 
-/** The first field of the query or the body that describes work. */
-function extraIn(query: RawQueryFields, { texts, ...fields }: BodyFields): string | undefined {
+/** The name of the first field in the query or the body that describes other work; undefined if there is none. */
+function findExtraField(query: RawQueryFields, { texts, ...fields }: BodyFields): string | undefined {
   const { op, preset } = query;
   return Object.keys({
     ...fields,
@@ -346,7 +346,7 @@ function parseOutputs(
   query: RawQueryFields,
   { outputs, steps, ...others }: BodyFields,
 ): RequestedOutputsWork {
-  const extra = extraIn(query, others);
+  const extra = findExtraField(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
     throw exclusiveFieldError('outputs', message, ['outputs', extra]);

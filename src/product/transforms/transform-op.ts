@@ -11,10 +11,10 @@ import { type GivenParameters, type Op, type PixelOp, TRANSFORM_ENDPOINT } from 
 import { suggestOp } from '../catalogue/usual-words.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
-/** The most ops of which one may have been meant by its parameters. */
+/** The most ops that an error suggests by their parameters. If more ops match, it suggests none. */
 const MAX_SUGGESTED_OPS = 8;
 
-/** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
+/** The error for an op that reads a second picture. Such an op must be sent as a step. */
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
@@ -32,7 +32,7 @@ export function transformOp(
 ): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, corrections, ...instead } = severalOps(name) ?? suggestOp(name, path, transformOps());
+    const { hint, corrections, ...instead } = suggestSteps(name) ?? suggestOp(name, path, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
     throw refuse(
       hintFirst(hint, message),
@@ -45,27 +45,30 @@ export function transformOp(
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),
-    ...callElsewhere(op, parametersOf(op)),
+    ...suggestOtherCall(op, parametersOf(op)),
   });
 }
 
-/** The endpoint that answers an op which this one does not, or the job that runs it. */
-function callElsewhere(op: Op, parameters: GivenParameters): { suggest: string[] } | { instead: object[] } {
+/** Suggests another endpoint for an op that this endpoint does not run, or else a job that runs the op. */
+function suggestOtherCall(
+  op: Op,
+  parameters: GivenParameters,
+): { suggest: string[] } | { instead: object[] } {
   const endpoint = endpointOf(op);
   if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
   return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };
 }
 
-/** What was meant by a list of ops in place of one. */
-function severalOps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
+/** Suggests steps for a comma-separated list of ops that was sent as one op. */
+function suggestSteps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
   if (!name.includes(',')) return undefined;
   const steps = name.split(',').map((op) => ({ op: op.trim() }));
   const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
   return { hint, corrections: [], instead: [{ steps }] };
 }
 
-/** Few ops that have all these parameters; nothing if there are none, or too many. */
-function opsWith(names: readonly string[]): { suggest?: string[] } {
+/** Suggests the ops that have all these parameters; nothing if no op has them, or if too many have them. */
+function suggestOpsWith(names: readonly string[]): { suggest?: string[] } {
   const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
   const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
   return isFew ? { suggest: ops.map(({ op }) => op) } : {};
@@ -82,7 +85,7 @@ export function missingOpError(
 ): ApiError {
   const message =
     'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
-  const details = { allowed: transformOps(), ...opsWith(Object.keys({ ...parameters, ...sent })) };
+  const details = { allowed: transformOps(), ...suggestOpsWith(Object.keys({ ...parameters, ...sent })) };
   const misnamed = Object.keys(sent).find((name) => findOp(String(sent[name])) !== undefined);
   const corrections = misnamed === undefined ? [] : [{ param: misnamed, rename: 'op' }];
   return invalidParamError('op', message, details, corrections);

@@ -74,10 +74,10 @@ export const RequestedOutputs = Type.Array(RequestedOutput, {
 });
 
 /** The op that an empty documentation form offers. It needs no parameter, so the call is valid without input. */
-const TRIED_FIRST = 'thumbnail';
+const EXAMPLE_OP = 'thumbnail';
 
 /** The schema of a parameter in one of the ops that have it. */
-interface Declared {
+interface DeclaredParameter {
   op: string;
   schema: TSchema;
 }
@@ -97,7 +97,7 @@ export function transformQuerySchema(): TObject {
       Type.Unsafe<string>({
         type: 'string',
         enum: TRANSFORM_OPS.map(({ op }) => op),
-        examples: [TRIED_FIRST],
+        examples: [EXAMPLE_OP],
         description: 'The op to run; exclusive with preset and steps.',
       }),
     ),
@@ -115,9 +115,9 @@ export function transformQuerySchema(): TObject {
   });
 }
 
-function widest(uses: readonly Declared[]): TSchema {
+function widest(uses: readonly DeclaredParameter[]): TSchema {
   const description = descriptionOf(uses);
-  const schemas = distinctValues(uses.map(({ schema }) => inQuery(plain(schema))));
+  const schemas = distinctValues(uses.map(({ schema }) => querySchemaOf(withoutDescription(schema))));
   const [only] = schemas;
   if (only !== undefined && schemas.length === 1) return Type.Unsafe({ ...only, description });
   if (schemas.every(({ type }) => type === 'integer' || type === 'number')) {
@@ -132,7 +132,7 @@ function widest(uses: readonly Declared[]): TSchema {
 }
 
 /** One description if most ops mean the same, else one for each meaning. */
-function descriptionOf(uses: readonly Declared[]): string {
+function descriptionOf(uses: readonly DeclaredParameter[]): string {
   const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
   const sentences = Array.from(meanings, ([meaning, same]) => {
     const isShared = same.length > TRANSFORM_OPS.length / 2;
@@ -146,13 +146,13 @@ function descriptionOf(uses: readonly Declared[]): string {
  * documentation pages would fill in the example for other ops, which refuse it, and would ask for a file because of a
  * media type.
  */
-function inQuery({ examples: _, anyOf, ...schema }: TSchema): TSchema {
-  if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(inQuery) } as unknown as TSchema;
+function querySchemaOf({ examples: _, anyOf, ...schema }: TSchema): TSchema {
+  if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(querySchemaOf) } as unknown as TSchema;
   return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 
 /** A schema without description and default, which differ between ops. */
-function plain(schema: TSchema): TSchema {
+function withoutDescription(schema: TSchema): TSchema {
   const { description, default: fallback, ...rest } = JSON.parse(JSON.stringify(schema));
   return rest;
 }
@@ -210,7 +210,8 @@ export const CompareBody = Type.Object(
 export function transformBodySchema(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
     const { required = [] } = parameters;
-    const sent = required.length > 0 ? titled(parameters) : Type.Optional(titled(parameters));
+    const sent =
+      required.length > 0 ? withSharedTitles(parameters) : Type.Optional(withSharedTitles(parameters));
     const examples = [exampleOf(op, example)];
     return referenceWith(op, { op: Type.Literal(op), parameters: sent }, { examples });
   });
@@ -221,7 +222,7 @@ export function transformBodySchema(): TSchema {
     outputs: RequestedOutputs,
     steps: Type.Optional(RequestedTransformSteps),
   });
-  const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
+  const first = TRANSFORM_OPS.filter(({ op }) => op === EXAMPLE_OP);
   return Type.Unsafe({
     title: 'TransformRequest',
     oneOf: [...ofOps, ofSteps, ofOutputs, ofPreset, ImageReferenceBody],
@@ -240,7 +241,7 @@ function exampleOf(op: string, example: object): object {
 }
 
 /** Parameters with titles for shared ones, so that the documentation describes each shared parameter once. */
-function titled(parameters: TObject): TObject {
+function withSharedTitles(parameters: TObject): TObject {
   const shared: Record<string, TSchema> = PASS_PARAMETERS;
   const properties = Object.entries(parameters.properties).map(([name, schema]) => [
     name,

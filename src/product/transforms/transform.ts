@@ -106,7 +106,7 @@ type TransformRequest = FastifyRequest<{ Querystring: RawQueryFields }>;
 interface OpenCall {
   request: TransformRequest;
   reply: FastifyReply;
-  underWay: SyncCall;
+  syncCall: SyncCall;
   terms: PoolCallTerms;
   input: CallInput;
 }
@@ -123,13 +123,13 @@ class TransformCallHandler {
 
   /** Handles the call: reads the image and the work, and makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
-    const underWay = beginSyncCall(request, reply, this.#options);
-    const terms = underWay.expectedBy(this.#options.imageWorkers);
+    const syncCall = beginSyncCall(request, reply, this.#options);
+    const terms = syncCall.expectedBy(this.#options.imageWorkers);
     const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields);
-    const open = { request, reply, underWay, terms, input };
+    const open = { request, reply, syncCall: syncCall, terms, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
-    return this.#answerResult(open, await this.#compiled(sent, underWay.caller));
+    return this.#answerResult(open, await this.#compiled(sent, syncCall.caller));
   };
 
   /** Refuses a call that no body can make valid, by its headers and query alone. */
@@ -140,12 +140,13 @@ class TransformCallHandler {
     try {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
-      // The call is refused again when the body has been read, so that all of its corrections are listed at once.
+      // An error with corrections is thrown only after the body was read, so that all corrections of the call are
+      // listed at once.
       if (!bodyMayAdd || !(error instanceof ApiError) || error.corrections.length === 0) throw error;
     }
   };
 
-  /** Compiles a corrected call, and forgets it. */
+  /** Compiles a corrected call without running it, to find out whether it would be accepted. */
   readonly recheck = async (request: FastifyRequest, call: CorrectableCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
     const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
@@ -155,22 +156,22 @@ class TransformCallHandler {
 
   /** Makes one result, or for a dry run its estimate. */
   async #answerResult(open: OpenCall, call: CompiledTransformCall) {
-    const { request, reply, underWay, input } = open;
+    const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results } = this.#options;
     const { op, pass, warnings, layers, paramOf, asJob } = call;
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
-      const [estimate] = await this.#estimated(open, [call]);
+      const [estimate] = await this.#estimate(open, [call]);
       if (estimate === undefined || estimate instanceof ApiError) throw estimate;
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
-    const done = await runCountedWork(allowance, underWay.caller, op, async () => {
+    const done = await runCountedWork(allowance, syncCall.caller, op, async () => {
       const result = await this.#run(open, layers, (pictures) =>
         imageWorkers.transform({ ...pictures, pass, paramOf, ...jobsOf(input, asJob) }),
       );
       return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
     });
-    underWay.ran(op, { ...done, bytesOut: done.data.length });
+    syncCall.recordRun(op, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     sendFindings(reply, done);
     reply.header('x-service-format', formatOfContentType(done));
@@ -182,19 +183,19 @@ class TransformCallHandler {
    * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
    */
   async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
-    const { request, reply, underWay, input } = open;
+    const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
-    const branches = await this.#compiledOutputs(sent, underWay.caller);
+    const branches = await this.#compiledOutputs(sent, syncCall.caller);
     const layers = branches.flatMap((branch) => branch.layers);
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
-      return sendOutputEstimates(await this.#estimated(open, branches), names, request.id);
+      return sendOutputEstimates(await this.#estimate(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
     const works = branches.map((branch) => ({ ...branch, ...jobsOf(input, branch.asJob) }));
     const jobs = jobsOf(input, ...jobsOfOutputs(sent, branches));
-    const done = await runCountedWorks(allowance, underWay.caller, ops, async () => {
+    const done = await runCountedWorks(allowance, syncCall.caller, ops, async () => {
       const made = await this.#run(open, layers, (pictures) =>
         imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
       );
@@ -206,32 +207,32 @@ class TransformCallHandler {
         request.query.response === 'url' ? await sendOutputLinks(request, outputs, results) : null;
       return { result: { ...made, outputs, links }, succeeded };
     });
-    underWay.ran('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
+    syncCall.recordRun('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
     const succeeded = done.outputs.filter((output) => 'picture' in output).length;
     reply.header('x-service-outputs', `${succeeded}/${branches.length}`);
     return done.links ?? sendOutputs(request, reply, done.outputs, now());
   }
 
   /** Estimates the results and prices of the passes of a call. */
-  async #estimated(open: OpenCall, branches: DryRunWork['branches']) {
+  async #estimate(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await this.#load(open, layers);
-    const estimates = await estimatePasses({ image, branches, caller: open.underWay.caller }, this.#options);
+    const estimates = await estimatePasses({ image, branches, caller: open.syncCall.caller }, this.#options);
     addWarnings(open.reply, warningsInEstimates(estimates));
     return estimates;
   }
 
-  /** Loads the pictures of a call, and runs work over them. The result tells what Server-Timing shows of it. */
+  /** Loads the pictures of a call, and runs work over them. The result contains the times for Server-Timing. */
   async #run<T>(
     open: OpenCall,
     layers: readonly RequestedLayer[],
     start: (pictures: LoadedPictures & PoolCallTerms) => RunningCall<T>,
   ): Promise<T & { fetchMs: number; bytesIn: number }> {
     const pictures = await this.#load(open, layers);
-    const fetchMs = open.underWay.admittedMs();
+    const fetchMs = open.syncCall.admittedMs();
     // Bytes are handed over to the work, and have no length afterwards.
     const bytesIn = bytesSent(pictures);
-    return { ...(await open.underWay.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
+    return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }
 
   /** Loads the image of a call, and the second pictures that its steps read. */
@@ -319,7 +320,7 @@ const OutputLinks = Type.Object(
   },
   { title: 'OutputLinks' },
 );
-/** The answers that are JSON. */
+/** The responses that are JSON instead of a picture. */
 const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
   title: 'TransformAnswer',
 });

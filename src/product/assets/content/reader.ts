@@ -9,7 +9,7 @@ import type { AssetDocument } from '../asset.ts';
 import { assetNotFoundError, assetWithoutContentError, storageUnreadableError } from '../errors.ts';
 import type { AssetsStore } from '../store.ts';
 
-/** An asset whose bytes can be read. Each reading gets its own memory. */
+/** An asset whose bytes can be read. Each read returns its own copy of them. */
 interface AssetFile extends StoredFile {
   name: string | null;
   /** SHA-256 of the bytes, in hexadecimal. */

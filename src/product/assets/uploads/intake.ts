@@ -55,7 +55,7 @@ export class IncomingImageReader {
   // Fetches are limited, because a fetched image is held in memory as a whole. Accounts take turns.
   readonly #fetches = new AdmissionQueue({
     slots: MAX_CONCURRENT_IMAGE_FETCHES,
-    // A source may take its whole time.
+    // One slot stays free for other accounts, because a slow source may take the whole timeout.
     slotsPerAccount: MAX_CONCURRENT_IMAGE_FETCHES - 1,
     budgetBytes: MAX_CONCURRENT_IMAGE_FETCHES * MAX_FETCHED_IMAGE_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
