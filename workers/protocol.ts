@@ -25,7 +25,7 @@ export interface DecodeOptions {
   frame?: 'first' | 'all' | number;
   /** A range of frames, such as `10..99`: the first and the last one, counted from 0. */
   frames?: string;
-  /** Every how many frames one is read, counted from the first one. */
+  /** Reads only every n-th frame, counted from the first one. */
   everyNth?: number;
   /** The most frames to keep per second of the animation. */
   maxFps?: number;
@@ -43,8 +43,8 @@ export interface EncodeOptions {
   /** If absent, the format of the input when it can be written, else png. */
   format?: OutputFormat;
   /**
-   * Replaces `format`: the result is the smallest file of these formats. The sender makes a pass for each of them, so
-   * that no thread gets several.
+   * Replaces `format`: the result is the smallest file of these formats. A thread never gets several formats, because
+   * the sender makes one pass for each.
    */
   formats?: readonly OutputFormat[];
   quality?: number;
@@ -102,8 +102,8 @@ export interface RawPixels {
 /**
  * Facts that the sender has read from the header of a still JPEG, PNG or WebP. They save the thread from reading the
  * header, a sixth of the cost of a small picture. Without them, and for other formats and animations, the thread reads
- * the header itself. They must be equal to what the codec reads, because sizes are computed from them. No refusal rests
- * on them alone.
+ * the header itself. They must be equal to what the codec reads, because sizes are computed from them. No task is
+ * refused because of them alone.
  */
 export interface InputHeader {
   format: 'jpeg' | 'png' | 'webp';

@@ -93,7 +93,7 @@ function decodeUtf16(bytes: Buffer): string {
   return swapped.swap16().toString('utf16le');
 }
 
-/** The characters of the best table. A table of all of Unicode is preferred to one of its first plane. */
+/** The characters of the best table. A table of all of Unicode is preferred to one of the Basic Multilingual Plane. */
 function readCodePointRanges(cmap: Buffer): FontFace['ranges'] {
   const count = cmap.readUInt16BE(2);
   let plane: FontFace['ranges'] = [];

@@ -82,7 +82,10 @@ export function* heifReferences(
   }
 }
 
-/** @throws TooManyPartsError */
+/**
+ * The properties of each item that has some.
+ * @throws TooManyPartsError
+ */
 export function* heifAssociations(
   bytes: ByteReader,
   meta: ByteRangeInFile,
@@ -94,7 +97,7 @@ export function* heifAssociations(
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
   // The highest bit marks a property as essential.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
-  // The entries follow their number.
+  // The entries follow their number, which takes 4 bytes.
   yield* partsBetween(content + 4, limit, (at) => {
     const start = at + ids.width + 1;
     if (start > limit) return undefined;

@@ -52,7 +52,10 @@ export function* jpegHeadSegments(bytes: ByteReader): Generator<JpegSegment, voi
   }
 }
 
-/** @param codeAt the offset of the code of its marker. */
+/**
+ * Reads a segment; undefined if no marker code is left.
+ * @param codeAt the offset of the code of its marker.
+ */
 function readSegmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefined {
   if (codeAt >= bytes.length) return undefined;
   const marker = bytes.u8(codeAt);

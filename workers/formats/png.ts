@@ -95,7 +95,7 @@ export interface PngColours {
 
 /** Types of chunks that give the meaning of colours. */
 export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
-/** The unit of stored numbers: a chunk stores a number as an integer, the number times this unit. */
+/** A chunk stores a number as an integer, multiplied by this factor. */
 const STORED_NUMBER_UNIT = 100_000;
 const GREY_COLOUR_TYPES: readonly number[] = [0, 4];
 /** The length of each chunk. Decoders ignore a chunk of another length. */

@@ -15,7 +15,7 @@ import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
 
-/** The facts of a file before its pass. */
+/** What the header of a file tells before the pass decodes it. */
 export interface InputShape extends Size, FrameFacts {
   /** Width and height of one upright frame; 0 if they are not known. */
   format: string;
@@ -30,7 +30,7 @@ export interface InputShape extends Size, FrameFacts {
 export type PassPrediction =
   | {
       frames: number;
-      /** The picture after the last step; null if its size is not known without its pixels. */
+      /** The picture after the last step; null if its size depends on its pixels. */
       made: PictureShape | null;
       warnings: PassWarning[];
       failure?: never;
@@ -65,7 +65,10 @@ function isOtherPage({ format }: InputShape, { frame }: DecodeOptions): boolean 
   return typeof frame === 'number' && frame > 0 && !isAnimationFormat(format);
 }
 
-/** @throws PassRefusal on `frame`, or on the parameter that is sent in its place. */
+/**
+ * The number of frames that the pass works on.
+ * @throws PassRefusal if the file lacks the chosen frames. It names the parameter that chose them.
+ */
 function countFrames(
   input: InputShape,
   decode: DecodeOptions,
@@ -106,7 +109,7 @@ function applyStepRules(
 }
 
 /**
- * The failure of a comparison of two pictures that differ in size; undefined for equal sizes. Both sizes are upright.
+ * The failure that refuses to compare pictures of different sizes; undefined for equal sizes. Both sizes are upright.
  */
 export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undefined {
   if (isSameSize(one, other)) return undefined;
@@ -116,7 +119,7 @@ export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undef
   ).failure;
 }
 
-/** The failure of a comparison whose pictures are too small or too large for a score; undefined for other sizes. */
+/** The failure that refuses to score pictures that are too small or too large; undefined for other sizes. */
 export function findScoringSizeFailure(size: Size): TaskFailure | undefined {
   return scoreRefusalFor({ ...size, frames: 1 }, 'leave it out')?.failure;
 }

@@ -33,7 +33,7 @@ export async function performBranchTask(task: BranchTask, canBeKilled = false): 
       countedMs += output.timings[part];
     }
   }
-  // A pass that failed has no timings.
+  // Failed passes report no timings, so their time counts as processing.
   timings.processMs += Math.max(0, performance.now() - startedMs - countedMs);
   return { kind: 'branched', outputs, timings, ...(leavesWork && { leavesWork }) };
 }
@@ -46,7 +46,8 @@ async function attemptPasses(task: BranchTask, canBeKilled: boolean): Promise<Br
   const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
   const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
-  // The header that the sender read may be wrong: see `performTransformTask`.
+  // The sender may have read the header wrongly. As in `performTransformTask`, failed passes are therefore repeated
+  // without it.
   const { header: _, ...unhinted } = task;
   const second = await runPasses({ ...unhinted, passes }, canBeKilled);
   const again = second.outputs.values();
@@ -72,7 +73,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   return { outputs };
 }
 
-/** The result of work; null if it is not done by a time, in epoch milliseconds. */
+/** Waits for a result until a time in epoch milliseconds; null if it is not there by then. */
 async function doneBy<T>(endMs: number, work: Promise<T>): Promise<T | null> {
   if (endMs === Number.POSITIVE_INFINITY) return work;
   const late = Promise.withResolvers<null>();
@@ -105,7 +106,7 @@ function shareTime(work: PassWork, searchesLeft: number): void {
   work.task = { ...work.task, deadlineMs: (shareEndMs + deadlineMs) / 2 };
 }
 
-/** Makes each page of a file readable once. */
+/** Returns a `makeFileReadable` that keeps its results, so that each page of a file is converted only once. */
 function createPageCache(): typeof makeFileReadable {
   const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
@@ -188,7 +189,7 @@ class SharedPictures {
     Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
   }
 
-  /** Brings the picture of a pass to its first step. */
+  /** Prepares the upright picture at which the first step starts. */
   async #openPicture(work: PassWork, isShared: boolean): Promise<void> {
     if (isShared) {
       const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
@@ -265,8 +266,8 @@ function readsWholePicture({ source, steps: [first] }: PassWork): boolean {
 }
 
 /**
- * Whether the picture may be transparent after the first steps. sharp then hands premultiplied colours from one step to
- * the next, which pixels that are read in between do not have.
+ * Whether the picture may be transparent after the first `count` steps. Such a picture is not shared: sharp passes
+ * premultiplied colours from one step to the next, and pixels that are read in between would lose them.
  */
 function mayBeTransparent({ source, steps }: PassWork, count: number): boolean {
   return steps

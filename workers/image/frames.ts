@@ -7,7 +7,6 @@ import { invalidArgument } from './refusal.ts';
  * maximum number. The API process and the image threads call the same functions, so that both count the same frames.
  */
 
-/** The facts about the frames of a file. */
 export interface FrameFacts {
   frames: number;
   /** The display time of each frame, in milliseconds; undefined if it is not known. */
@@ -29,7 +28,7 @@ export function isAnimationFormat(format: string): boolean {
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
 const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
-/** Delays are rounded to milliseconds. */
+/** The tolerance for delays that were rounded to milliseconds. */
 const DELAY_ROUNDING_MS = 1;
 
 /** Whether a pass asks for some of the frames. */
@@ -127,12 +126,11 @@ export interface ChosenFrames {
   delays?: number[];
 }
 
-/** The facts about the frames of a file, and its format. */
 interface FrameSource extends FrameFacts {
   format: string;
 }
 
-/** The facts of a pass that decide whether it can handle several frames. */
+/** What a pass allows for animations. */
 interface FrameUse {
   /** Whether every step works frame by frame. */
   canMove: boolean;
@@ -152,7 +150,6 @@ export function chooseFrames(decode: DecodeOptions, source: FrameSource, making:
     : chooseByFrame(decode, source, making);
 }
 
-/** @throws PassRefusal as `chooseFrames` does. */
 function chooseBySelectors(
   decode: DecodeOptions,
   source: FrameSource,
@@ -180,7 +177,6 @@ function chooseBySelectors(
   };
 }
 
-/** @throws PassRefusal as `chooseFrames` does. */
 function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
   const { canMove, outputFormat } = making;
   const { frames, format } = source;

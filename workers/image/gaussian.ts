@@ -8,10 +8,7 @@ import { enlargePixels } from './pixels/resample.ts';
 
 /** The largest sigma at which the whole kernel is applied to every pixel. The cost of the kernel grows with sigma. */
 const MAX_DIRECT_SIGMA_PX = 4;
-/**
- * The sigma in a reduced copy. For a larger sigma than the largest direct one, each edge is reduced until its sigma has
- * this value.
- */
+/** For a sigma above MAX_DIRECT_SIGMA_PX, the picture is reduced until the sigma has this value in the reduced copy. */
 const REDUCED_SIGMA_PX = 3;
 /** An edge is not reduced below this number of pixels. */
 const MIN_EDGE_PX = 8;

@@ -209,7 +209,7 @@ export function openPixelPipeline({ data, width, height, channels, frames }: Pix
   return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
 }
 
-/** Returns a function that reads the second pictures of a task by the same rules as its input. */
+/** Returns a function that reads the further pictures of a task, such as overlays, by the same rules as its input. */
 export function createLayerReader({ layers = {}, deadlineMs }: TransformTask) {
   return async (id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels> => {
     const raster = Object.hasOwn(layers, id) ? layers[id] : undefined;

@@ -14,7 +14,7 @@ import { blockUnusedLoaders } from './input.ts';
 import { describeImage } from './metadata/metadata.ts';
 import { performTransformTask } from './pipeline.ts';
 
-// libvips' cache would never be hit.
+// The cache of libvips would never be hit.
 sharp.cache(false);
 // The loaders are blocked once per process: blocking them again would disturb threads that read pictures.
 oncePerProcess('closeOtherLoaders', blockUnusedLoaders);
@@ -32,8 +32,8 @@ export async function performImageTask(task: ImageTask, canBeKilled = false): Pr
   // One core works on one picture, because the other cores have their own pictures. A task may set another number.
   sharp.concurrency(('threads' in task && task.threads) || 1);
   const result = await performTask(task, canBeKilled);
-  // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
-  // collections often. If the result leaves work behind, that work still reads the input.
+  // The input is freed at once, because inputs of several megabytes would often make the garbage collector run full
+  // collections. Work that continues after the result still reads the input.
   if (!('leavesWork' in result)) task.input.buffer.transfer(0);
   return result;
 }
@@ -58,7 +58,7 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
 async function performAndDescribe(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const result = await performTransformTask(task);
   if (result.kind === 'failure' || task.describes === undefined) return result;
-  // The result of a pass has one picture per file. An animation has several frames, which the codec counts itself.
+  // The result of a pass has one picture per file. The frames of an animation are counted by the codec.
   const described = await describeImage(result.data, undefined, { pictures: 1 });
   if (described.kind === 'failure') return result;
   const { image, metadata } = described;

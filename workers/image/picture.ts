@@ -75,7 +75,7 @@ const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
 
 /**
  * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline returns only the first channel of its
- * pixels, whatever was painted since. Calls at all other slots must therefore wait for the next pipeline.
+ * pixels, even if colours were painted later. Calls at all other slots must therefore wait for the next pipeline.
  */
 const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
   'scale',
@@ -136,7 +136,7 @@ export class PassPicture {
   height: number;
   readonly frames: number;
   hasAlpha: boolean;
-  /** The colour space in which the result is written. */
+  /** The colour space in which the result is written; undefined for 8-bit sRGB. */
   writtenIn: string | undefined;
   #pipeline: Sharp;
   #usedSlots = new Set<PipelineSlot>();
@@ -180,7 +180,7 @@ export class PassPicture {
     return new PassPicture(openPixelPipeline(pixels), facts, secondsLeft, false);
   }
 
-  /** Throws when the deadline has passed. Work outside of a pipeline calls it. */
+  /** Throws when the deadline has passed. Work outside of a pipeline calls it from time to time. */
   readonly checkDeadline = (): void => {
     this.#secondsLeft();
   };
@@ -201,8 +201,8 @@ export class PassPicture {
   }
 
   /**
-   * The pipeline, ready for a call that works at `slot`, or from `slot` to `last` if the call uses several slots. A
-   * pipeline that is past the slot is run first.
+   * The pipeline, ready for a call that works at `slot`, or at all slots from `slot` to `last`. If the pipeline is past
+   * the slot, it is run first.
    */
   async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
     if (needsNextPipeline(slot, this.#usedSlots, this.hasAlpha)) await this.handOver();
@@ -220,7 +220,7 @@ export class PassPicture {
     toSrgb(this.#pipeline);
   }
 
-  /** Lays the picture on a colour at any point of the pipeline. No step may depend on that point. */
+  /** Lays the picture on a background colour. The call may come at any point, so no step may depend on that point. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.hasAlpha = false;
@@ -244,12 +244,10 @@ export class PassPicture {
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
   }
 
-  /** Records that a background was painted. */
   mayTurnTransparent(background: Rgba): void {
     this.hasAlpha ||= background.alpha < 1;
   }
 
-  /** Records the size that the step makes. */
   setSize({ width, height }: Size): void {
     this.width = width;
     this.height = height;
@@ -371,7 +369,7 @@ export class PassPicture {
     this.#pixels?.data.buffer.transfer(0);
   }
 
-  /** The pipeline, for the encoder. */
+  /** The finished pipeline, to which the encoder is added. */
   finish(): Sharp {
     if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
     return this.#timed(this.#pipeline);

@@ -36,7 +36,7 @@ import { isResultGrey, writePassResult } from './writing.ts';
  */
 export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const result = await performAttempt(task);
-  // The header that the sender read may be wrong. A failure counts only if the pass also fails with the header that the
+  // The sender may have read the header wrongly. A failure counts only if the pass also fails with the header that the
   // thread reads.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
@@ -73,7 +73,7 @@ export async function openPass(
 
 /**
  * Runs an opened pass, and writes its result.
- * @param runSteps brings the picture to its last step.
+ * @param runSteps runs the steps of the pass.
  */
 export async function runPass(
   { work, decodeMs }: OpenedPass,
@@ -163,7 +163,10 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
   };
 }
 
-/** The picture of the chosen frames. If other frames lie between the chosen frames, they are decoded at once. */
+/**
+ * The picture of the chosen frames. Frames that do not follow each other are decoded immediately, because a pipeline
+ * reads only a range of frames.
+ */
 async function openPicture(
   task: TransformTask,
   source: InputFacts,
@@ -265,7 +268,7 @@ export function convertColours({ picture, source, profile }: PassWork): void {
 }
 
 /**
- * Brings the picture of a pass to its first step. A still picture is opened upright: sharp turns it by its EXIF
+ * Prepares the picture of a pass for its first step. A still picture is opened upright: sharp turns it by its EXIF
  * orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
 export async function startUpright(work: PassWork): Promise<void> {
@@ -283,7 +286,6 @@ function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean 
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
-/** Runs some of the steps of a pass. */
 export async function applySteps(
   { picture, context }: PassWork,
   steps: readonly PlannedStep[],

@@ -11,7 +11,10 @@ export class PassRefusal extends Error {
   }
 }
 
-/** @param param relative to the pass, such as `frame` or `steps[1].params.width`. */
+/**
+ * A refusal of a parameter with the code `invalid_param`.
+ * @param param relative to the pass, such as `frame` or `steps[1].params.width`.
+ */
 export function invalidArgument(
   param: string,
   message: string,

@@ -156,7 +156,7 @@ async function findInterestingBox(
     .pipelineOver(frame)
     .resize({ ...scaleSize(result, factor), fit: 'cover', position: interest });
   const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await encodeOutput(cut.raw())).info;
-  // sharp reports offsets as the distance that the picture was moved: zero or negative.
+  // sharp reports the offsets of the picture, which are zero or negative.
   const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
   const top = Math.min(Math.round(-cropOffsetTop / factor), scaled.height - result.height);
   return { ...result, left, top };

@@ -38,7 +38,7 @@ export function isGeometricStep({ operation, params }: PlannedStep): boolean {
   return operation.commutesWithFlatten(params);
 }
 
-/** The formats that can be written and have the same name as libvips gives them. */
+/** The formats that can be written and that libvips calls by the same name. */
 const WRITABLE_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
 /** The format of the input if it can be written, else png. */

@@ -33,7 +33,7 @@ export default async function readCodes({ picture }: CodesTask): Promise<CodesRe
   const pixels = { data: new Uint8ClampedArray(data.buffer), width, height };
   const codes = await codesIn(pixels);
   invert(pixels.data);
-  // The reader finds light matrix codes by itself, but never light bars.
+  // The reader finds light matrix codes by itself, but light bar codes only in the negative of the picture.
   const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
   const others = light.filter((one) => !codes.some((code) => doOverlap(code, one)));
   return { width, height, codes: [...codes, ...others] };

@@ -35,7 +35,9 @@ export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES_FUNCTION}
 const MAX_TEXT_PIECES = 2_000;
 const MAX_TEXT_CHARACTERS = 50_000;
 
-/** The last character of Latin Extended-B. The sans that comes with the service has every letter up to it. */
+/**
+ * The last character of Latin Extended-B. The sans-serif font that comes with the service has every letter up to it.
+ */
 const LAST_CERTAIN_CHARACTER = '\\u024f';
 
 /** A character that no font has, because Unicode keeps it out of every text. */
@@ -55,8 +57,8 @@ export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
   const charactersByOwnFont = new Map();
   const families = new Set();
   const read = new Map();
-  // Chromium caches measures by size, so each page has a size of its own. A missing character is drawn in the first
-  // font of the list.
+  // Chromium caches measurements by font size, so each page uses another size. A missing character is drawn in the
+  // first font of the list.
   const size = 100 + Math.floor(Math.random() * 500_000) / 100 + 'px sans-serif, ';
   const look = (element) => {
     if (!element.checkVisibility({ visibilityProperty: true })) return null;

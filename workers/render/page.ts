@@ -142,7 +142,6 @@ export class BrowserPage {
     return this.#lost;
   }
 
-  /** Closes the page and its context. */
   async close(): Promise<void> {
     this.#cancelEmptying();
     await this.#context.close();
@@ -199,7 +198,7 @@ export class BrowserPage {
     const url = emptyDocumentUrl(this.#openedShells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
     this.#empty = this.#open(url);
-    // The next drawing reports a failure.
+    // A failure is reported by the next drawing.
     this.#empty.catch(() => {});
   }
 

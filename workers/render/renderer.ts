@@ -87,7 +87,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /**
-   * Draws a page. It tries the page in a second browser if the first one may be the cause of the failure: a document
+   * Draws a page, and a second time in a new browser if the first browser may be the cause of the failure: a document
    * did not load, or earlier pages had left memory.
    */
   function drawTwice(task: RenderTask, client: RenderClient): Promise<PageCapture> {
@@ -138,7 +138,6 @@ interface DrawingLimits {
   signal: AbortSignal;
   /** Watches the memory of the browser, and ends the drawing if the browser holds too much. */
   watchMemory(keeper: BrowserKeeper): void;
-  /** Stops the timers. */
   forget(): void;
 }
 

@@ -9,7 +9,7 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
   parentPort?.postMessage(notice),
 );
 const renderer = createRenderer(keeper);
-// Such a thread is ended from outside, and Node writes its code cache only at an ordinary end.
+// Node writes its code cache only at an ordinary exit, but this thread is terminated from outside.
 flushCompileCache();
 
 /**

@@ -11,13 +11,14 @@ const DATA_URL_PREFIX = /^\s*data:([^,]*),/i;
 const BASE64_PARAMETER = /;\s*base64\s*$/i;
 const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;
 
-/** Decodes a data address; null for any other address. A `%` without two digits stands for itself, as in browsers. */
+/** Decodes a data address; null for any other address. A `%` without two digits is kept, as in browsers. */
 export function decodeDataAddress(address: string): AddressedData | null {
   const [head, media = ''] = DATA_URL_PREFIX.exec(address) ?? [];
   if (head === undefined) return null;
   const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
   const data = decodePercentEscapes(address.slice(head.length));
-  // A fragment may follow. Because text may itself contain #, it is cut only after its last tag.
+  // A fragment may follow the data. Base64 ends at the first #. Text may itself contain #, so a fragment is cut off
+  // only after the last tag.
   if (BASE64_PARAMETER.test(media))
     return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
   const end = RASTER_MEDIA_TYPE_PATTERN.test(type) ? data.length : data.lastIndexOf('>') + 1;

@@ -7,7 +7,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 const MIN_HARD_EDGE = 90;
 /** The largest share of hard edges of a photograph. A picture with more counts as a drawing or a screenshot. */
 const MAX_PHOTO_SHARE = 0.004;
-/** The step between two rows that are examined. */
+/** Only every n-th row is examined. */
 const SAMPLED_ROW_STEP = 3;
 
 /**

@@ -26,7 +26,6 @@ export function backgroundOrFill(fill: Rgba, background: string | undefined): Rg
   return background === undefined ? fill : parseColour(background, 'background');
 }
 
-/** Whether a colour has no hue. */
 export function isGreyColour(value: unknown): boolean {
   const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && parseCssColour(value)) || {};
   return r === g && g === b;
@@ -58,8 +57,8 @@ const toRgb = converter('rgb');
 const mapToSrgbGamut = toGamut('rgb', 'oklch');
 
 /**
- * The longest text that is parsed. No notation is longer, and for a number that does not end the parser takes time in
- * the square of its length.
+ * The longest text that is parsed. No notation is longer. For an endless number, the time of the parser grows with the
+ * square of the length.
  */
 const MAX_COLOUR_CHARACTERS = 200;
 

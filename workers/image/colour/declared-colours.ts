@@ -60,7 +60,7 @@ function declaredColoursOf({
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
 
-/** A PNG with a profile of these colours. */
+/** A copy of a PNG with an ICC profile of these colours. */
 function withNamedColourProfile(
   png: Uint8Array<ArrayBuffer>,
   colours: DeclaredColourSpace,
@@ -71,7 +71,7 @@ function withNamedColourProfile(
   return withColourChunk(png, buildPngChunk('iCCP', content));
 }
 
-/** A PNG with this chunk instead of all chunks that define its colours. */
+/** A copy of a PNG in which one chunk replaces all chunks that define its colours. */
 function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
   return replacePngChunks(png, ({ type, at, next }, file) => {
     if (type === 'IHDR') return Buffer.concat([file.subarray(at, next), chunk]);
@@ -115,8 +115,8 @@ async function convertToPng(
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
     unpremultiplyAlpha(pixels);
     const { data, width, height, channels } = pixels;
-    // sharp cannot attach metadata to raw pixels, so the pixels replace those of the file. It accepts any typed array,
-    // but its types allow buffers only.
+    // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
+    // typed array here, although its types allow only buffers.
     const input = data as Uint8Array as Buffer;
     pipeline.pipelineColourspace(space);
     pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);

@@ -26,15 +26,18 @@ const HLG_TRANSFER = 18;
 const PEAK_NITS = 1000;
 const WHITE_NITS = 203;
 
-/** The exponent of gamma that counts as the curve of sRGB, within 5 % as in libpng. Writers give that curve as 2.2. */
+/**
+ * An exponent within 5 % of this one counts as the curve of sRGB, as in libpng, because encoders declare that curve as
+ * gamma 2.2.
+ */
 const SRGB_EXPONENT = 2.2;
 const SRGB_EXPONENT_TOLERANCE = 0.05;
-/** The range of exponents. Others are taken for errors. */
+/** The range of plausible exponents. Other values are treated as errors of the file. */
 const EXPONENT_RANGE = [0.1, 10] as const;
 /** The largest distance at which a chromaticity counts as that of sRGB, as in libpng. */
 const CHROMATICITY_TOLERANCE = 0.01;
 
-/** Colours that differ from sRGB, or `srgb`. */
+/** Colours that a file declares without an ICC profile, unless they are those of sRGB. */
 export interface DeclaredColourSpace extends DisplayColours {
   /**
    * Whether the colours can be brighter than white. HDR values make no sense in 8 bits, so a profile suits the input's

@@ -34,7 +34,8 @@ interface PlainPixels {
 /** Tags that describe the stored samples. They are replaced when the samples are converted. */
 const SAMPLE_TAGS: ReadonlySet<number> = new Set([
   ...Object.values(TIFF_PAGE_TAGS).filter((tag) => tag !== TIFF_PAGE_TAGS.orientation),
-  // These tags are the smallest and largest values, the free parts, and the curve of grey values.
+  // MinSampleValue, MaxSampleValue, FreeOffsets, FreeByteCounts, GrayResponseUnit, GrayResponseCurve, and the
+  // per-sample minimum and maximum.
   280,
   281,
   288,
@@ -77,7 +78,7 @@ function plainPixels(
   const { photometric, samples: perPixel } = page;
   const colours = colourSampleCountOf(page) ?? perPixel;
   const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA_SAMPLE_KINDS.unspecified);
-  // One extra sample counts as alpha, whatever its tag says, as in all other TIFFs.
+  // A single extra sample counts as alpha, whatever its tag says. libvips reads other TIFFs in the same way.
   const hasAlpha = alphaAt !== -1 || (perPixel === colours + 1 && !isChromaSubsampled(page));
   const alpha = hasAlpha ? colours + Math.max(0, alphaAt) : undefined;
   const isPremultiplied = page.extraSamples[alphaAt] === EXTRA_SAMPLE_KINDS.associatedAlpha;
@@ -160,8 +161,8 @@ function labConversionOf(bits: number, photometric: number, sample: number): (va
 type YcbcrConverter = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
 
 /**
- * Weights of red, green and blue in Y by ITU-R BT.601, and the values of black and white. They apply to a file that
- * gives none.
+ * Defaults for a file without these tags: the weights of red, green and blue in Y (ITU-R BT.601), and the reference
+ * black and white.
  */
 const DEFAULT_LUMA_WEIGHTS = [0.299, 0.587, 0.114];
 const DEFAULT_REFERENCE_LEVELS = [0, 255, 128, 255, 128, 255];

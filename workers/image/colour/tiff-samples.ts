@@ -79,7 +79,7 @@ function rowsOf(page: TiffPage): TiffRows {
   };
 }
 
-/** The file with a first directory that describes the page as plain bytes. */
+/** A copy of the file whose first directory describes the page as grey pixels, one per byte. */
 function describedAsBytes(
   file: Uint8Array,
   directory: TiffDirectory,

@@ -66,12 +66,11 @@ const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
   avif: isBareHeif,
 };
 
-/** @param format the known format of the file. */
 export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
   try {
     return BARE_CHECKS[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
   } catch (error) {
-    // The read went past the end of the file, so its structure is not reliable.
+    // A read past the end of the file means that its structure cannot be trusted.
     if (error instanceof RangeError) return false;
     throw error;
   }

@@ -2,10 +2,10 @@ import { ByteReader } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
-/** The longest delay that players and libvips slow down: such a frame is shown for SLOWED_DELAY_MS. */
+/** Players and libvips show a frame whose delay is not longer than this for SLOWED_DELAY_MS. */
 const MAX_SLOWED_DELAY_MS = 10;
 const SLOWED_DELAY_MS = 100;
-/** The offset and the length of the duration in the content of the chunk of a frame. */
+/** The offset and the length of the duration in the content of a WebP's ANMF chunk. */
 const DURATION_OFFSET = 12;
 const DURATION_BYTES = 3;
 
@@ -26,7 +26,8 @@ export function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
- * @param wereSent whether the encoder got the delays, cut to the longest that sharp accepts, instead of the file.
+ * @param wereSent whether the encoder was given the delays as an option, which sharp limits to MAX_SHARP_DELAY_MS.
+ * Otherwise it copied them from the file.
  */
 export function restoreDelays(
   file: Uint8Array<ArrayBuffer>,

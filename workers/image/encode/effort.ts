@@ -184,14 +184,15 @@ const ANIMATION_EFFORTS: Readonly<Partial<Record<OutputFormat, readonly Animatio
   ],
 };
 
-/** The frames that are written, and the pixels of all of them. */
+/** The number of written frames, and of the pixels of all of them. */
 interface WrittenFrames {
   frames: number;
   megapixels: number;
 }
 
 /**
- * The number of times that a search tries the whole animation, in the time that an encoding of as many pixels may take.
+ * A search encodes the whole animation about this many times. It therefore uses the effort for an animation that is as
+ * many times larger.
  */
 const SEARCH_TRIALS = 2;
 
@@ -203,7 +204,7 @@ export function animationEffort(
   return effort === undefined && target === undefined ? animationEffortFor(format, written, 1) : undefined;
 }
 
-/** The encoding of each trial of a search, if the caller chose no effort; undefined for a still picture. */
+/** The effort for each trial of a search, if the caller chose none; undefined for a still picture. */
 export function animationSearchEffort(
   format: OutputFormat,
   written: WrittenFrames,

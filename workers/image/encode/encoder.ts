@@ -144,7 +144,6 @@ export function defaultQuality(format: OutputFormat): number | undefined {
     : undefined;
 }
 
-/** Sets the encoder of the pipeline. */
 export function encodeWith(
   pipeline: Sharp,
   encode: EncodeSettings & { format: OutputFormat },

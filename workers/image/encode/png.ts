@@ -20,11 +20,11 @@ export const PNG_ROW_FILTER_ON: PngRowFilter = { filtered: true, effort: 3 };
 const PNG_ROW_FILTER_OFF: PngRowFilter = { filtered: false, effort: 7 };
 
 /**
- * The share of pixels equal to their left neighbour from which a picture counts as a drawing. This rule is wrong for
- * one of 60 pictures.
+ * The share of pixels equal to their left neighbour from which a picture counts as a drawing. The rule misjudged one of
+ * 60 test pictures.
  */
 const MIN_DRAWING_SHARE = 0.5;
-/** The step between two rows that are examined. */
+/** Only every n-th row is examined. */
 const SAMPLED_ROW_STEP = 5;
 
 /** The row filter that makes the smaller file, as estimated from every fifth row. */

@@ -54,8 +54,8 @@ function cosineWave(part: number, length: number): Float64Array {
 }
 
 /**
- * The sums of a channel, weighted by one wave along the rows and each of several waves down the columns. The pixels are
- * added in order. The wave along the row is applied first.
+ * The sums of a channel, weighted by one cosine wave along the rows and by each of several waves down the columns. The
+ * order of the additions is fixed, so that the same pixels always get the same hash.
  */
 function waveSums(
   channel: Float64Array,

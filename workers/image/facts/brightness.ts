@@ -113,7 +113,7 @@ export function entropyOf({ data }: GreyPixels): number {
     const share = count / data.length;
     if (count > 0) bits -= share * Math.log2(share);
   }
-  // For a single value the sum is -0.
+  // The sum for a single value is -0, which Math.abs turns into 0.
   return Math.abs(bits);
 }
 

@@ -21,7 +21,6 @@ export function allHashesOf(sample: PixelSample): PlaceholderHashes & { perceptu
   };
 }
 
-/** The perceptual hash alone. */
 export function perceptualHashOf(sample: PixelSample): string {
   const copy = scaledDownCopy(sample, MAX_HASHED_EDGE_PX);
   return computePerceptualHash({ ...copy, data: layOnWhite(copy.data), channels: 4 });

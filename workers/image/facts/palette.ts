@@ -1,4 +1,4 @@
-// This entry point of the package is one file: see colour/colour.ts.
+// This entry point of the package is one file; the usual one is 151 files.
 import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
 import type { PixelSample } from '../pixels/pixels.ts';
@@ -40,9 +40,9 @@ interface ColourBin extends OklabPoint {
   blue: number;
 }
 
-/** A group of piles around their mean point. */
+/** A group of bins around their mean point. */
 interface ColourCluster extends OklabPoint {
-  piles: ColourBin[];
+  bins: ColourBin[];
   weight: number;
 }
 
@@ -81,8 +81,8 @@ function packRgb(red: number, green: number, blue: number): number {
 
 /** The bins of a picture that have visible pixels. */
 function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
-  const bins = 1 << (3 * COLOUR_BIN_BITS);
-  const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as BinSums;
+  const binCount = 1 << (3 * COLOUR_BIN_BITS);
+  const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(binCount)) as BinSums;
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
     const red = data[at] as number;
@@ -97,36 +97,40 @@ function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
     greens[bin] = (greens[bin] as number) + weight * green;
     blues[bin] = (blues[bin] as number) + weight * blue;
   }
-  const piles: ColourBin[] = [];
-  for (let bin = 0; bin < bins; bin++) {
+  const bins: ColourBin[] = [];
+  for (let bin = 0; bin < binCount; bin++) {
     const weight = weights[bin] as number;
     if (weight === 0) continue;
     const mean = (sums: Float64Array) => (sums[bin] as number) / weight;
     const [red, green, blue] = [mean(reds), mean(greens), mean(blues)];
     const { l, a, b } = toOklab({ mode: 'rgb', r: red / 255, g: green / 255, b: blue / 255 });
-    piles.push({ weight, red, green, blue, l, a, b });
+    bins.push({ weight, red, green, blue, l, a, b });
   }
-  return piles;
+  return bins;
 }
 
 type BinSums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
 
 /**
- * Divides piles into at most `count` clusters whose colours can be told apart. Three times as many are made first, and
- * then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a dark one.
+ * Divides bins into at most `count` clusters whose colours can be told apart. Three times as many clusters are made
+ * first, and are then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a
+ * dark one.
  */
-function clustersOf(piles: readonly ColourBin[], count: number): ColourCluster[] {
-  let clusters = groupByNearest(piles, seedsOf(piles, INITIAL_CLUSTERS_PER_COLOUR * count));
-  for (let round = 0; round < KMEANS_ROUNDS; round++) clusters = groupByNearest(piles, clusters);
+function clustersOf(bins: readonly ColourBin[], count: number): ColourCluster[] {
+  let clusters = groupByNearest(bins, seedsOf(bins, INITIAL_CLUSTERS_PER_COLOUR * count));
+  for (let round = 0; round < KMEANS_ROUNDS; round++) clusters = groupByNearest(bins, clusters);
   for (let weak = findWeakestCluster(clusters); weak !== undefined; weak = findWeakestCluster(clusters)) {
     const others = clusters.filter((cluster) => cluster !== weak);
-    clusters = groupByNearest(piles, others);
+    clusters = groupByNearest(bins, others);
   }
   while (clusters.length > count) clusters = withMostAlikeJoined(clusters);
   return clusters;
 }
 
-/** Joins the two clusters whose joining changes least. The square root of the weight is used, as in `seedsOf`. */
+/**
+ * Joins the two clusters whose joining changes the colours least. As in `seedsOf`, the square root of the weight
+ * counts.
+ */
 function withMostAlikeJoined(clusters: readonly ColourCluster[]): ColourCluster[] {
   let least = Number.POSITIVE_INFINITY;
   let pair: ColourCluster[] = [];
@@ -140,68 +144,68 @@ function withMostAlikeJoined(clusters: readonly ColourCluster[]): ColourCluster[
     }
   }
   const rest = clusters.filter((cluster) => !pair.includes(cluster));
-  return [...rest, clusterOf(pair.flatMap(({ piles }) => piles))];
+  return [...rest, clusterOf(pair.flatMap(({ bins }) => bins))];
 }
 
 /**
- * The first cluster centres: the heaviest pile, and then repeatedly the pile with the largest product of weight and
- * distance from the centres before. The square root of the weight is used, so that a small bright accent is found
- * beside large areas.
+ * The first cluster centres: the heaviest bin, and then repeatedly the bin with the largest product of weight and
+ * distance from the centres before. The square root of the weight counts, so that a small bright accent is found next
+ * to large areas.
  */
-function seedsOf(piles: readonly ColourBin[], count: number): OklabPoint[] {
+function seedsOf(bins: readonly ColourBin[], count: number): OklabPoint[] {
   const seeds: ColourBin[] = [];
-  const gaps = Float64Array.from(piles, () => 1);
+  const gaps = Float64Array.from(bins, () => 1);
   while (seeds.length < count) {
     let next: ColourBin | undefined;
     let most = 0;
-    for (let index = 0; index < piles.length; index++) {
-      const pile = piles[index] as ColourBin;
+    for (let index = 0; index < bins.length; index++) {
+      const bin = bins[index] as ColourBin;
       const gap = gaps[index] as number;
-      const score = Math.sqrt(pile.weight) * gap;
+      const score = Math.sqrt(bin.weight) * gap;
       if (gap < MIN_COLOUR_DISTANCE ** 2 || score <= most) continue;
-      next = pile;
+      next = bin;
       most = score;
     }
     if (next === undefined) break;
     seeds.push(next);
-    for (let index = 0; index < piles.length; index++)
-      gaps[index] = Math.min(gaps[index] as number, squaredDistance(piles[index] as ColourBin, next));
+    for (let index = 0; index < bins.length; index++)
+      gaps[index] = Math.min(gaps[index] as number, squaredDistance(bins[index] as ColourBin, next));
   }
   return seeds;
 }
 
-/** Groups the piles by their nearest centre. A centre without piles has no cluster. */
-function groupByNearest(piles: readonly ColourBin[], centres: readonly OklabPoint[]): ColourCluster[] {
+/** Groups the bins by their nearest centre. A centre without bins has no cluster. */
+function groupByNearest(bins: readonly ColourBin[], centres: readonly OklabPoint[]): ColourCluster[] {
   const groups = centres.map((): ColourBin[] => []);
-  for (const pile of piles) {
+  for (const bin of bins) {
     let nearest = 0;
     let least = Number.POSITIVE_INFINITY;
     for (let index = 0; index < centres.length; index++) {
-      const distance = squaredDistance(pile, centres[index] as OklabPoint);
+      const distance = squaredDistance(bin, centres[index] as OklabPoint);
       if (distance >= least) continue;
       nearest = index;
       least = distance;
     }
-    groups[nearest]?.push(pile);
+    groups[nearest]?.push(bin);
   }
   return groups.filter((group) => group.length > 0).map(clusterOf);
 }
 
-function clusterOf(piles: ColourBin[]): ColourCluster {
-  const weight = piles.reduce((sum, pile) => sum + pile.weight, 0);
-  const mean = (axis: keyof OklabPoint) => meanOf(piles, weight, axis);
-  return { piles, weight, l: mean('l'), a: mean('a'), b: mean('b') };
+function clusterOf(bins: ColourBin[]): ColourCluster {
+  const weight = bins.reduce((sum, bin) => sum + bin.weight, 0);
+  const mean = (axis: keyof OklabPoint) => meanOf(bins, weight, axis);
+  return { bins, weight, l: mean('l'), a: mean('a'), b: mean('b') };
 }
 
-function meanOf(piles: readonly ColourBin[], weight: number, field: keyof ColourBin): number {
-  return piles.reduce((sum, pile) => sum + pile.weight * pile[field], 0) / weight;
+function meanOf(bins: readonly ColourBin[], weight: number, field: keyof ColourBin): number {
+  return bins.reduce((sum, bin) => sum + bin.weight * bin[field], 0) / weight;
 }
 
 function squaredDistance(one: OklabPoint, other: OklabPoint): number {
   return (one.l - other.l) ** 2 + (one.a - other.a) ** 2 + (one.b - other.b) ** 2;
 }
 
-/** The lightest cluster that is too light, or too near to a heavier cluster, to be a colour of its own. */
+/** The lightest cluster that is too light, or too near to a heavier cluster, to be a separate colour. */
 function findWeakestCluster(clusters: readonly ColourCluster[]): ColourCluster | undefined {
   const heaviestFirst = clusters.toSorted((one, other) => other.weight - one.weight);
   const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
@@ -213,14 +217,14 @@ function findWeakestCluster(clusters: readonly ColourCluster[]): ColourCluster |
 }
 
 /**
- * The colour of a cluster. It is the colour of the heaviest pile if that pile is most of the cluster, so that a flat
- * colour is not mixed with the blends along its edges; else the mean.
+ * The colour of a cluster: that of its heaviest bin if the bin is most of the cluster, otherwise the mean. A flat
+ * colour is thereby not mixed with the blends along its edges.
  */
-function weighColour({ piles, weight }: ColourCluster): WeighedColour {
-  const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
+function weighColour({ bins, weight }: ColourCluster): WeighedColour {
+  const heaviest = bins.reduce((most, bin) => (bin.weight > most.weight ? bin : most));
   const isFlat = heaviest.weight > weight / 2;
   const channel = (name: 'red' | 'green' | 'blue') =>
-    Math.round(isFlat ? heaviest[name] : meanOf(piles, weight, name));
+    Math.round(isFlat ? heaviest[name] : meanOf(bins, weight, name));
   return [packRgb(channel('red'), channel('green'), channel('blue')), weight];
 }
 

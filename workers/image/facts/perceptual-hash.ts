@@ -64,7 +64,7 @@ function greySquareOf({ data, width, height, channels }: PixelSample): Float64Ar
   return square;
 }
 
-/** The mean of the part of a row or column that is scaled to one of EDGE pixels. */
+/** The mean of the part of a row or column that becomes pixel `to` of the square. */
 function meanOf(length: number, to: number, valueAt: (at: number) => number): number {
   const [from, until] = [(to * length) / SQUARE_EDGE_PX, ((to + 1) * length) / SQUARE_EDGE_PX];
   let sum = 0;

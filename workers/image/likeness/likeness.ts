@@ -58,7 +58,7 @@ function ssimMetric(pixels: Pixels, minValue: number): LikenessMetric {
     param: 'minSsim',
     minValue,
     quantity: 'likeness',
-    // SSIM is measured without colours.
+    // SSIM measures only brightness, so that subsampled colours do not lower it.
     settings: { tune: 'ssim', chroma: '4:2:0' },
     tolerance: 0.015,
     valueOfIdentical: 1,

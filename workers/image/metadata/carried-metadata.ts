@@ -24,7 +24,7 @@ import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
-/** A file, with the facts about it that its metadata policy needs. */
+/** A file, with the facts that decide which of its metadata is kept. */
 export interface FileWithMetadataPolicy {
   input: Uint8Array<ArrayBuffer>;
   source: InputFacts;
@@ -96,7 +96,7 @@ export async function prepareCarriedBlocks(
     return { exif, xmp, iptc, ...(!isCorrected && { fileLeaks: true }) };
   }
   const exif = structure && isCorrected ? { structure } : undefined;
-  // A profile of another colour space does not fit the single pixel.
+  // The carrier is a pixel of sRGB, to which a profile of another colour space does not fit.
   const carrier =
     format === 'jpeg' && header.space === 'srgb' ? await makeOnePixelJpegWith(input) : undefined;
   if (conceals) return { exif, carrier };
@@ -111,6 +111,7 @@ export async function prepareCarriedBlocks(
 }
 
 /**
+ * The colour profile of the result.
  * @param staysGrey whether the result has a single channel if the picture had one.
  * @param writes the profile that each step requires in the result; undefined where the step keeps the picture's own.
  */

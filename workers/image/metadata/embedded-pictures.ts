@@ -24,7 +24,7 @@ export function containsPicture(block: Uint8Array | string): boolean {
 }
 
 /**
- * The bytes that digits stand for, read from each possible offset, because other letters may come before the first
+ * The bytes that the digits encode, decoded from each possible offset, because other letters may come before the first
  * digit.
  */
 function decodedReadingsOf(digits: string): Buffer[] {

@@ -101,7 +101,7 @@ function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
   return bitsPerSample ?? BITS_BY_SAMPLE_TYPE[depth] ?? 8;
 }
 
-/** The number of pages. For a HEIF file, the number comes from `readings`, because libvips also counts tiles. */
+/** The number of pages. For a HEIF file, the number is taken from the hints, because libvips also counts tiles. */
 function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderDecodeHints): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
@@ -150,7 +150,7 @@ async function decodeWorkingCopy(
     'inside',
     false,
   ).scaled;
-  // The copy is scaled in the way of a pass, so that both measure the same values for the same picture.
+  // The copy is scaled as a pass scales it, so that both measure the same values for the same picture.
   const small = openForMeasuring(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });

@@ -55,7 +55,7 @@ function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
 }
 
 const XMP_KEYWORD = 'XML:com.adobe.xmp';
-/** The keyword of a text chunk ends with a zero. */
+/** How an iTXt chunk with XMP begins. Its keyword ends with a zero. */
 const XMP_START = `${XMP_KEYWORD}\0`;
 
 /**
@@ -124,7 +124,7 @@ export function withRawProfilesAsChunks(input: Uint8Array<ArrayBuffer>): Uint8Ar
   });
 }
 
-/** The profile that a text chunk holds. */
+/** The profile that a text chunk holds; undefined if it holds none. */
 function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE_KEYWORD.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
@@ -147,7 +147,7 @@ function profileChunkFor(profile: Buffer): Buffer | undefined {
   const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
   const xmp = profile.subarray(start);
   if (!/^\s*(\uFEFF)?<(\?xpacket|x:xmpmeta|rdf:RDF)/.test(xmp.toString('utf8', 0, 64))) return undefined;
-  // The keyword is followed by zeros: not compressed, no language, no translated keyword.
+  // The zeros after the keyword mean: not compressed, no language, no translated keyword.
   return buildPngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
 }
 

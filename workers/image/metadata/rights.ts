@@ -16,7 +16,6 @@ interface RightsFields {
 
 type PlainTags = Record<string, PlainTagValue>;
 
-/** The EXIF fields about rights. */
 const RIGHTS_EXIF_FIELDS = ['Copyright', 'Artist'];
 
 /**
@@ -79,7 +78,7 @@ function shapedMarkup(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): s
   return `<rdf:${shape}>${items.map((item) => `<rdf:li>${item}</rdf:li>`).join('')}</rdf:${shape}>`;
 }
 
-/** The texts of a tag that holds one text or a list. A picture written as text is left out. */
+/** The texts of a tag that holds one text or a list. Text that encodes a picture is left out. */
 function textsOf(value: PlainTagValue | undefined): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter(

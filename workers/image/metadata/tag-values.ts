@@ -1,6 +1,6 @@
 /**
- * Tag values as plain JSON within limits. A file may carry megabytes under one name, and names that have a meaning in
- * JavaScript or in a document store.
+ * Converts tag values to plain JSON within limits, because a file may carry megabytes under one name, or names that
+ * have a meaning in JavaScript or in a document store.
  */
 
 const MAX_TEXT_CHARACTERS = 4_000;
@@ -81,15 +81,15 @@ function toPlainObject(value: object, depth: number): PlainTagValue | undefined 
 }
 
 /**
- * Text of EXIF that names its own characters (EXIF 3.0, UserComment): eight bytes for the code, then the text. GPS has
- * two fields of the same form.
+ * EXIF text that names its own encoding (EXIF 3.0, UserComment): eight bytes for the code, then the text. GPS has two
+ * fields of the same form.
  */
 
 const ENCODING_CODE_BYTES = 8;
 const ESCAPE_BYTE = 0x1b;
 const UTF16_BE = 'utf-16be';
 const UTF16_LE = 'utf-16le';
-/** Control characters other than tabs and line ends, which text never has. */
+/** Control characters other than tabs and line ends. Text never has them. */
 const CONTROL_CHARACTER = /[^\P{Cc}\t\r\n]/u;
 
 /**
@@ -105,14 +105,14 @@ export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string
   const body = bytes.subarray(ENCODING_CODE_BYTES);
   if (code === 'UNICODE') return decodeText(body, decodeUtf16(body, littleEndian));
   if (code === 'JIS') return decodeText(body, decodeJis(body));
-  // Some writers omit the code.
+  // Some programs write no code. The text then begins at the first byte.
   return decodeSingleBytes(code === 'ASCII' || code === '' ? body : bytes);
 }
 
 /**
  * Decodes UTF-16. Writers use either byte order, whatever the order of the TIFF structure is. Without a byte order
- * mark, the order with fewer different high bytes is taken: high bytes are 0 for Latin letters, and few values for text
- * of any other script.
+ * mark, the order with fewer different high bytes is chosen: the high bytes of Latin letters are 0, and those of any
+ * other script have few values.
  */
 function decodeUtf16(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
@@ -131,7 +131,9 @@ function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 
-/** Decodes the code "JIS": JIS X 0208, which escapes switch on, or Shift JIS, which occurs as well. */
+/**
+ * Decodes text with the code "JIS": JIS X 0208 with escape sequences, or Shift JIS, which some programs write instead.
+ */
 function decodeJis(text: Uint8Array): string {
   return text.includes(ESCAPE_BYTE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
 }

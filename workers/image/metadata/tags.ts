@@ -31,14 +31,14 @@ const MAX_TAGS_CHARACTERS = 128 * 1024;
 const CONTAINER_HEAD_BYTES = 256 * 1024;
 /** The segments of a JPEG that hold its own tags. */
 const CONTAINER_TAG_MARKERS = [APP0_MARKER, BASELINE_FRAME_MARKER, PROGRESSIVE_FRAME_MARKER];
-/** The first byte of a TIFF structure in this byte order: `I` of `II`. */
+/** The first byte of a little-endian TIFF structure: `I` of `II`. */
 const LITTLE_ENDIAN_START = 0x49;
 const MAX_BLOCK_BYTES = 1024 * 1024;
 const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
 /**
- * The reported groups, in the order of the response. The thumbnail is left out, and so are values that the reader
- * computes or repeats.
+ * The reported groups, in the order of the response. The thumbnail is left out, as are values that the reader computes
+ * or repeats.
  */
 const REPORTED_GROUPS = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
@@ -103,8 +103,8 @@ export function readImageTags(
 }
 
 /**
- * Whether a value that the reader returned is a tag. The source of an XMP document is no tag, nor is what remains of a
- * tag named `__proto__`.
+ * Whether a value that the reader returned is a tag. Strings are not tags: one is the source of an XMP document,
+ * another is left by a tag named `__proto__`.
  */
 function isTag(tag: unknown): boolean {
   return typeof tag !== 'string';
@@ -122,8 +122,8 @@ function readTagGroups(block: Buffer | undefined, groups: readonly string[]): Ta
 }
 
 /**
- * The part of a file with the container's own tags. The reader is not given the rest, because it prints a line to the
- * console about some other blocks, such as a second EXIF segment.
+ * The part of a file with the container's own tags. The reader is given no other part, because it prints a line to the
+ * console about blocks such as a second EXIF segment.
  */
 function containerHeadOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): Buffer {
   const bytes = new ByteReader(input);
@@ -150,7 +150,7 @@ function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
   return withoutBulkyTags(withoutExifPrefix(block));
 }
 
-/** The tags of both XMP packets; where both have a tag, the main one counts. */
+/** The tags of both XMP packets. A tag that both have is taken from the main packet. */
 function xmpTags(input: Uint8Array, header: Metadata): TagGroups {
   const main = xmpPacket(input, header) ?? rawProfile('xmp', header);
   if (main === undefined) return {};
@@ -197,7 +197,7 @@ function iptcResource(iptc: Buffer): Buffer {
   return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }
 
-/** The texts that libvips has inflated and the reader has not. */
+/** The texts that libvips has inflated and that the reader did not return. */
 function compressedTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
   header: Metadata,

@@ -33,17 +33,16 @@ const RATIONAL_TYPES: readonly number[] = [5, 10];
 /** Types above this one hold offsets, which are useless outside of their file. */
 const LAST_COPIED_TYPE = 12;
 const MAX_DIRECTORY_ENTRIES = 512;
-/** Tags that give the size of the picture. They have no place in the EXIF of a TIFF. */
+/** Tags with the size of the picture. They do not belong in the EXIF of a TIFF, which has its own tags for it. */
 const PIXEL_DIMENSION_TAGS: readonly number[] = [0xa002, 0xa003];
 
-/** The tags of a first directory that describe the picture and not its pixels. */
+/** The tags of a first directory that describe the picture. Its other tags describe how the pixels are stored. */
 const DESCRIPTIVE_TAGS: ReadonlySet<number> = new Set([
   0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
   0x9c9e, 0x9c9f, 0x4746, 0x4749,
 ]);
-/** The tag IPTC-NAA. */
 const IPTC_TAG = 0x83bb;
-/** The tags Copyright and Artist. */
+/** Copyright and Artist. */
 const RIGHTS_TAGS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
 /**

@@ -15,14 +15,13 @@ import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts
 const MAIN_PACKET_NAME = 'http://ns.adobe.com/xap/1.0/\0';
 const SECOND_PACKET_NAME = 'http://ns.adobe.com/xmp/extension/\0';
 
-/** The main packet names the digest of the second one. */
+/** Matches the digest of the second packet in the main one. */
 const SECOND_PACKET_DIGEST = /HasExtendedXMP\s*(?:=\s*["']|>)\s*([0-9A-F]{32})/i;
 /**
  * A segment of the second packet begins with the digest, the length of the packet, and the offset of the segment in it.
  */
 const DIGEST_BYTES = 32;
 const SECOND_SEGMENT_HEAD_BYTES = SECOND_PACKET_NAME.length + DIGEST_BYTES + 8;
-/** A longer second packet is not read. */
 const MAX_SECOND_PACKET_BYTES = 1024 * 1024;
 
 /** The main packet of a file; undefined if it has none. */

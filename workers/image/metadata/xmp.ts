@@ -31,7 +31,8 @@ const UNCARRIED_PROPERTIES: PropertyPatterns = [
   [/^http:\/\/ns\.[\w-]+\.com\/photos\/(?!1\.0\/panorama\/)/, ANY_NAME],
   [/^http:\/\/ns\.adobe\.com\/hdr-gain-map\//, ANY_NAME],
   [/^http:\/\/ns\.apple\.com\/(?:HDRGainMap|pixeldatainfo)\//, ANY_NAME],
-  // The reference to the second packet, whose properties are carried with those of the main one.
+  // The reference to the second packet. It is dropped, because the properties of both packets are written as one
+  // packet.
   [RegExp(`^${RegExp.escape(NOTE_NAMESPACE)}`), ANY_NAME],
   // The size, orientation and encoding of the original file.
   [
@@ -46,14 +47,14 @@ const UNCARRIED_PROPERTIES: PropertyPatterns = [
   [/^http:\/\/purl\.org\/dc\/elements\/1\.1\/$/, /^format$/],
 ];
 
-/** The properties that give places in the picture. They are true only as long as no pixel is moved. */
+/** Properties that give positions in the picture. They are true only as long as no pixel is moved. */
 const PLACE_PROPERTIES: PropertyPatterns = [
   [/^http:\/\/ns\.google\.com\/photos\/1\.0\/panorama\/$/, /^(?:CroppedArea|FullPano|LargestValid)/],
   [/^http:\/\/www\.metadataworkinggroup\.com\/schemas\/regions\/$/, ANY_NAME],
   [/^http:\/\/ns\.microsoft\.com\/photo\/1\.2\/(?:t\/Region#)?$/, ANY_NAME],
   [/^http:\/\/ns\.acdsee\.com\/regions\/$/, ANY_NAME],
   [/^http:\/\/iptc\.org\/std\/Iptc4xmpExt\//, /^ImageRegion$/],
-  // Crops, and lists of places that were retouched, of the picture before it was developed.
+  // Crops and retouched spots. Their positions refer to the raw picture, before it was developed.
   [
     /^http:\/\/ns\.adobe\.com\/camera-raw-settings\/1\.0\/$/,
     /^(?:HasCrop|Crop.*|Retouch.*|RedEyeInfo|.*Corrections)$/,
@@ -74,7 +75,8 @@ export function xmpText({ start, descriptions, end }: XmpPacket): string {
 
 /**
  * The packet without the properties that are not carried.
- * @param movesPixels whether the pass may move pixels. Places in the picture are then dropped too.
+ * @param movesPixels whether the pass may move pixels. Properties that give positions in the picture are then dropped
+ * too.
  * @param second the second packet of a JPEG, whose descriptions are added to those of the main one.
  * @returns undefined for a packet that does not parse, has no RDF, or is too long or too deep.
  */
@@ -111,24 +113,24 @@ function writePacketWith(writer: PacketWriter, packet: Uint8Array): XmpPacket | 
 interface OpenElement {
   name: string;
   attributes: string;
-  /** The declarations of namespaces among its attributes. */
+  /** The namespaces that its attributes declare, by prefix. */
   declared: Record<string, string>;
   content: string;
   /** The text of the element itself, without the text of elements in it. */
   text: string;
   isDropped: boolean;
-  /** Whether an attribute or an element is left in it. */
+  /** Whether an attribute or a child element is kept. */
   holdsFacts: boolean;
-  /** Whether an attribute or an element in it was dropped. */
+  /** Whether an attribute or a child element was dropped. */
   hasLost: boolean;
 }
 
-/** Marks the place of the descriptions in the markup around them. No XML has this character. */
+/** A placeholder for the descriptions in the markup around them. XML never has this character. */
 const DESCRIPTIONS_MARK = '\0';
 
 class PacketWriter {
   readonly #dropped: PropertyPatterns;
-  /** The properties of the main packet; undefined for the writer of the main packet itself. */
+  /** The properties of the main packet, if this is the writer of a second packet. */
   readonly #mainProperties: ReadonlySet<string> | undefined;
   readonly #open: OpenElement[] = [];
   readonly #descriptions: string[] = [];
@@ -159,7 +161,10 @@ class PacketWriter {
     if (target === 'xpacket') this.#write(`<?${target} ${body}?>`);
   }
 
-  /** @throws RangeError */
+  /**
+   * Opens an element, unless its property is dropped.
+   * @throws RangeError if the elements are nested too deeply.
+   */
   open({ name, uri, local, attributes }: SaxesTagNS): void {
     if (this.#open.length === MAX_ELEMENT_DEPTH) throw new RangeError('The packet is too deep.');
     const isDescription = this.#isRdf(this.#open.at(-1));

@@ -34,8 +34,7 @@ export const compositeOperation = defineStepOperation({
     }),
     tile: flagParameter('Whether the layer is repeated over the picture.', { default: false }),
   },
-  // Blend modes other than `over` add an alpha channel for the blending and drop it afterwards, which takes a second
-  // copy.
+  // For blend modes other than `over`, an alpha channel is added and then dropped, which takes a second copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,

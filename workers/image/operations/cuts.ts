@@ -140,7 +140,7 @@ export const trimOperation = defineStepOperation({
 
 async function findContentBox(frame: Sharp, options: TrimOptions): Promise<Box> {
   const { info } = await encodeOutput(frame.trim(options).raw());
-  // sharp reports offsets as the distance that the picture was moved: zero or negative.
+  // sharp reports the offsets of the picture, which are zero or negative.
   return {
     left: -(info.trimOffsetLeft ?? 0),
     top: -(info.trimOffsetTop ?? 0),

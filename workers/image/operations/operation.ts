@@ -17,7 +17,6 @@ import { argumentsSchema, createDefaultsFiller, type FilledArguments } from './p
 export type Operation = StepOperation | SettingOperation;
 
 interface OperationBase<P extends TProperties> {
-  /** One sentence that describes the operation. */
   description: string;
   /**
    * The parameters as the operation's file declares them. An op of the catalogue with the same parameters uses them
@@ -52,13 +51,13 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
   /**
-   * The number of copies of the picture that the step keeps in memory at once. The estimated memory of a pass decides
-   * when it is admitted.
+   * The number of copies of the picture that the step keeps in memory at once. A pass is admitted by its estimated
+   * memory.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
   /**
-   * The size after the step: `kept` as before, `given` by its arguments, `depends` on other facts, or `found` in the
-   * pixels. If it is found, `size` returns only its upper bound.
+   * How the size after the step is known: `kept` as before, `given` by its arguments, `depends` on other facts, or
+   * `found` in the pixels. For `found`, `size` returns only an upper bound.
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
   /** Whether the step certainly leaves transparency unchanged. */
@@ -101,7 +100,10 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * step needs every pixel.
    */
   scalesTo(input: Size, params: Readonly<Record<string, unknown>>): Size | undefined;
-  /** @throws BadArgumentError on a parameter that does not fit this picture. */
+  /**
+   * Applies the step to the picture.
+   * @throws BadArgumentError on a parameter that does not fit this picture.
+   */
   apply(picture: PassPicture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
 }
 
@@ -138,14 +140,14 @@ type AlphaEffect = 'kept' | 'added' | 'dropped';
 
 interface StepDefinition<P extends TProperties> {
   description: string;
-  /** The parameters. One with a default may be left out, and is then filled in. */
+  /** Parameters with a default are optional for callers. `apply` always gets a value. */
   parameters: P;
   cpuMsPerMegapixel: number | ((params: FilledArguments<P>) => number);
   frames?: StepOperation['frames'];
   commutesWithFlatten?: true | ((params: FilledArguments<P>) => boolean);
   profile?(params: FilledArguments<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: FilledArguments<P>) => number);
-  /** If absent, the size may depend on anything. */
+  /** If absent, the size depends on other facts. */
   sizeAfter?: 'kept' | 'given' | 'found';
   /** The effect on transparency. A function returns undefined if the effect also depends on the rest of the pass. */
   alphaAfter: AlphaEffect | ((params: FilledArguments<P>) => AlphaEffect | boolean | undefined);
@@ -167,7 +169,7 @@ interface StepDefinition<P extends TProperties> {
   apply(picture: PassPicture, params: FilledArguments<P>, pass: PassContext): Promise<void>;
 }
 
-/** The properties that operations share if they work on one copy and keep size and transparency. */
+/** The properties of operations that work on one copy and keep size and transparency. */
 export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
@@ -219,7 +221,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
   };
 }
 
-/** The value of a property of an operation that may depend on the arguments. */
+/** The value of a property that may depend on the arguments. */
 function resolveProperty<P, V extends number | string | boolean | undefined>(
   fact: V | ((params: P) => V),
   params: P,

@@ -20,8 +20,8 @@ import { Type } from './schema.ts';
 const MAX_MARGIN_PX = 4096;
 
 /**
- * The default of a parameter, or none. It is part of the schema's type, so that the type tells which arguments may be
- * left out.
+ * The default of a parameter, if it has one. It is part of the schema's type, so that the type tells which arguments
+ * may be left out.
  */
 type DefaultOption<T> = { readonly default: T } | NoDefaultOption;
 type NoDefaultOption = Readonly<Record<never, never>>;
@@ -142,7 +142,7 @@ export function marginParameter<const D extends { readonly default: number }>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
-/** The radius of round corners, in pixels or as a share of both sides. See `cornerRadius`. */
+/** The radius of round corners, in pixels or as a share of width and height. See `cornerRadius`. */
 export function radiusParameter<const D extends DefaultOption<number> = NoDefaultOption>(
   description: string,
   options?: D,
@@ -161,7 +161,10 @@ export function radiusParameter<const D extends DefaultOption<number> = NoDefaul
 export const ATTENTION_HINT =
   'attention finds contrast and colour, not faces: for those give a place, or focalX and focalY.';
 
-/** A named place, the part that draws the eye (`attention`), or the part with the most detail (`entropy`). */
+/**
+ * A parameter that names a place, the part that draws the eye (`attention`), or the part with the most detail
+ * (`entropy`).
+ */
 export function gravityParameter<const D extends DefaultOption<Gravity> = NoDefaultOption>(
   description: string,
   options?: D,

@@ -77,7 +77,7 @@ function groupsWithin(picture: Size, regions: readonly Static<typeof REGION_SCHE
   return groupNearRegions(boxes);
 }
 
-/** The error about a region that lies outside the picture. */
+/** The error for a region that lies outside the picture. */
 function regionFault(region: Box, picture: Size, index: number): BadArgumentError | undefined {
   if (intersectBox(region, picture) !== undefined) return undefined;
   const place = `${region.left}, ${region.top}`;
@@ -87,10 +87,9 @@ function regionFault(region: Box, picture: Size, index: number): BadArgumentErro
 }
 
 /**
- * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can cover every
- * character in the same way and compare: single characters reveal their text as soon as each keeps its own colour.
- * Therefore regions that lie near each other are covered as one, a side keeps at most three colours, and groups that
- * are too small for that are filled instead.
+ * Covers regions with a few of their mean colours. If each character kept its own colour, an attacker who knows the
+ * font could cover every possible character in the same way and compare. Therefore regions near each other are covered
+ * as one, a side keeps at most three colours, and groups that are too small for that are filled with one colour.
  */
 
 /** Regions with a smaller gap, such as the space between two characters, are covered as one. */
@@ -139,7 +138,7 @@ function isNear({ box }: RegionGroup, { box: other }: RegionGroup): boolean {
   return Math.max(gapAcross, gapDown) < MAX_NEAR_GAP_PX;
 }
 
-/** Whether a group is too small to keep any colour of its own. */
+/** Whether a group is too small to keep its mean colours. */
 function isTooSmallForColours({ box }: RegionGroup): boolean {
   return Math.min(box.width, box.height) < MIN_CELL_PX;
 }

@@ -22,8 +22,8 @@ const KIND = Symbol.for('TypeBox.Kind');
 const OPTIONAL = Symbol.for('TypeBox.Optional');
 
 /**
- * The schemas of which parameters are made, equal to those of TypeBox. TypeBox itself is 200 modules, which are half of
- * what an image thread loads, and each thread and process of images would load them.
+ * Schemas equal to those of TypeBox. TypeBox itself is 200 modules, half of what an image thread loads, and each image
+ * thread and process would load them.
  */
 export const Type = {
   Integer: (options?: NumberOptions) => schemaOf<TInteger>('Integer', { type: 'integer' }, options),

@@ -76,7 +76,7 @@ export const textOperation = defineStepOperation({
   },
 });
 
-/** The height of the letters in whole pixels. */
+/** The height of the letters in whole pixels, from a number of pixels or a share of the width. */
 function letterHeightPx(asked: number | string, widthPx: number): number {
   if (typeof asked === 'number') return asked;
   const share = Number.parseFloat(asked) / 100;
@@ -101,7 +101,7 @@ function lineWidth(sizePx: number, picture: Size, margin: number | string): numb
   return Math.max(sizeWithinMargin(picture, marginPx(margin, picture)).width, sizePx);
 }
 
-/** The error about a text that needs more space than any picture has, wherever its lines break. */
+/** The error for a text that needs more space than any picture has, wherever its lines break. */
 function linesFault(text: string, sizePx: number, width: number): BadArgumentError | undefined {
   if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
@@ -144,7 +144,7 @@ function markupOf(text: string): string {
   return `<span insert_hyphens="false">${escapeMarkup(isolateRightToLeft(text))}</span>`;
 }
 
-/** Whether a font may draw a part of the text in colours of its own. */
+/** Whether a font may draw a part of the text in its own colours. */
 function hasEmoji(text: string): boolean {
   return /\p{Emoji_Presentation}|\uFE0F/u.test(text);
 }

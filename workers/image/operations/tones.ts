@@ -64,7 +64,7 @@ export const normaliseOperation = defineStepOperation({
     const message = `lower is ${lower}, but it must be below upper, which is ${upper}.`;
     return new BadArgumentError('lower', message, { received: lower });
   },
-  // The strip is stretched as a whole, because frames that are stretched separately would flicker.
+  // The frames are stretched together as one strip, because separate stretching would make them flicker.
   async apply(picture, { lower, upper }) {
     const pixels = await picture.pixels();
     const brightness = measureBrightness(pixels);
@@ -123,7 +123,7 @@ export const thresholdOperation = defineStepOperation({
   copies: 3,
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {
-    // sharp treats 0 as "off", but here it makes every pixel white.
+    // sharp treats 0 as "off", but as a threshold it makes every pixel white.
     if (threshold === 0) (await picture.at('linear')).linear(0, 255);
     else
       await picture.coloursAlone(async () => {

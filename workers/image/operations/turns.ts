@@ -38,7 +38,7 @@ export const rotateOperation = defineStepOperation({
   changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',
-  // A turn by a right angle uncovers no corners.
+  // A turn by a multiple of 90 degrees uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
   fits: (picture, { angle }) =>
     angle % 90 === 0 ? undefined : sizeLimitError(boundingSizeOfTurned(picture, angle)),
@@ -83,8 +83,8 @@ export const flopOperation = defineStepOperation({
 
 const MAX_OFFSET_PX = 16384;
 /**
- * The smallest share of its area that a picture may keep. With a smaller share, less than a pixel of any picture would
- * be left.
+ * The smallest share of its area that a picture may keep. With a smaller share, less than a pixel would be left of any
+ * picture.
  */
 const MIN_DETERMINANT = 1e-8;
 /** CPU milliseconds per megapixel of each interpolator. */

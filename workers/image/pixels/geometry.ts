@@ -199,7 +199,7 @@ export function cornerRadius(radius: number | string, { width, height }: Size): 
   return { width: most, height: most };
 }
 
-/** Whether a radius makes corners round: whether it is not zero. */
+/** Whether a radius is not zero. */
 export function isRoundRadius(radius: number | string): boolean {
   return Number.parseInt(String(radius), 10) > 0;
 }

@@ -77,7 +77,7 @@ export function alphaLevelsIn({ data, channels }: Pixels): 1 | 2 | 256 {
   return levels;
 }
 
-/** The colours of RGBA pixels. */
+/** A copy of RGBA pixels as RGB. */
 export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
   const colours = new Uint8Array((data.length / 4) * 3);
   for (let from = 0, to = 0; from < data.length; from += 4, to += 3) {

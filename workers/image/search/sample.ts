@@ -5,7 +5,8 @@ import type { SearchedQuantity } from './settings.ts';
 export interface TrialSample {
   pixels: Pixels;
   /**
-   * The ratio of the whole picture to the sample without its heads, in the size of a file and in the time to encode it.
+   * The ratio of the whole picture to the sample, in the size of a file and in the time to encode it. The size is that
+   * of the sample without its heads.
    */
   bytesRatio: number;
   timeRatio: number;
@@ -22,7 +23,7 @@ const MIN_SAMPLED_PICTURE_PX = 1_000_000;
 const TILE_EDGE_PX = 64;
 const TILES_PER_SIDE = 8;
 
-/** The sample of a large animation has at most one frame for every so many frames of the animation. */
+/** A sample of a large animation has at most one of this many frames. */
 const FRAMES_PER_SAMPLED_FRAME = 8;
 const MIN_SAMPLED_FRAMES = 2;
 const MAX_SAMPLED_FRAMES = 24;
@@ -34,8 +35,8 @@ const MIN_FRAME_PAIRS = 3;
  */
 const MAX_SAMPLED_FRAMES_PX = 1_500_000;
 /**
- * Every so many pixels, one pixel is compared with the same pixel of the frame before. The number is a prime, so that
- * pixels of every column are compared.
+ * Only every n-th pixel is compared with the same pixel of the frame before. The number is a prime, so that pixels of
+ * every column are compared.
  */
 const COMPARED_PIXEL_STEP = 7;
 /**

@@ -22,7 +22,7 @@ const MIN_CONTENT_BY_FORMAT: Record<OutputFormat, MinimumContent> = {
   tiff: JPEG_MINIMUM,
   // Deflate repeats 258 bytes by two bits, and a byte has eight pixels of one bit: 258 × 8 / 2 pixels per bit.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
-  // A 12-bit code stands for fewer than 4,096 pixels.
+  // A 12-bit code represents fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },
   // The modes of a macroblock have fixed probabilities. Even the likeliest modes take more than 3 bits.
   webp: { headerBytes: 30, bits: 3, squarePx: 16 },
