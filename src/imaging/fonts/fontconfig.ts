@@ -41,7 +41,7 @@ const XDG_CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
 
 interface NameContext {
   prefix: string | undefined;
-  /** The file that names the folder or the file. */
+  /** The configuration file that contains this element. */
   of: string;
   xdg: { variable: string; fallback: string };
 }

@@ -153,10 +153,7 @@ function firstFontFamily(list: string): string | undefined {
   return family === '' ? undefined : family;
 }
 
-/**
- * Families that name a kind of font, and old names that stand for a kind. Browsers use them by default, and fontconfig
- * has a font of the same widths for them.
- */
+/** Generic families, and old families such as Arial, for which fontconfig has a font of the same widths. */
 const GENERIC_FAMILIES: ReadonlySet<string> = new Set([
   ...['sans', 'sans-serif', 'serif', 'monospace', 'mono', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
   ...['system-ui', 'ui-sans-serif', 'ui-serif', 'ui-monospace', 'ui-rounded'],

@@ -44,9 +44,9 @@ const MAX_RECEIVING_MS = 1_000;
  */
 const MAX_TOTAL_TIME_FACTOR = 1.3;
 const MAX_RETRY_SECONDS = 60;
-/** The most calls that are served in a row while a job waits. The next slot is then the job's. */
+/** The most calls that are served in a row while a job waits. The next slot goes to the job. */
 const MAX_CALLS_IN_A_ROW = 3;
-/** A rank above the number of slots of any account. */
+/** Added to the rank of an account that gives way. It is larger than the number of slots of any account. */
 const LAST_RANK = 1e9;
 
 /**
@@ -177,7 +177,8 @@ export class AdmissionQueue {
   }
 
   #hasRoomFor({ accountId, bytes, work }: PoolSlotRequest): boolean {
-    // The accounts with the fewest slots come first, so if one of them has its share, all that wait have theirs.
+    // The queue is ordered by the taken slots of each account. If the first account has its full share, all others have
+    // theirs.
     if (this.#taken.ofAccount(accountId) >= this.#slotsPerAccount) return false;
     const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenFor(work) < this.#slots && hasMemory;
@@ -283,7 +284,7 @@ export class AdmissionQueue {
 
   /**
    * The wait of a call in an overload, in milliseconds, if every waiting account goes on sending.
-   * @param turns the number of the account's turns, including that of the call.
+   * @param turns the number of waiting calls of the account, including this one.
    */
   #overloadWaitMs(turns: number, accounts: number): number {
     return (turns * accounts * this.#meanServiceMs) / this.#slots;

@@ -6,7 +6,7 @@ import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
-/** The forms in which the call can be sent. */
+/** The alternatives that a call has: other parameters, or jobs that do the same. */
 interface CallForms {
   /** Maps a parameter of the pass to the field of the call. Absent: the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
@@ -112,7 +112,6 @@ function parametersText(parameters: Record<string, unknown>): string {
     .join(' with ');
 }
 
-/** The whole numbers from 1 to the last. */
 function numbersUpTo(last: number): number[] {
   return Array.from({ length: Math.floor(last) }, (_, index) => index + 1);
 }

@@ -6,8 +6,8 @@ import {
 } from '../../platform/http/errors/errors.ts';
 
 /**
- * An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute each, or the jobs
- * that together do it.
+ * An alternative to a call that takes too long: other parameters, a job, each of whose tries has a minute, or several
+ * jobs that together do the work.
  */
 type Alternative =
   | { parameters: Record<string, unknown> }
@@ -67,7 +67,7 @@ export function likelyTooLongError(
   return deadlineError(message, alternatives, times);
 }
 
-/** The end of a sentence that names what to try; nothing if there is no alternative. */
+/** The end of a sentence that names what to try; empty if there is no alternative. */
 function triedText({ words }: CallAlternatives): string {
   return words === '' ? '' : `: try ${words}`;
 }
@@ -87,7 +87,7 @@ interface FailedCall {
   /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
   /**
-   * Returns what to send instead.
+   * Returns what the caller can send instead.
    * @param doableShare the share of the work that could be done, if the worker measured it.
    */
   alternatives(doableShare?: number): CallAlternatives;

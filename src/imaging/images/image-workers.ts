@@ -169,7 +169,7 @@ export class ImageWorkers {
     return this.#pools.expect(accountId, bytes);
   }
 
-  /** The pools as they are now. */
+  /** The present load of each pool. */
   stats(): Record<ImagePoolName, AdmissionStats> {
     return this.#pools.stats();
   }

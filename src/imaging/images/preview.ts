@@ -79,7 +79,10 @@ async function openHeader(
   return { header: requireReadableHeader(bytes, null, passes[0]?.pass), bytes };
 }
 
-/** @throws the ApiError with which a worker would refuse the pass. */
+/**
+ * Predicts the result of one pass.
+ * @throws the ApiError with which a worker would refuse the pass.
+ */
 function previewPass(
   header: ImageHeader,
   bytes: Uint8Array | null,

@@ -93,7 +93,6 @@ export class CallPictures {
     return { header: opened.header, open: () => opened };
   }
 
-  /** Reads the second pictures of the call. */
   async readLayers(files: LayerFiles = {}): Promise<Record<string, ImageSourceFile>> {
     const layers: Record<string, ImageSourceFile> = {};
     for (const [id, file] of Object.entries(files))

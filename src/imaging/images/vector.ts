@@ -109,7 +109,7 @@ export class Rasterizer {
       throw likelyTooLongError({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
     const late = () => tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING);
     const deadlineMs = clock.nowMs() + timeoutMs;
-    // The wait for the process does not count, as with a job.
+    // The wait for the process does not count towards the deadline, as for a job.
     const time = new CallDeadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
     const deadline = {
       signal: time.signal,

@@ -71,7 +71,9 @@ export class Readers {
     await Promise.all([this.#text.close(), this.#codes.close()]);
   }
 
-  /** @param parts collects receives the parts of the work, whose waits and ends are reported. */
+  /**
+   * @param parts receives the parts of the work, whose waits and ends are reported.
+   */
   async #read(call: ReadCall, parts: ReadingPart[]): Promise<ReadingResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())

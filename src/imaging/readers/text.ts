@@ -122,7 +122,10 @@ async function startTesseract(language: string): Promise<Worker> {
   return worker;
 }
 
-/** @param area the area that is read; the whole picture if undefined. Boxes are in pixels of the picture. */
+/**
+ * Reads a picture, or an area of it, with a layout. Boxes are in pixels of the picture.
+ * @param area undefined for the whole picture.
+ */
 async function readWithLayout(
   layout: PSM,
   worker: Worker,

@@ -68,7 +68,7 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
       break;
     }
     if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
-      // The decoder reads the first block of several.
+      // The decoder reads only the first EXIF block.
       orientation ??= readExifOrientation(bytes.slice(start, end));
     } else if (isFrameMarker(marker) && header === null) {
       header = readJpegFrame(bytes, segment);
@@ -126,7 +126,7 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    // The first block of several is used, as in workers/image/metadata/png.ts.
+    // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts.
     if (type === 'eXIf') orientation ??= readExifOrientation(bytes.slice(start, end));
   }
   return { orientation: orientation ?? 1, isKeyed };
@@ -155,7 +155,7 @@ function readWebpHeader(bytes: ByteReader): ImageHeader | null {
   if (canvas === null) return null;
   const pictures = canvas.animated ? chunks.filter(({ type }) => type === 'ANMF') : [];
   const { hasExif, ...facts } = canvas;
-  // The decoder reads the first block of several, and none without the flag.
+  // The decoder reads only the first EXIF chunk, and none if the flag is not set.
   const exif = hasExif ? chunks.find(({ type }) => type === 'EXIF') : undefined;
   return imageHeaderOf({
     format: 'webp',
@@ -260,7 +260,7 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     progressive,
     animated: frames > 1,
     ...(frames > 1 && { delays }),
-    // The decoder would take the incomplete frame as complete.
+    // The decoder would accept the incomplete frame as complete.
     ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
 }

@@ -62,6 +62,7 @@ export class LateWork {
   }
 
   /**
+   * Records work that has exceeded its deadline, unless other programs took the CPU.
    * @param name a text that is the same for work of the same kind.
    * @param size of the work, in any unit that is used for this name.
    * @param time the CPU time that the work used, and the time that it had, in milliseconds.

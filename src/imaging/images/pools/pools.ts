@@ -101,7 +101,7 @@ const HEAVY_NICENESS = 10;
 const BATCH_NICENESS = 5;
 /**
  * The CPU milliseconds of the steps of a pass from which a second thread shortens the pass. At 2 megapixels, rotate and
- * modulate take 0.7 of the time, sharpen 0.6, median 0.5. Below it, starting the thread costs more than it saves.
+ * modulate take 0.7 of the time, sharpen 0.6, median 0.5. For less work, starting the thread costs more than it saves.
  */
 const MIN_DIVIDED_MS = 20;
 /** The divisor of the quick budget for the bodies of waiting calls: they may take a quarter. */
@@ -243,7 +243,10 @@ export class ImagePools {
     return work !== 'job' && this.#options.workerTime.isSpent(accountId) ? 'budget' : undefined;
   }
 
-  /** Records ended work of any pool: its pace, its account's time, and whether it was late. */
+  /**
+   * Records ended work of any pool: the ratio of its real time to its estimate, the time of its account, and whether it
+   * was late.
+   */
   async #recordOutcome(
     call: PassCall,
     choice: PoolChoice,
@@ -256,7 +259,7 @@ export class ImagePools {
     const outcome = await started.ended;
     const cpuMs = await started.busyMs;
     if (cpuMs === null) return outcome;
-    // Refused or abandoned work ended early, so it only tells the pace if it was slow.
+    // Refused or abandoned work ended early, so its time is recorded only if it exceeded the estimate.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
     if (work !== 'job') workerTime.recordCpuTime(accountId, cpuMs);
     if (outcome === 'abandoned')

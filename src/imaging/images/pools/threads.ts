@@ -36,7 +36,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   readonly #options: ImageThreadsOptions;
   readonly #cpuMeter: PassCpuMeter;
   readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
-  /** The ends of pools of a former size, each until its last task has ended. */
+  /** Pools of a former size. Each promise resolves when the last task of its pool has ended. */
   readonly #retiring = new Set<Promise<void>>();
   #count: number;
   #pool: ThreadPool | undefined;
