@@ -259,7 +259,7 @@ function writeCommonFields(
   const { date, time } = dosDateTimeOf(modifiedAt);
   common.writeUInt16LE(extra64.length === 0 ? ZIP_VERSION : ZIP64_VERSION, 0);
   common.writeUInt16LE(UTF8_NAMES_FLAG, 2);
-  // The method at 4 stays 0: stored.
+  // The compression method at offset 4 stays 0, which means stored.
   common.writeUInt16LE(time, 6);
   common.writeUInt16LE(date, 8);
   common.writeUInt32LE(checksum, 10);

@@ -26,7 +26,7 @@ export const systemClock: Clock = {
 const MIN_DIFFERENCE_MS = 1_000;
 /** The difference from which the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
-/** The difference from which a process leaves sweeping to other hosts, if there are any. */
+/** The difference from which a process leaves periodic clean-ups to other hosts, if there are any. */
 const MIN_YIELDING_DIFFERENCE_MS = 15_000;
 const MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;
@@ -59,7 +59,10 @@ export class SharedClock {
     this.#options = options;
   }
 
-  /** @throws the error of `readTime` at the first measurement. */
+  /**
+   * Opens the clock after a first measurement.
+   * @throws the error of `readTime` in that measurement.
+   */
   static async open(options: SharedClockOptions): Promise<SharedClock> {
     const clock = new SharedClock(options);
     await clock.#measure();

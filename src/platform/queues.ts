@@ -67,8 +67,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * The last waiter of the owner with the most of them, if it has more than another owner would have with one waiter
-   * more; undefined otherwise.
+   * The last waiter of the owner with the most waiters, if that owner has more than `other` would have with one more;
+   * undefined otherwise.
    */
   inExcessOf(other: string): { owner: string; waiter: T } | undefined {
     let most = this.sizeOf(other) + 1;

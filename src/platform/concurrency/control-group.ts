@@ -66,7 +66,7 @@ function findGroupFolders(
   const mounts = [
     { mount: join(root, controller), groups: first },
     { mount: root, groups: second },
-    // If both versions are mounted, the second one has its own folder.
+    // If both versions are mounted, version 2 has its own folder.
     { mount: join(root, 'unified'), groups: second },
   ];
   return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));

@@ -33,11 +33,14 @@ export interface FileStorage {
    * @throws StorageFullError if its space is reserved for others.
    */
   write(path: string, file: Buffer): Promise<void>;
-  /** Does nothing if there is no such file. */
+  /** Removes a file, if there is one. */
   remove(path: string): Promise<void>;
   /** Records that a file, which was just read, is in use. */
   touch(path: string, file: Buffer): Promise<void>;
-  /** @param folder `<owner>`, `<owner>/<group>`, or nothing for every file. */
+  /**
+   * Lists files.
+   * @param folder `<owner>`, `<owner>/<group>`, or an empty text for every file.
+   */
   list(folder: string): Promise<ListedFile[]>;
 }
 
@@ -105,7 +108,10 @@ export class DiskStorage implements FileStorage {
     return files;
   }
 
-  /** @throws ENOENT where the folder of the file does not exist. */
+  /**
+   * Writes a file under a temporary name and then renames it, so that it is whole whenever it is read.
+   * @throws ENOENT if the folder of the file does not exist.
+   */
   async #writeWholeFile(finished: string, file: Buffer): Promise<void> {
     const unfinished = `${finished}.${randomText(8)}${UNFINISHED_SUFFIX}`;
     await this.#reserve.check();

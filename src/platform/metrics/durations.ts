@@ -75,7 +75,6 @@ export class DurationHistogram<L extends string> {
     };
   }
 
-  /** Resets every series. */
   reset(): void {
     for (const series of this.#series) {
       series.counts.fill(0);

@@ -127,7 +127,10 @@ export class PoolMeter {
     for (const reason of ['estimate', 'budget', 'deadline']) this.#lowPriority.inc({ reason }, 0);
   }
 
-  /** @param pools the pools of this process, by name; each function is called at every scrape. */
+  /**
+   * Reports the load of pools in gauges.
+   * @param pools the pools of this process, by name; each function is called at every scrape.
+   */
   watchPools(pools: Record<string, () => PoolStats>): void {
     declarePoolGauges(pools);
   }

@@ -85,12 +85,12 @@ export function apiErrorOfOutbound(error: unknown, param = 'url'): unknown {
     'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
   const details = error.meant === undefined ? undefined : { suggest: [error.meant] };
   const refusal = invalidParamError(param, `The url cannot be used: ${why}. ${correction}`, details);
-  // The cause is only logged.
+  // The cause is logged, but never sent to the caller.
   refusal.cause = error;
   return refusal;
 }
 
-/** 503: the host failed for now. */
+/** The error 503 for a host that failed, perhaps only for a while. */
 export function hostUnavailableError(
   what: string,
   {

@@ -18,7 +18,7 @@ import {
 export interface OutboundOptions {
   /** CIDRs that may be reached although they are not public. */
   allowedSubnets: readonly string[];
-  /** Webhooks may go to plain http and to any port. */
+  /** Whether webhooks may go to plain http and to any port. */
   allowsHttp: boolean;
   resolve?: ResolveHostName;
   connectTimeoutMs?: number;
@@ -241,7 +241,7 @@ function undecodableBodyError(
       ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`
       : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
   const refusal = invalidParamError(param ?? 'url', `The body of the url ${what}.`, { coding });
-  // The cause is only logged.
+  // The cause is logged, but never sent to the caller.
   refusal.cause = cause;
   return refusal;
 }

@@ -63,7 +63,7 @@ export interface DocumentedField {
   takes: string;
   /** A note on where the field is sent, and on whether it is required. */
   note?: string;
-  /** The default. */
+  /** The default value; absent if there is none. */
   fallback?: string;
   description: string;
 }

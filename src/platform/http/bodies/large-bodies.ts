@@ -31,18 +31,22 @@ const pauseMsAfter = (tookMs: number) => Math.min(PAUSE_FACTOR * tookMs, MAX_PAU
 export class LargeBodyQueue {
   readonly #turns = new FairMutex();
 
-  /** @throws ApiError as `parseJson` does. */
+  /**
+   * Parses a body when it is the owner's turn.
+   * @throws ApiError as `parseJson` does.
+   */
   async parse(owner: string, raw: Buffer): Promise<unknown> {
     await this.#turns.takeTurn(owner);
     const startedMs = performance.now();
     try {
       await runInSlices(checkJsonInSlices(raw));
       const body = await runInSlices(parseInSlices(raw));
-      // The last piece may be a text of megabytes, so the first checks of the handler have a turn of their own.
+      // The last piece may be a text of megabytes, so the handler's first checks run in a later turn of the event loop.
       await nextTurn();
       return body;
     } finally {
-      // The turn ends after the validation and the first checks of the handler, whose time counts as well.
+      // The next body waits until the validation and the first checks of the handler are done, whose time counts as
+      // well.
       setImmediate(() =>
         setTimeout(() => this.#turns.endTurn(), pauseMsAfter(performance.now() - startedMs)),
       );
@@ -194,7 +198,6 @@ function addParsedEntry(raw: Buffer, into: OpenContainer, from: number, to: numb
   into.isBehindEntry = true;
 }
 
-/** Whether a text has only whitespace of JSON. */
 function isOnlyWhitespace(raw: Buffer, from: number, to: number): boolean {
   for (let index = from; index < to; index += 1)
     if (!JSON_WHITESPACE.includes(raw[index] as number)) return false;

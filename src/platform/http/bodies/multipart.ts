@@ -34,7 +34,6 @@ export interface AdditionalFile {
 }
 
 interface MultipartOptions {
-  /** The limit for each file of the body. */
   bodyLimitBytes: number;
   fileLimitBytes: number;
   /** The most parts named `file`. Absent: one. */

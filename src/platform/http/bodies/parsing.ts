@@ -62,7 +62,7 @@ export function installBodyReading(app: FastifyInstance): void {
     if (encoding.toLowerCase() !== 'identity' && hasBody(request)) throw unsupportedEncodingError(encoding);
     done();
   });
-  // Returns a promise only if there is a body.
+  // A promise is made only for a request with a body, because it costs time.
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body !== undefined || hasBody(request)) return readBody(request);
     done();

@@ -34,7 +34,7 @@ export function misplacedFieldCorrections(
   ];
 }
 
-/** The correction of a header. */
+/** The correction that sets a header. */
 export function headerCorrections(param: string, value: string): CallCorrection[] {
   return [{ param, replace: value, in: 'header' }];
 }

@@ -30,7 +30,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
-  // This runs before the body is checked.
+  // This runs before the body is checked, so that a wrong method is reported first.
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404 || hasParameters(request)) refuseWrongMethod(request);
     if (request.is404 || hasEmptyLastParameter(request)) refuse(request);

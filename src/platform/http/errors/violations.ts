@@ -31,7 +31,7 @@ export interface ViolationSubject {
   formats?: FormatDescriptions;
 }
 
-/** A field that takes fields which were sent at another level, for the `within` of a schema. */
+/** The value of the keyword `within` of a schema: the field into which fields of another level belong. */
 export interface ViolationContext {
   /** The name of the field whose allowed names depend on the other fields of its object. */
   field: string;

@@ -173,7 +173,6 @@ interface DataProperty {
   data?: unknown;
 }
 
-/** The names of the fields that the schema of a query or a body has. */
 export function fieldNamesOf(schema: unknown): ReadonlySet<string> {
   return new Set(Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}));
 }

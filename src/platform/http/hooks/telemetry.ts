@@ -107,7 +107,9 @@ function mayReadMetrics(authorization: string | undefined, token: string): boole
   return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));
 }
 
-/** Gives each request a span, below the caller's traceparent if there is one. It does nothing without tracing. */
+/**
+ * Gives each request a span, as a child of the caller's traceparent if there is one. It does nothing without tracing.
+ */
 export function installTracing(app: FastifyInstance, tracing: Tracing): void {
   if (!tracing.isOn) return;
   const spans = new WeakMap<FastifyRequest, RequestSpan>();

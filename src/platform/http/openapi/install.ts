@@ -21,7 +21,6 @@ interface OpenApiOptions {
   webhookPayloads: Readonly<Record<string, object>>;
 }
 
-/** The forms that /openapi.json takes. */
 const OpenApiQuery = Type.Object({
   form: Type.Optional(
     Type.String({ enum: ['multipart'], description: 'Files as multipart, pictures as bytes.' }),

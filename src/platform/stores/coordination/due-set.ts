@@ -14,7 +14,7 @@ interface QueuedMember {
   claimableMs: number;
 }
 
-/** Members with their due times, as Coordination.schedule and the methods after it promise. */
+/** The members of a due set with their due times. It implements `schedule` and the methods after it in Coordination. */
 export class DueMemberSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueMemberState>();

@@ -10,7 +10,7 @@
  * (src/product/assets/quota.ts, src/platform/named-documents.ts), because these counts must survive a restart.
  */
 
-/** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
+/** Counts one request against a window. A window starts with its first request and ends after `windowMs`. */
 export interface RateWindowRequest {
   key: string;
   limit: number;
@@ -28,7 +28,7 @@ export interface RateWindowAnswer {
   remaining: number;
   /** The requests that were counted in advance. */
   ahead: number;
-  /** Milliseconds until the window turns. */
+  /** Milliseconds until the window ends. */
   resetMs: number;
 }
 
@@ -94,7 +94,7 @@ export interface StoredHttpResponse {
 }
 
 export type IdempotencyBeginning =
-  /** The caller must run the request, and then call `keep` or `forget` with this token. */
+  /** The caller must run the request, and then call `keepIdempotent` or `forgetIdempotent` with this token. */
   | { state: 'new'; token: string }
   /** The first request with this key has no response yet. */
   | { state: 'running' }
@@ -166,8 +166,7 @@ export interface Coordination {
   forgetIdempotent(key: string, token: string): Promise<void>;
 
   /**
-   * Takes or renews a named lease, which one owner has at a time, such as the sweeper of a process. True if `owner` has
-   * it.
+   * Takes or renews a named lease, such as that of a periodic task. One owner has it at a time. True if `owner` has it.
    */
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;

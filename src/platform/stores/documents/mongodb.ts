@@ -202,7 +202,8 @@ function mongoCollection<T extends DocumentWithId>(
 
 /**
  * Runs a write. An upsert is run up to twice: MongoDB may refuse the later of two racing upserts of a document as a
- * duplicate; a second attempt then finds and updates the document. A key of another document is refused again.
+ * duplicate, and a second attempt then finds and updates the document. If another document has the key, the second
+ * attempt is refused too.
  */
 async function retryUpsert<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {

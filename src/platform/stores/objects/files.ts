@@ -64,7 +64,7 @@ export class FileObjectStore implements ObjectStore {
   ): Promise<{ sizeBytes: number }> {
     const path = objectPathOf(this.#root, key);
     const temporary = join(this.#temporaryFiles, randomUUID());
-    // This promise may reject before it is awaited.
+    // The promise may reject before it is awaited. Without a handler, that would end the process.
     recorded?.catch(() => undefined);
     try {
       await this.checkFreeSpace();

@@ -15,7 +15,7 @@ interface FieldSource {
   pathOf(field: string): string;
   columnOf(field: string): string | undefined;
   presenceOf(field: string): string | undefined;
-  /** The number of lists that surround the place. */
+  /** The number of lists that contain the entry; 0 for a document. */
   depth: number;
 }
 
