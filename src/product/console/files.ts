@@ -5,10 +5,13 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 
 /** The module that starts the console. It imports all others. */
 export const ENTRY_MODULE = 'console.ts';
-/** The module that asks who is signed in. It imports no other, so that it runs before they are all there. */
+/**
+ * The module that asks who is signed in. It imports no other, so that its request is sent before the other modules are
+ * loaded.
+ */
 const FIRST_MODULE = 'first-call.ts';
 const ICON_FILE = 'favicon.svg';
-/** The style sheet, which has those of all screens within it. */
+/** The style sheet, which includes those of all screens. */
 export const STYLE_SHEET = 'sheets.css';
 
 const SCREENS = new URL('./browser/screens/', import.meta.url);
@@ -44,13 +47,13 @@ export function openConsoleFiles(prefix: string): StaticFiles {
     preact: new URL(import.meta.resolve('preact')),
     'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
     htm: new URL(import.meta.resolve('htm')),
-    // Node would load this file of the package as CommonJS.
+    // The name `uplot` alone would lead to the CommonJS build of the package, which browsers cannot load.
     uplot: new URL('dist/uPlot.esm.js', uplot),
   });
 }
 
 /**
- * The document of a console address. It names the files, and the entry module draws the rest.
+ * The HTML document of the console. It lists the files; the entry module draws the screen.
  * @param screen the module of the screen at the address; undefined if no screen has the address.
  */
 export function consoleDocument(files: StaticFiles, screen: string | undefined): string {

@@ -12,7 +12,7 @@ const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Results are shown from memory.
+  // Result pictures are shown from object URLs.
   "img-src 'self' blob:",
   "connect-src 'self'",
   "form-action 'self'",
@@ -49,8 +49,8 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-security-policy', CONTENT_POLICY).header('referrer-policy', 'no-referrer');
-    // It cuts off the page that opened the console. For a typed address there is none, and the header would cost the
-    // start of a process.
+    // The header Cross-Origin-Opener-Policy separates the console from a page that opened it. A typed address has no
+    // such page, and the header would make the browser start another process.
     varyBy(reply, 'sec-fetch-site');
     if (request.headers['sec-fetch-site'] !== 'none')
       reply.header('cross-origin-opener-policy', 'same-origin');

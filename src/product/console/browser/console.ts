@@ -21,10 +21,10 @@ const FIRST_PATH = SCREENS[0]?.path ?? '';
 const SLOW_MS = 1_000;
 const RETRY_MS = 2_000;
 
-/** Whoever is signed in does not need it. */
+/** Loaded only when it is drawn, because a person who is signed in does not need it. */
 const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
 
-/** The page: the menu, the screen at the address, and the sign-in if nobody is signed in. */
+/** The whole page: the menu, the screen at the address, and the sign-in form if nobody is signed in. */
 export function Frame() {
   const session = useSession();
   const { path } = useAddress();
@@ -35,7 +35,7 @@ export function Frame() {
       navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
-  // The operator needs no account. The operator's screens ask for their own credential.
+  // The operator's screens need no account. They ask for a credential of the operator.
   const isOperators = screenAt(path)?.screen.for === 'operator';
   const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
@@ -119,7 +119,10 @@ function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none'
   `;
 }
 
-/** Tells why a screen cannot be drawn, such as for a value of its address that has no meaning, in its place. */
+/**
+ * Draws a screen. If the screen throws, for example because its address has an invalid value, the error is drawn
+ * instead.
+ */
 function Guarded({ children }: { children?: View }): View {
   const [error, draw] = useErrorBoundary();
   const place = useAddress();
@@ -157,7 +160,7 @@ function Activity() {
   </div>`;
 }
 
-/** Tells the reader that the connection is lost, and tries until it is back. */
+/** Tells the reader that the connection is lost, and retries until it is restored. */
 function Connection() {
   const isLost = offlineState.use();
   useEffect(() => {
@@ -173,7 +176,8 @@ function Connection() {
 startRouter();
 startKeys();
 startSession();
-// The frame is drawn with the screen, and not twice. If the screen cannot be loaded, it says so in its place.
+// The frame waits for the module of the screen, so that it is drawn only once. If the module cannot be loaded, the
+// screen shows the error.
 await screenAt(location.pathname)
   ?.screen.Screen.load()
   .catch(() => undefined);

@@ -1,7 +1,7 @@
 /**
- * The answer to who is signed in. The document loads this module by itself, so that the question does not wait for the
- * other modules. `startSession` takes the answer.
+ * The response that says who is signed in. This module imports no other, so its request does not wait for the other
+ * modules. `startSession` reads the response.
  */
 export const accountAnswer = fetch('/api/v1/account', { headers: { 'x-console': '1' } });
-// The session handles a failure when its own module is there.
+// A rejection is handled later, by the session. This handler only prevents the report of an unhandled rejection.
 accountAnswer.catch(() => undefined);

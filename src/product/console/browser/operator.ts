@@ -16,13 +16,13 @@ interface OperatorCallFields<Query extends object, Body extends object> {
   query?: Query;
   body?: Body;
   signal?: AbortSignal;
-  /** Milliseconds until the answer. */
+  /** The longest wait for a response, in milliseconds. */
   timeoutMs?: number;
 }
 
 const PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
-/** How many sessions this page has opened. */
+/** The number of sessions that this page has opened. */
 let opened = 0;
 
 /**
@@ -99,12 +99,14 @@ async function ask(
     return response;
   }
   const failure = await readFailure(response, location.origin);
-  // A late error of the previous session says nothing about a session that was opened meanwhile.
+  // An error of an earlier session must not end a session that was opened in the meantime.
   if (opened === openedBefore && isClosed(failure, path)) operatorSessionState.set('none');
   throw failure;
 }
 
-/** Whether an error means that there is no session. Without OPERATOR_TOKEN it is a 404. */
+/**
+ * Whether an error means that there is no session. If the operator has set no OPERATOR_TOKEN, the service answers 404.
+ */
 function isClosed({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }
@@ -121,7 +123,7 @@ export function OperatorOnly({ title, children }: { title: string; children: () 
   const [link] = useState(() => LINK.exec(location.hash)?.[1]);
   useEffect(() => {
     if (link === undefined) return;
-    // The link works once: nothing keeps it.
+    // The link works only once, so it is removed from the address.
     history.replaceState(null, '', location.pathname + location.search);
     void act(() => openOperatorSession({ link })).then(
       (isOpen) => isOpen || operatorSessionState.set('none'),

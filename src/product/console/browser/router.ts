@@ -1,6 +1,6 @@
 import { SharedState, useCallback } from './html.ts';
 
-/** The address of the present screen. */
+/** The address of the current screen. */
 export interface ScreenAddress {
   path: string;
   query: URLSearchParams;
@@ -20,7 +20,10 @@ export function navigate(to: string, { replaces = false } = {}): void {
   if (address.value.path !== path) scrollTo(0, 0);
 }
 
-/** Follows links within the console without loading the page again, and the back and forward buttons of the browser. */
+/**
+ * Handles clicks on links within the console without loading a new page, and handles the browser's back and forward
+ * buttons.
+ */
 export function startRouter(): void {
   addEventListener('popstate', () => address.set(currentAddress()));
   document.addEventListener('click', (event) => {
@@ -62,7 +65,7 @@ export function useQuery<T extends Readonly<Record<string, string>>>(
   return [values, change];
 }
 
-/** An address with a query. */
+/** Makes an address with a query. */
 export function addressOf(path: string, query: URLSearchParams | Record<string, string>): string {
   const text = new URLSearchParams(query).toString();
   return text === '' ? path : `${path}?${text}`;
@@ -72,8 +75,8 @@ function currentAddress(): ScreenAddress {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
 }
 
-/** What a screen is drawn with. */
+/** The props of every screen. */
 export interface ScreenProps {
-  /** The path below the screen's own: '', or `job_1` for `/console/jobs/job_1`. */
+  /** The part of the path below the address of the screen: '', or `job_1` for `/console/jobs/job_1`. */
   rest: string;
 }

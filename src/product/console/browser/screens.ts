@@ -4,7 +4,7 @@ import type { ScreenProps } from './router.ts';
 
 /** A screen in the menu. */
 export interface ListedScreen {
-  /** The address of the screen, with which the addresses of its contents also begin. */
+  /** The path of the screen. The paths of its subpages begin with it. */
   path: string;
   title: string;
   group: 'Make' | 'Work' | 'Account' | 'Operate';
@@ -82,7 +82,7 @@ export const SCREENS: readonly ListedScreen[] = [
   },
 ];
 
-/** The screen at an address, and the rest of the path. */
+/** The screen at a path, and the part of the path below it. */
 export function screenAt(path: string): { screen: ListedScreen; rest: string } | undefined {
   const screen = SCREENS.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   return screen && { screen, rest: path.slice(screen.path.length + 1) };

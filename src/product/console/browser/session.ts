@@ -5,11 +5,11 @@ import { Transport } from '../../../client/transport.ts';
 import { accountAnswer } from './first-call.ts';
 import { SharedState } from './html.ts';
 
-/** Who calls. */
+/** Who is signed in, as far as this page knows. */
 export type Session =
-  /** Not known yet, or not to be found out. */
+  /** It is not known yet, or could not be found out because of `error`. */
   | { kind: 'unknown'; error?: unknown }
-  /** Nobody is signed in. `isOver` means that somebody was before. */
+  /** Nobody is signed in. `isOver` means that a session has ended. */
   | { kind: 'none'; isOver: boolean }
   | { kind: 'cookie' | 'key'; account: Account };
 
@@ -17,32 +17,32 @@ export type Session =
 type TabMessage = 'signed in' | 'signed out';
 
 const session = new SharedState<Session>({ kind: 'unknown' });
-/** Whether the last call did not arrive. */
+/** Whether the last call did not reach the service. */
 export const offlineState = new SharedState(false);
-/** Whether this browser has an operator's session. */
+/** The state of this browser's operator session. */
 export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>('unknown');
-/** The name of the mark that this browser keeps of an operator's session. */
+/** The key in local storage that marks a browser that has had an operator's session. */
 export const WAS_OPERATOR = 'darkroom-operator';
-/** How many calls are under way. */
+/** The number of calls that wait for a response. */
 export const callsInFlight = new SharedState(0);
-/** The name of the mark that this browser keeps of the account that it was signed in to last. */
+/** The key in local storage for the account that was last signed in. */
 const LAST_ACCOUNT = 'darkroom-account';
 /**
- * The id of the account whose screens are shown; null for none. They stay under the sign-in when the session ends, and
- * are drawn before the service has said that it goes on.
+ * The id of the account whose screens are shown; null for none. The screens stay visible behind the sign-in form when
+ * the session ends. They are also drawn before the service has confirmed the session.
  */
 export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT));
-/** The pasted API key. It is kept only here, and is lost with the page. */
+/** The pasted API key. It is kept in memory only, so that it is lost when the page is closed. */
 let pastedKey: string | undefined;
-/** The answer to the first call of this page, which asks who is signed in; undefined once it was taken. */
+/** The response to the first call of this page, which asks who is signed in. Undefined once it was read. */
 let firstAnswer: Promise<Response> | undefined = accountAnswer;
 const otherTabs = new BroadcastChannel('darkroom-console');
 
-/** Sends calls of the interface, for what is drawn before the whole client is loaded. */
+/** Sends the calls of screens that are drawn before the whole client is loaded. */
 export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
 /** Sends the calls that sign in and out. */
 const sessionTransport = new Transport({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
-/** Asks who is signed in. The first question was sent before this module was loaded. */
+/** Asks who is signed in. Its first request was sent by first-call.ts. */
 const accountTransport = new Transport({
   baseUrl: location.origin,
   fetch: (input, init) => {
@@ -54,8 +54,8 @@ const accountTransport = new Transport({
 });
 
 /**
- * Sends a call of a screen. When nobody is signed in, it is refused here: the service counts each such call as a wrong
- * credential, and refuses everybody of a network that sent sixty.
+ * Sends a call of a screen. If nobody is signed in, the call fails here, because the service counts it as a wrong
+ * credential, and blocks a network after sixty of them.
  * @throws UnauthorizedError
  */
 export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -70,8 +70,9 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
 }
 
 /**
- * Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set.
- * @param sent the answer to the same request, if it was sent before.
+ * Sends a request with the pasted key, or else with the cookie. It has the header by which the service recognizes these
+ * pages.
+ * @param sent the response to the same request, if it was sent before.
  */
 async function send(
   input: RequestInfo | URL,
@@ -86,7 +87,7 @@ async function send(
   try {
     const response = await (sent ?? fetch(input, { ...init, headers }));
     offlineState.set(false);
-    // A late error of the previous session says nothing about a session that was begun meanwhile.
+    // An error of an earlier session must not end a session that was begun in the meantime.
     if (response.status === 401 && session.value === asked) noteEnd();
     return response;
   } catch (error) {
@@ -121,7 +122,7 @@ export function startSession(): void {
   void refreshSession();
 }
 
-/** Asks who is signed in. Failures become visible as state: nobody is signed in, or the service cannot be reached. */
+/** Asks who is signed in. A failure is not thrown, but becomes a state of the session. */
 export async function refreshSession(): Promise<void> {
   try {
     await readAccount(pastedKey === undefined ? 'cookie' : 'key');
@@ -164,11 +165,11 @@ export async function signInByKey(key: string): Promise<void> {
   }
 }
 
-/** Ends the session of a cookie, in the service and in every tab; a pasted key is forgotten by this tab. */
+/** Signs out. A cookie's session ends in the service and in every tab. A pasted key is forgotten by this tab. */
 export async function signOut(): Promise<void> {
   if (session.value.kind === 'cookie') {
     await readNamedCall(sessionTransport, 'POST /auth/sign-out', {}).catch((error) => {
-      // The session was over already.
+      // The session had already ended.
       if (!(error instanceof UnauthorizedError)) throw error;
     });
     otherTabs.postMessage('signed out' satisfies TabMessage);
@@ -187,7 +188,7 @@ async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
   session.set({ kind, account: await readNamedCall(accountTransport, 'GET /account', {}) });
 }
 
-/** Notes that nobody is signed in any more. */
+/** Records that nobody is signed in any more. */
 function noteEnd(): void {
   const { kind } = session.value;
   if (kind === 'none') return;

@@ -6,7 +6,7 @@ import { signInByKey, signInByLink, signInByPassword } from './session.ts';
 
 /**
  * The sign-in form.
- * @param isOver whether it covers a screen whose session has ended.
+ * @param isOver whether it covers the screen of a session that has ended.
  */
 export function SignIn({ isOver }: { isOver: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -17,7 +17,7 @@ export function SignIn({ isOver }: { isOver: boolean }) {
     if (isOver) dialog.current?.showModal();
     const token = location.hash.slice(1);
     if (!token.startsWith('lnk_')) return;
-    // The link signs in once: nothing keeps it.
+    // The link works only once, so its token is removed from the address.
     history.replaceState(null, '', location.pathname);
     void act(() => signInByLink(token));
   }, []);

@@ -12,7 +12,7 @@ import { ErrorBox, Progress, Section } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
 
-/** The setting that a verdict or a finding proposes to change. The form takes it over. */
+/** The change of a setting that a verdict or a finding proposes. The settings form shows it. */
 export const proposed = new SharedState<{ setting: string; value?: number } | null>(null);
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

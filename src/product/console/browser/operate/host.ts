@@ -114,7 +114,7 @@ export function Processes({
         title,
         isNumber: true,
         isWide,
-        // What waits follows what is busy.
+        // The column of waiting tasks follows the column of busy threads.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),

@@ -1,6 +1,6 @@
 import type { OperatorHistory, OperatorHost } from '../operator-schema.ts';
 
-/** An hour, as the service keeps it. */
+/** The samples of one hour, which is what the service keeps. */
 const MAX_SAMPLES = 360;
 const MAX_MARKS = 200;
 

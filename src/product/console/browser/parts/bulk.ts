@@ -4,17 +4,17 @@ import { shownAccount } from '../session.ts';
 import { Button } from './controls.ts';
 import { countText } from './values.ts';
 
-/** An act on many things, one call each. */
+/** One action on many items, with one call per item. */
 interface BulkWork<T> {
-  /** Such as `Cancelling jobs`. */
+  /** The title of the progress, such as `Cancelling jobs`. */
   title: string;
-  /** How many there are, if it is known. */
+  /** The number of items, if it is known. */
   total?: number | undefined;
   rows: AsyncIterable<T> | Iterable<T>;
-  /** Names a thing in the list of what failed. */
+  /** Returns the name of an item for the list of failures. */
   nameOf: (row: T) => string;
   act: (row: T, signal: AbortSignal) => Promise<unknown>;
-  /** Called when it has ended, or was stopped. */
+  /** Called when all items are done, or the reader has stopped the action. */
   onEnd?: () => void;
 }
 
@@ -121,7 +121,7 @@ function BulkPanel({ state, onStop, onClose }: BulkPanelProps) {
   </div>`;
 }
 
-/** Repeats a call that was refused for a temporary reason, when the service says so. */
+/** Repeats a call while the service says that its failure may be temporary. */
 async function withRetries(call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

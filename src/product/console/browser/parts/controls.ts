@@ -5,17 +5,17 @@ import type { FormValues } from './correcting.ts';
 
 interface ButtonProps {
   kind?: 'plain' | 'primary' | 'danger' | 'link' | 'icon';
-  /** Whether it sends the form that it is in. */
+  /** Whether the button submits its form. */
   submits?: boolean;
   isBusy?: boolean;
   isDisabled?: boolean;
-  /** Its name where its content is not text. */
+  /** The accessible name, for a button without text. */
   label?: string;
   onClick?: (event: MouseEvent) => void;
   children?: View;
 }
 
-/** A button. While it is busy it cannot be pressed, and keeps its width. */
+/** A button. A busy button cannot be pressed and keeps its width. */
 export function Button({
   kind = 'plain',
   submits = false,
@@ -64,7 +64,7 @@ export function Tabs({ label, choices, current, onChoose }: TabsProps) {
   </div>`;
 }
 
-/** An option of a select: its value, and what the reader sees if that differs. */
+/** An option of a select: its value, and its label if that differs. */
 export type SelectOption = string | { value: string; label: string };
 
 interface SelectProps {
@@ -74,7 +74,7 @@ interface SelectProps {
   [attribute: string]: unknown;
 }
 
-/** A select of one among several choices. */
+/** A drop-down list with several choices. */
 export function Select({ choices, onChange, ...attributes }: SelectProps) {
   return html`<select ...${attributes} onChange=${onChange && takesText(onChange)}>
     ${choices.map((choice) => {
@@ -229,7 +229,7 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
   return html`<input ...${input} />`;
 }
 
-/** The value that typed text stands for: undefined for empty text, JSON if the type requires it. */
+/** Parses typed text: undefined for empty text, JSON if the type requires it, otherwise the text. */
 function valueIn(text: string, type: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;
@@ -241,12 +241,14 @@ function valueIn(text: string, type: string): unknown {
   }
 }
 
-/** A handler that passes on the text of a field, or the value of a choice. */
+/** Makes an event handler that calls `take` with the text or the choice in the field. */
 export function takesText(take: (text: string) => unknown): (event: Event) => void {
   return ({ target }) => void take((target as HTMLInputElement).value);
 }
 
-/** A handler that handles the submit of a form, instead of the browser, with its fields. */
+/**
+ * Makes a submit handler that calls `act` with the fields of the form, instead of letting the browser send the form.
+ */
 export function submits(act: (fields: FormData) => unknown): (event: SubmitEvent) => void {
   return (event) => {
     event.preventDefault();

@@ -5,10 +5,10 @@ import {
   type CorrectableCall,
 } from '../../../../platform/http/errors/corrections.ts';
 
-/** What a form holds, by the names of its fields; one without a value is left out. */
+/** The values of a form by the names of its fields. A field without a value is left out. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
+/** An alternative to a call that was refused: other parameters, other steps, or a job. */
 export interface OtherCall {
   parameters?: Readonly<Record<string, unknown>>;
   steps?: readonly object[];
@@ -16,8 +16,8 @@ export interface OtherCall {
 }
 
 /**
- * A call with every change that an error lists, as the service would make them. The call stays unchanged if a change
- * does not apply.
+ * Applies all changes that an error lists to a call, in the same way as the service. The call stays unchanged if a
+ * change cannot be applied.
  */
 export function corrected<T extends object>(call: T, fix: readonly Fix[]): T {
   let sent: CorrectableCall | null = { query: {}, body: call, isForm: false };

@@ -7,7 +7,7 @@ import type { Column } from './table.ts';
 import { Count, Id, Status, Time } from './values.ts';
 
 export interface FilterField {
-  /** Its name among the values. */
+  /** The name of the filter among the values. */
   name: string;
   label: string;
   /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the reader's time zone. */
@@ -23,10 +23,10 @@ interface FiltersProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-/** Milliseconds that a typed filter waits for the next letter. */
+/** How long a typed filter waits for the next letter, in milliseconds. */
 const TYPING_MS = 250;
 
-/** If there are more filters besides the first one, they are folded on phones. */
+/** If a list has more filters than this besides the first one, they are folded on phones. */
 const MAX_UNFOLDED = 2;
 
 /** The filters of a list. A typed filter takes effect shortly after the last letter. */
@@ -63,7 +63,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   </search>`;
 }
 
-/** The filters that are set, in the form that the API takes. */
+/** The filters that are set, in the form of query fields. */
 export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
@@ -122,8 +122,8 @@ function localTimeText(instant: string): string {
 }
 
 /**
- * The filters of a list of presets or templates, by the account or the service.
- * @param search the label of the search field, which says what is searched.
+ * The filters of a list of presets or templates. One of them selects those of the account or those of the service.
+ * @param search the label of the search field.
  */
 export function savedListFilters(search: string): readonly FilterField[] {
   const choices = [
@@ -138,15 +138,15 @@ export function savedListFilters(search: string): readonly FilterField[] {
 }
 
 interface ListCountProps {
-  /** Undefined while it is not known. */
+  /** Undefined while the number is not known. */
   total: number | undefined;
-  /** What is counted: one of it, and several. */
+  /** The noun for the rows, in singular and plural. */
   nouns: readonly [one: string, several: string];
-  /** How many are chosen. */
+  /** The number of selected rows. */
   chosen?: number;
 }
 
-/** How many rows a list has, and how many of them are chosen. */
+/** The number of rows in a list, and the number of selected rows. */
 export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCountProps) {
   return html`<span class="quiet">
     ${total !== undefined && html`<${Count} value=${total} /> ${total === 1 ? one : several}`}
@@ -191,8 +191,8 @@ interface LiveList<T> extends PagedList<T> {
 }
 
 /**
- * A list, newest first, whose first page is read repeatedly: new rows appear at the top, and known rows are updated.
- * Further pages are read as the reader scrolls.
+ * A list, newest first, whose first page is read again and again: new rows appear at the top, and known rows are
+ * updated. Further pages are read as the reader scrolls.
  */
 export function useLiveList<T>(
   open: (signal: AbortSignal) => Pages<T>,
@@ -211,7 +211,7 @@ export function useLiveList<T>(
   return { ...list, rows, total, error: list.error ?? newest.error, reload, isPaused, setPaused, readAt };
 }
 
-/** The rows of the newest page, followed by the older rows of the list. */
+/** The rows of the newest page, followed by the older rows that were read before. */
 function withNewest<T>(
   rows: readonly T[],
   newest: { rows: readonly T[]; meta: { hasMore: boolean } } | undefined,

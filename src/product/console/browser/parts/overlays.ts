@@ -6,9 +6,9 @@ import type { Tone } from './values.ts';
 interface DialogProps {
   title: string;
   onClose: () => void;
-  /** Its buttons, beside the one that closes it. */
+  /** Further buttons, beside the one that closes the dialog. */
   actions?: View;
-  /** The word of the button that closes it. */
+  /** The label of the button that closes the dialog. */
   closes?: string;
   children?: View;
 }
@@ -34,15 +34,15 @@ export function Dialog({ title, onClose, actions, closes = 'Close', children }: 
 interface DialogQuestion {
   title: string;
   text: View;
-  /** The text of the confirming button, which says what happens: `Delete 3 assets`. */
+  /** The label of the confirming button, which says what happens, such as `Delete 3 assets`. */
   act: string;
-  /** Whether it cannot be undone. */
+  /** Whether the action cannot be undone. */
   isDangerous?: boolean;
 }
 
 const openQuestion = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
-/** Asks the reader, and resolves with whether they agree. */
+/** Asks the reader to confirm an action. Resolves with false if the reader declines. */
 export function confirmed(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
     openQuestion.value?.answer(false);
@@ -56,7 +56,7 @@ export function confirmed(question: DialogQuestion): Promise<boolean> {
   });
 }
 
-/** Draws the open question of `confirmed`. */
+/** Draws the question that `confirmed` asks. */
 export function Dialogs() {
   const question = openQuestion.use();
   if (question === null) return null;
@@ -79,7 +79,7 @@ interface Toast {
 }
 
 const SHOWN_MS = 5_000;
-/** How long a message with an undo button stays. The reader needs time to read it. */
+/** How long a message with an undo button stays. It is long enough for reading the message. */
 const UNDO_MS = 12_000;
 
 const shownToasts = new SharedState<readonly Toast[]>([]);
@@ -100,7 +100,7 @@ function removeToast(id: number): void {
   shownToasts.set(shownToasts.value.filter((one) => one.id !== id));
 }
 
-// What one account was asked or may undo is not for another one.
+// The questions and undo buttons of one account are removed when another account signs in.
 shownAccount.listen(() => {
   openQuestion.value?.answer(false);
   shownToasts.set([]);
@@ -125,13 +125,13 @@ export function Toasts() {
 
 interface KeyBinding {
   key: string;
-  /** What it does, in a few words. */
+  /** The effect of the key, in a few words. */
   does: string;
   act: () => void;
 }
 
 const isHelpOpen = new SharedState(false);
-/** The keys of the screen that is shown. */
+/** The keys that the current screen has assigned. */
 const screenKeys = new Set<KeyBinding>();
 
 /** Assigns a key to an action of this screen. `?` lists it. The key does nothing while somebody types. */
@@ -143,7 +143,7 @@ export function useKey(key: string, does: string, act: () => void): void {
   });
 }
 
-/** Listens to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
+/** Starts to listen to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
 export function startKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;

@@ -6,11 +6,11 @@ import { Copy } from './values.ts';
 
 interface PageProps {
   title: string;
-  /** What the screen is for, in one sentence. */
+  /** The purpose of the screen, in one sentence. */
   lead?: View;
-  /** Buttons and links at the right of the title. */
+  /** Buttons and links to the right of the title. */
   actions?: View;
-  /** The screen to which this one belongs, as a link above the title. */
+  /** The parent screen, which is linked above the title. */
   above?: { title: string; path: string };
   children?: View;
 }
@@ -38,12 +38,12 @@ interface UnreadPageProps extends Pick<PageProps, 'title' | 'above'> {
   reload: () => void;
 }
 
-/** A screen before its subject is read. */
+/** A screen whose data is not loaded yet, or could not be loaded. */
 export function UnreadPage({ error, reload, ...page }: UnreadPageProps) {
   return html`<${Page} ...${page}><${Unread} error=${error} reload=${reload} /><//>`;
 }
 
-/** In place of what is not read yet: the room that it takes, or why it could not be read. */
+/** Stands in for data that is not loaded: a placeholder of the same size, or the error with a button that retries. */
 export function Unread({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
   return error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`;
 }
@@ -73,7 +73,7 @@ export function LabelledValues({ of }: { of: readonly LabelledValue[] }) {
 
 const SLOW_MS = 1_000;
 
-/** Shown instead of an empty list or result. It says what the first step is. */
+/** Shown instead of an empty list or result. Its text names the first step. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>
@@ -85,13 +85,13 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
 interface ErrorBoxProps {
   error: unknown;
   onRetry?: () => void;
-  /** Applies the changes of an error to the form. Without it, they are only shown. */
+  /** Applies the changes that an error lists to the form. If absent, the changes are only shown. */
   onFix?: (fix: readonly Fix[]) => void;
-  /** Takes over the alternative that an error names. */
+  /** Replaces the contents of the form by the alternative that an error lists. */
   onInstead?: (instead: OtherCall) => void;
 }
 
-/** Why something failed, and how to fix it. */
+/** Shows an error and how to fix it. */
 export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   if (error === undefined || error === null) return null;
   const failure = error instanceof DarkroomError ? error : undefined;
@@ -118,7 +118,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   </div>`;
 }
 
-/** An alternative, with a button that takes it over. A job opens its own form. */
+/** An alternative call, with a button that puts it into the form. A job opens the form of a new job. */
 function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {
@@ -141,7 +141,7 @@ export function fixView({ param, rename, replace, add, remove }: Fix): View {
 
 /**
  * A progress bar. It appears after a second.
- * @param value 0 to 1. Absent: unknown.
+ * @param value from 0 to 1. Absent if the progress is unknown.
  */
 export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
   const [isShown, setIsShown] = useState(false);
@@ -159,7 +159,7 @@ export function Progress({ value, label = 'Working' }: { value?: number; label?:
 
 /**
  * A placeholder for data that is being read.
- * @param rows about how many rows it will have.
+ * @param rows the expected number of rows.
  */
 export function Waiting({ rows = 6 }: { rows?: number }) {
   return html`<div class="waiting" role="status">
@@ -168,12 +168,13 @@ export function Waiting({ rows = 6 }: { rows?: number }) {
   </div>`;
 }
 
-/** A component whose module is loaded when it is first drawn, or before by `load`. */
+/** A component whose module is loaded when the component is first drawn, or earlier by `load`. */
 export type LoadedLater<Props> = FunctionComponent<Props> & { load: () => Promise<void> };
 
 /**
- * A component whose module is loaded when it is first drawn. If that fails, it says why, and can be tried again.
- * @param waiting is drawn until then. Default: nothing.
+ * Makes a component whose module is loaded when the component is first drawn. If the load fails, the component shows
+ * the error and a button that retries.
+ * @param waiting is drawn during the load. Default: nothing.
  */
 export function loadedLater<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,

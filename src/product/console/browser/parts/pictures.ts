@@ -19,7 +19,7 @@ const MAX_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
 const previewUrls = new Map<string, string>();
-/** What starts the next fetch of a preview, the first of them first. */
+/** The functions that let the waiting previews be fetched, in their order. */
 const waitingFetches: Array<() => void> = [];
 let fetching = 0;
 
@@ -61,7 +61,7 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
   if (known !== undefined) return known;
   await waitForTurn(signal);
   try {
-    // The client is not among what the first screen waits for.
+    // The client is loaded here, because the first screen must not wait for it.
     const { api } = await import('../api.ts');
     const preview = await api.assets.preview(id, edge, { signal, maxRetries: 3 });
     const address = URL.createObjectURL(await preview.blob());
@@ -95,7 +95,7 @@ export function useObjectUrl(blob: Blob | undefined): string | undefined {
   return url;
 }
 
-/** The size of a picture according to the browser. */
+/** Reads the size of a picture by letting the browser decode it. */
 export async function readSize(blob: Blob): Promise<{ width: number; height: number }> {
   const bitmap = await createImageBitmap(blob);
   const { width, height } = bitmap;

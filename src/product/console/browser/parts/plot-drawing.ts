@@ -8,18 +8,18 @@ export interface Series {
 }
 
 export interface PlotProps {
-  /** What it shows, in a few words. */
+  /** The subject of the plot, in a few words. */
   label: string;
-  /** In epoch seconds, the oldest first. */
+  /** In epoch seconds, ascending. */
   times: readonly number[];
   series: readonly Series[];
-  /** In pixels. */
+  /** The height in pixels. */
   height?: number;
-  /** A value in words. Default: its number. */
+  /** Formats a value. Default: as a plain number. */
   textOf?: (value: number) => string;
-  /** Events during the time, as lines on the time axis. */
+  /** Events, which are drawn as vertical lines at their times. */
   marks?: readonly { at: number; text: string }[];
-  /** Whether the series are stacked on one another, as parts of a whole. */
+  /** Whether the series are stacked on one another, as the parts of a whole. */
   isStacked?: boolean;
 }
 
@@ -35,8 +35,8 @@ const GRID = '--line';
 const AXIS_WIDTH_PX = 62;
 
 /**
- * Draws values over time into a box, as wide as the box is.
- * @param onMoment called with the index of the moment under the pointer; null when the pointer leaves.
+ * Draws values over time into an element. The plot is as wide as the element.
+ * @param onMoment called with the index of the time under the pointer; null when the pointer leaves.
  */
 export function draw(
   box: HTMLElement,
@@ -121,14 +121,14 @@ function timesOf(seconds: number): (at: number) => string {
 
 function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {
   const values = series.map((one) => [...one.values]);
-  // The last series is the lowest. Each other series is drawn on the sum of those after it.
+  // The last series is at the bottom. Each other series is drawn on the sum of the series below it.
   if (isStacked)
     for (let index = values.length - 2; index >= 0; index -= 1)
       values[index] = (values[index] ?? []).map((value, at) => (value ?? 0) + (values[index + 1]?.[at] ?? 0));
   return [[...times], ...values];
 }
 
-/** How much higher than its curves a plot is. The labels of marks are above the curves. */
+/** The height of the plot relative to its curves. The labels of marks need room above the curves. */
 function headroomOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }
@@ -138,7 +138,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   const scale = devicePixelRatio;
   ctx.save();
   ctx.font = `${11 * scale}px system-ui, sans-serif`;
-  // The axes leave their own alignment.
+  // The drawing of the axes has changed the alignment of text.
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
@@ -153,15 +153,15 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
   }
-  // The latest mark has a label, and so has each earlier one that does not overlap it.
+  // The latest mark has a label. An earlier mark has one if it does not overlap the label of a later mark.
   const gap = 4 * scale;
   let free = end;
   for (const { x, text } of shown.toReversed()) {
     const width = ctx.measureText(text).width;
-    // At the right edge, a label is left of its line.
+    // The label of a mark near the right edge is to the left of its line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
     if (text === '' || start + width > free) continue;
-    // The lines of other marks do not cross a label.
+    // The background of a label covers the lines of other marks.
     ctx.fillStyle = colour('--ground');
     ctx.fillRect(start - gap / 2, bbox.top, width + gap, 14 * scale);
     ctx.fillStyle = colour('--text');

@@ -3,7 +3,7 @@ import { ConnectionError } from '../../../../client/errors.ts';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
 import { offlineState, useSession } from '../session.ts';
 
-/** Something that is read from the service. */
+/** Data that is loaded from the service, with the state of the load. */
 export interface Reading<T> {
   /** The data that was last read; undefined before the first response. */
   data: T | undefined;
@@ -25,7 +25,7 @@ export interface PagedList<T> {
   /** The total number of rows, if the service counts them. */
   total: number | undefined;
   hasMore: boolean;
-  /** Reads the next page. */
+  /** Loads the next page. */
   more(): void;
   error: unknown;
   isLoading: boolean;
@@ -34,12 +34,12 @@ export interface PagedList<T> {
 
 type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The longest pause between two failing reads, as a multiple of the usual pause. */
+/** The longest pause after failures, as a multiple of the usual pause. */
 const MAX_BACKOFF = 8;
 
 /**
- * Reads data, and reads it again when one of `deps` changes; data for the previous `deps` is dropped. After a lost
- * connection it is read again when the connection is back, and after a 401 when somebody signs in.
+ * Loads data, and loads it again when one of `deps` changes. Data for the previous `deps` is dropped. A failed load is
+ * repeated when the connection is restored, or when somebody signs in after a 401.
  */
 export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
@@ -49,7 +49,7 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const key = JSON.stringify(deps);
-  // A layout effect runs before the browser draws. With useEffect, the state of before would show for a frame.
+  // A layout effect runs before the browser paints. With useEffect, the old state would be visible for a frame.
   useLayoutEffect(() => {
     const end = new AbortController();
     setState(({ data, key: last }) =>
@@ -74,7 +74,8 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
 }
 
 /**
- * Reads data repeatedly. It rests while it is paused or the tab is hidden, and waits longer after failures.
+ * Loads data repeatedly. It pauses while the reader has paused it or the tab is hidden, and waits longer after
+ * failures.
  * @param everyMs the pause between a response and the next request.
  */
 export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
@@ -107,8 +108,8 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 }
 
 /**
- * Reads a list page by page, and from its start when one of `deps` changes. The old rows stay until the new ones
- * arrive.
+ * Loads a list page by page, and from its start when one of `deps` changes. The old rows stay visible until the new
+ * ones arrive.
  */
 export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): PagedList<T> {
   const [state, setState] = useState<Omit<PagedList<T>, 'more' | 'reload'>>({
@@ -143,7 +144,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
         })
         .catch((error) => {
           if (end.signal.aborted) return;
-          // A generator that failed has ended, so the next attempt starts the list again.
+          // A generator that has thrown cannot continue, so the next attempt starts the list again.
           pages = open(end.signal).pages();
           rows = [];
           setState((last) => ({ ...last, error, isLoading: false }));
@@ -169,7 +170,7 @@ export function useAction() {
   const isActing = useRef(false);
   /**
    * Runs an action.
-   * @returns whether it succeeded; `error` says why it did not.
+   * @returns false if it failed; `error` then contains the reason.
    */
   const act = useCallback(async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isActing.current) return false;

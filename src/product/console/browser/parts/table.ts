@@ -3,11 +3,11 @@ import { navigate } from '../router.ts';
 import { Empty, ErrorBox, Waiting } from './page.ts';
 
 export interface Column<Row> {
-  /** Distinguishes it from the others. */
+  /** Identifies the column. */
   name: string;
   title: string;
   of: (row: Row) => View;
-  /** Whether it is set to the right. */
+  /** Whether the values are numbers, which are aligned to the right. */
   isNumber?: boolean;
   /** Whether the column is left out on screens below 800 px. */
   isWide?: boolean;
@@ -16,22 +16,22 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** What it lists, for those who do not see it. */
+  /** The accessible name of the table. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** The link of a row, which its first column shows. */
+  /** Returns the address that the first column of a row links to. */
   hrefOf?: (row: Row) => string;
   /** The keys of the selected rows. With `onSelect`, each row has a checkbox. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: ReadonlySet<string>) => void;
-  /** The total number of rows, if not all are read. */
+  /** The total number of rows, if not all are loaded yet. */
   total?: number | undefined;
   hasMore?: boolean;
   more?: () => void;
   isLoading?: boolean;
-  /** Why they could not be read, and what reads them again. */
+  /** The error of the last load, and the function that repeats it. */
   error?: unknown;
   reload?: () => void;
   /** Shown if there are no rows. */
@@ -54,8 +54,8 @@ export function Table<Row>(props: TableProps<Row>) {
 }
 
 /**
- * Rows of one height. Only those in view are drawn, so that a hundred thousand scroll like ten. Arrows, Home and End go
- * through the rows, Enter opens one, Space chooses it.
+ * Rows of equal height. Only the visible rows are drawn, so that a list of a hundred thousand rows scrolls as fast as a
+ * short one. The arrow keys, Home and End move between rows, Enter opens a row, and Space selects it.
  */
 function Rows<Row>(props: TableProps<Row>) {
   const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total = rows.length } = props;
@@ -147,12 +147,12 @@ function Head<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps<Row>
 interface OneRowProps<Row> {
   columns: readonly Column<Row>[];
   row: Row;
-  /** Its key, as the box says it. */
+  /** The name of the row in the label of its checkbox. */
   name: string;
   href: string | undefined;
   index: number;
   isActive: boolean;
-  /** Undefined where rows are not chosen. */
+  /** Undefined if the rows of the table cannot be selected. */
   isChosen: boolean | undefined;
   onChoose: () => void;
   onOpen: () => void;
@@ -185,7 +185,7 @@ function OneRow<Row>(props: OneRowProps<Row>) {
   </tr>`;
 }
 
-/** Which rows are drawn. When the last ones come into view, more are read. */
+/** Determines which rows are drawn, and loads more rows when the last ones come into view. */
 function useRowsInView<Row>(
   box: RefObject<HTMLDivElement | null>,
   { rows, hasMore, isLoading, more }: TableProps<Row>,
@@ -205,7 +205,7 @@ function useRowsInView<Row>(
   return { first, last: Math.min(rows.length, view.last), look };
 }
 
-/** The row that a key leads to; undefined for another key. */
+/** The index of the row that a key moves to; undefined for any other key. */
 function rowAfter(key: string, active: number, count: number): number | undefined {
   const moves: Readonly<Record<string, number>> = {
     ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: count - 1 },
@@ -217,7 +217,7 @@ function rowAfter(key: string, active: number, count: number): number | undefine
 
 function scrollToRow(box: HTMLElement | null, row: number): void {
   const { scrollTop = 0, clientHeight = 0 } = box ?? {};
-  // The head of the table covers the first row of what is in view.
+  // The head of the table covers the first visible row.
   const [top, bottom] = [row * ROW_PX, (row + 2) * ROW_PX];
   if (top < scrollTop) box?.scrollTo({ top });
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });

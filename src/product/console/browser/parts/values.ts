@@ -10,7 +10,7 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   minute: '2-digit',
   second: '2-digit',
 };
-// Each takes milliseconds to make.
+// Each formatter takes milliseconds to create, so it is created at its first use.
 const formatThisYear = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
 const formatAnyYear = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
 const formatCount = lazy(() => new Intl.NumberFormat(undefined));
@@ -23,14 +23,14 @@ const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = 
   ['second', 1_000],
 ];
 
-/** An instant in the zone of the reader. */
+/** Formats an instant in the time zone of the reader. */
 export function timeText(at: string | number | Date): string {
   const date = new Date(at);
   const format = date.getFullYear() === new Date().getFullYear() ? formatThisYear : formatAnyYear;
   return format().format(date);
 }
 
-/** The age of an instant, such as `3 minutes ago`. */
+/** Formats the age of an instant, such as `3 minutes ago`. */
 export function relativeTimeText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
   const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
@@ -83,7 +83,7 @@ function figure(text: string, title?: string) {
   return html`<span class="figure" title=${title}>${text}</span>`;
 }
 
-/** In place of a value that there is not. */
+/** Is shown instead of a missing value. */
 function noValue() {
   return html`<span class="quiet">–</span>`;
 }
@@ -124,8 +124,8 @@ export async function copyText(text: string): Promise<void> {
 }
 
 /**
- * An id. Its end is shown, and all of it is copied.
- * @param to the link target.
+ * An id. Only its end is shown, but all of it is copied.
+ * @param to the address that it links to.
  */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
   if (!id) return noValue();
@@ -136,8 +136,8 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
 }
 
 /**
- * The prefix of an id and its last characters, because ids of one time begin alike. An id made of words, such as a
- * preset's, stays whole.
+ * Shortens an id to its prefix and its last characters, because ids of the same time begin alike. An id of words, such
+ * as that of a built-in preset, is not shortened.
  */
 export function shortId(id: string): string {
   if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;
@@ -147,7 +147,7 @@ export function shortId(id: string): string {
 
 export type Tone = 'good' | 'bad' | 'busy' | 'quiet' | 'warn';
 
-/** The tones of the words that the API has for states. */
+/** The tone of each word that the API uses for a state. */
 const TONES: readonly [tone: Tone, words: RegExp][] = [
   ['good', /^(completed|succeeded|success|delivered|active|enabled|ok|ready|live|all)$/],
   ['bad', /^(failed|error|exhausted|dead|none|hung|problem)$/],
@@ -156,7 +156,7 @@ const TONES: readonly [tone: Tone, words: RegExp][] = [
 ];
 
 /**
- * A state as a pill.
+ * A state as a coloured label.
  * @param tone default: the tone of the word.
  */
 export function Status({ status, tone }: { status: string; tone?: Tone }) {
@@ -170,7 +170,7 @@ export interface CodeSample {
   code: string;
 }
 
-/** The same code in several languages, one at a time, with a button that copies it. */
+/** Code samples in several languages, of which one is shown, with a button that copies it. */
 export function Code({ samples, label = 'Language' }: { samples: readonly CodeSample[]; label?: string }) {
   const [chosen, setChosen] = useState(samples[0]?.label ?? '');
   const shown = samples.find((sample) => sample.label === chosen) ?? samples[0];
@@ -190,8 +190,8 @@ export function Code({ samples, label = 'Language' }: { samples: readonly CodeSa
 }
 
 /**
- * The parts of a call's time, as a bar and as a list.
- * @param timing milliseconds by part, with `total`.
+ * The times of a call's phases, as a bar and as a list.
+ * @param timing milliseconds by phase, with `total`.
  */
 export function TimingBar({ timing }: { timing: Readonly<Record<string, number>> }) {
   const { total = 0, ...parts } = timing;
@@ -221,7 +221,7 @@ export interface TimelineEntry {
   at: string | number | null;
   title: View;
   tone?: Tone;
-  /** More about it, below the title. */
+  /** Further details below the title. */
   view?: View;
 }
 

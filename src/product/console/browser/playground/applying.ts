@@ -4,15 +4,15 @@ import { corrected, type FormValues, type OtherCall } from '../parts/correcting.
 import { rowOf, valuesOf } from '../saved/row.ts';
 import { jobRequestOf, loneStep, type PlaygroundWork, type WorkStep, wholeStep, workOfJob } from './work.ts';
 
-/** What the work may name: ops, and presets with their steps. */
+/** The ops and presets of the service, by which the names in the work are resolved. */
 interface Known {
   definitions: ReadonlyMap<string, OpDefinition>;
   presets: readonly PresetData[];
 }
 
 /**
- * The work with the changes that a refusal of its call lists. A change of a step of a preset leads to the steps alone,
- * and the preset stays as it is.
+ * The work with the changes that an error of its call lists. A change within a preset replaces the preset by its steps;
+ * the saved preset stays unchanged.
  */
 export function fixed(
   work: PlaygroundWork,
@@ -37,7 +37,7 @@ export function fixed(
     case 'steps': {
       const lone = loneStep(work);
       if (lone === undefined) return corrected(work, fix);
-      // A single step is sent with its parameters beside its name.
+      // A single step was sent with its parameters beside its name, so the changes name them without a prefix.
       const { op, ...parameters } = corrected(
         { op: lone.op, ...lone.parameters } as FormValues & { op: string },
         fix,
@@ -47,7 +47,10 @@ export function fixed(
   }
 }
 
-/** The work with what a refusal names in its place; the steps of a preset take the place of the preset. */
+/**
+ * The work, replaced by the alternative that an error lists. If the alternative changes the steps of a preset, these
+ * steps replace the preset.
+ */
 export function replaced(
   work: PlaygroundWork,
   instead: OtherCall,
@@ -63,8 +66,8 @@ export function replaced(
 }
 
 /**
- * Steps with what a refusal names in their place: other ones, or parameters for the first step that has them. They are
- * the same object if none has them.
+ * Steps, replaced by the alternative that an error lists: other steps, or parameters for the first step that has them.
+ * Returns the same list if no step has them.
  */
 export function replacedSteps<Step extends PresetStep>(
   steps: readonly Step[],

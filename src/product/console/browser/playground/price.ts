@@ -6,23 +6,26 @@ import { countText } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf, type PlaygroundWork } from './work.ts';
 
-/** What a run costs, as a dry run says. */
+/** The price of a run, from a dry run. */
 interface Price {
   credits: number;
   /** The number of results, which count against the allowance. */
   runs: number;
   /** Runs that are left of the allowance; -1 without a limit. */
   left?: number;
-  /** The price of each part of a chain. */
+  /** The price of each segment of a chain. */
   steps: NonNullable<JobEstimate['steps']>;
 }
 
-/** Longer than the pause between two letters. */
+/**
+ * How long a change waits for the next change before the price is read. It is longer than the pause between two
+ * letters.
+ */
 const CHANGING_MS = 600;
 
 /**
- * The price of running the work. A dry run of the same work as a job needs no picture, and prices a pass as one run
- * too.
+ * Shows the price of the work. The price is that of a job with the same work, because its dry run needs no picture. A
+ * pass is one run in both.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
   const { data } = useReading((signal) => readPrice(work, definition, signal), [work]);

@@ -18,7 +18,7 @@ interface ResultViewProps {
   work: PlaygroundWork;
 }
 
-/** What the last run made, with its facts. */
+/** Shows the results of the last run, with their facts. */
 export function ResultView({ outcome, source, definition, work }: ResultViewProps) {
   const [chosen, setChosen] = useState('');
   const { pictures, failures, json, isSample, jobId, tookMs } = outcome;
@@ -53,7 +53,7 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
 interface PictureViewProps {
   picture: ResultPicture;
   before: SourcePicture | undefined;
-  /** What is known of the run that made it. */
+  /** The facts of the run that made the picture. */
   ofRun: readonly LabelledValue[];
 }
 
@@ -99,7 +99,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
   `;
 }
 
-/** What a search reached, in words. */
+/** The labels of the values that a search for a target reached. */
 const ACHIEVED_LABELS: Readonly<Record<string, string>> = {
   quality: 'Quality',
   ssim: 'SSIM',
@@ -112,12 +112,15 @@ function warningView({ code, name }: ResultPicture['warnings'][number]): View {
 }
 
 /**
- * The smallest edge of pictures with a SSIMULACRA 2 score. For smaller ones, the likeness is that of brightness alone.
+ * The smallest edge of a picture that can have a SSIMULACRA 2 score. For a smaller picture, only the brightness is
+ * compared.
  */
 const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PX = 4_000_000;
 
-/** The likeness of the result to the original. It is measured on demand, because it counts as a run. */
+/**
+ * The likeness of the result to the original. It is measured only on demand, because the measurement counts as a run.
+ */
 function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
   const { act, isActing, error } = useAction();
@@ -139,14 +142,14 @@ function Likeness({ before, after }: { before: SourcePicture | undefined; after:
 interface PictureComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
-  /** Values that are shown with the picture, even on a small screen. */
+  /** Values that are shown with the picture even on small screens. */
   facts: View;
 }
 
 const ZOOMS = [1, 2, 4, 8];
 const LOUPE_PX = 180;
 const LOUPE_ZOOM = 4;
-/** Pictures whose aspect ratios differ more cannot be compared on top of each other. */
+/** Pictures whose aspect ratios differ by more than this cannot be compared on top of each other. */
 const MAX_ASPECT_DIFFERENCE = 0.02;
 
 /** A result next to its original: on top of each other with a slider, side by side, or alone. */
@@ -204,9 +207,9 @@ export function PictureComparison({ before, after, facts }: PictureComparisonPro
 interface PaneProps {
   label: string;
   url: string | undefined;
-  /** The picture that is shown to the left of `share`. */
+  /** The picture that is shown to the left of `share`, in the same place as the other one. */
   under?: string | undefined;
-  /** In percent of the width. */
+  /** The position of the divider, in percent of the width. */
   share?: number;
   zoom: number;
 }

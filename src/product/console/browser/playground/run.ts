@@ -26,13 +26,13 @@ export interface RunOutcome {
   pictures: readonly ResultPicture[];
   /** Why some of several results were not made. */
   failures: readonly { name: string; error: DarkroomError }[];
-  /** The answer of an op that reads. */
+  /** The data that an op has read from the picture. */
   json?: unknown;
-  /** Whether a sandbox model made it, whose results are invented. */
+  /** Whether a sandbox model made the result. The results of sandbox models are invented. */
   isSample: boolean;
   /** Milliseconds from the request to the end of the response. */
   tookMs: number;
-  /** The job that made it. */
+  /** The job that made the result. */
   jobId?: string;
 }
 

@@ -7,11 +7,11 @@ import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from '
 
 const PHOTO = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
-/** The asset of examples, which a code sample replaces by ASSET. */
+/** The asset id of the examples. Code samples replace it by the variable ASSET. */
 const ASSET = 'ast_000000000000000000000000';
 
 /**
- * Code for the call that the playground makes, for programs and agents.
+ * Code samples for the call that the playground makes, for programs and agents.
  * @param definition of the op, of the first step, or of the op that draws templates.
  */
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
@@ -42,7 +42,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
       };
       const isSeveral = work.outputs.length > 0;
-      // Every program can read links, but not multipart/mixed.
+      // The response with several results contains links, because not every language has a parser for multipart/mixed.
       const asked = isSeveral ? { query: { response: 'url' } } : { saves };
       return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
     }
@@ -71,7 +71,7 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
       return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
     case 'steps': {
       const [only] = work.steps;
-      // The command line makes one result per picture.
+      // The command makes only one result per picture, so several outputs have no sample.
       if (only === undefined || work.outputs.length > 0) return undefined;
       if (definition !== undefined && work.steps.length === 1)
         return exampleCommand(definition, { op: only.op, ...only.parameters });
@@ -88,7 +88,7 @@ function exampleCommand(definition: OpDefinition, syncExample: Record<string, un
   return commandLineSample({ ...definition, syncExample })?.code;
 }
 
-/** The call of a tool of /mcp. */
+/** The call of a tool of the MCP server that does the same work. */
 function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined): object {
   const input = needsPicture(work, definition) ? { input: `./${PHOTO}` } : {};
   switch (work.kind) {

@@ -17,7 +17,7 @@ interface SourcePickerProps {
   onPick: (source: SourcePicture) => void;
 }
 
-/** Takes a picture that is dropped, pasted, chosen, or drawn as an example. */
+/** Lets the reader drop, paste or choose a picture, or take the example. */
 export function SourcePicker({ source, onPick }: SourcePickerProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);

@@ -10,7 +10,7 @@ interface StepListProps {
   steps: readonly WorkStep[];
   definitions: OpDefinitions;
   onChange: (steps: readonly WorkStep[]) => void;
-  /** The error about the work. It names a step as in `steps[2].parameters.width`. */
+  /** The error about the work. Its parameter names a step, such as `steps[2].parameters.width`. */
   error: unknown;
   /** Whether the list may be empty. */
   mayBeEmpty: boolean;
@@ -118,7 +118,7 @@ interface StepFormProps {
   error: unknown;
 }
 
-/** The op of a step and its parameters. Parameters that most ops have are folded. */
+/** The op of a step and its parameters. The parameters that most ops have are folded. */
 function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
   const definition = definitions.get(op);
   const choices = [...definitions.values()].filter(isStep).map((one) => one.op);
@@ -145,16 +145,16 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
 
 type OpParameters = Readonly<Record<string, OpParameter>>;
 
-/** The op's own parameters, and those that most ops have. */
+/** Splits the parameters into those of the op alone and those that most ops have. */
 function partsOf(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED.includes(name));
-  // An op that only writes a file has no other parameters.
+  // An op that only writes a file has just the parameters that most ops have, so they are not folded.
   if (own.length === 0) return [parameters, {}];
   return [Object.fromEntries(own), Object.fromEntries(entries.filter(([name]) => SHARED.includes(name)))];
 }
 
-/** Parameters in a few words. */
+/** The parameters of a step in a few words. */
 export function summaryOf(parameters: FormValues): View {
   return Object.entries(parameters)
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)

@@ -6,7 +6,7 @@ import { parametersOf } from '../saved/row.ts';
 import { OutputList, StepList } from './steps.ts';
 import { type PlaygroundWork, workOf } from './work.ts';
 
-/** What the work may be: ops, presets and templates. */
+/** The ops, presets and templates that the playground offers. */
 export interface Offer {
   definitions: ReadonlyMap<string, OpDefinition>;
   presets: readonly PresetData[];
@@ -22,7 +22,7 @@ interface WorkPickerProps {
   onPick: (work: PlaygroundWork) => void;
 }
 
-/** A picker of the work: an op, a preset or a template. */
+/** A drop-down list of ops, presets and templates. */
 export function WorkPicker({ work, offer, onPick }: WorkPickerProps) {
   const { definitions, presets, templates } = offer;
   const ops = [...definitions.values()].filter(({ op }) => op !== 'render_template');
@@ -58,7 +58,7 @@ function optionsOf(definitions: readonly OpDefinition[]) {
   return definitions.map(({ op }) => [`op:${op}`, op] as const);
 }
 
-/** The work as an option of the picker. Several steps or results are named by the first. */
+/** The value of the work in the drop-down list. Several steps or outputs are represented by the first one. */
 function nameOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
@@ -72,7 +72,7 @@ interface WorkFormProps {
   onChange: (work: PlaygroundWork) => void;
 }
 
-/** What the work takes, as a form. */
+/** The form for the parameters of the work. */
 export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
   const { definitions } = offer;
   switch (work.kind) {
@@ -127,7 +127,8 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
 /**
- * The work with two results instead of one. Each has a scaling step of its own, because a shared one would limit both.
+ * The work with two outputs instead of one result. Each output has its own scaling step, because a common one would
+ * limit the size of both.
  */
 function asSeveral(work: Steps): Steps {
   const [only] = work.steps;
@@ -141,7 +142,9 @@ function asSeveral(work: Steps): Steps {
   };
 }
 
-/** The steps without results. If there are none, the step of the first result. */
+/**
+ * The work with one result instead of several outputs. If it has no common steps, the step of the first output is used.
+ */
 function asOne({ steps, outputs, ...work }: Steps): Steps {
   const first = outputs.slice(0, 1).map(({ op, parameters }) => ({ op, parameters }));
   return { ...work, steps: steps.length > 0 ? steps : first, outputs: [] };

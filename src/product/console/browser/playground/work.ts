@@ -18,7 +18,7 @@ export type PlaygroundWork =
   | { kind: 'steps'; steps: readonly WorkStep[]; outputs: readonly WorkOutput[] }
   | { kind: 'preset'; slug: string }
   | { kind: 'template'; id: string; data: FormValues }
-  /** An op that reads data from a picture, or that runs a model. */
+  /** An op that reads data from a picture, or runs a model. */
   | { kind: 'op'; op: string; values: FormValues };
 
 /** The query fields of the address that hold the work. */
@@ -31,7 +31,7 @@ const FIRST: PlaygroundWork = {
   outputs: [],
 };
 
-/** The work that an address holds. */
+/** Parses the work from the query of an address. */
 export function parseWork({ steps, outputs, preset, template, op, values }: WorkFields): PlaygroundWork {
   if (preset !== '') return { kind: 'preset', slug: preset };
   if (template !== '') return { kind: 'template', id: template, data: parsed<FormValues>(values, {}) };
@@ -47,7 +47,7 @@ export function parseWork({ steps, outputs, preset, template, op, values }: Work
   };
 }
 
-/** The query fields of an address that holds the work. */
+/** Serializes the work to the query of an address. */
 export function fieldsOf(work: PlaygroundWork): WorkFields {
   switch (work.kind) {
     case 'steps':
@@ -65,7 +65,7 @@ export function fieldsOf(work: PlaygroundWork): WorkFields {
   }
 }
 
-/** The work that starts with an op and the parameters of its example. */
+/** The initial work for an op: the op with the parameters of its example. */
 export function workOf(definition: OpDefinition): PlaygroundWork {
   const { op, syncExample = {}, example = {} } = definition;
   if (isStep(definition)) {
@@ -75,12 +75,15 @@ export function workOf(definition: OpDefinition): PlaygroundWork {
   return definition.kind === 'ai' ? workOfJob({ ...example, op }) : { kind: 'op', op, values: {} };
 }
 
-/** The work of a job of one op. */
+/** The work of the playground for a job that runs one op. */
 export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormValues): PlaygroundWork {
   return { kind: 'op', op: String(op), values: { ...fields, ...(parameters as FormValues) } };
 }
 
-/** The step to send with separate parameters; none if there are several, or if it reads a second picture. */
+/**
+ * The only step, if it can be sent with its parameters in the query. Undefined if there are several steps, or if it
+ * reads a second picture.
+ */
 export function loneStep({
   steps,
   outputs,
@@ -90,7 +93,7 @@ export function loneStep({
   return only !== undefined && isAlone && !('layerAssetId' in only.parameters) ? only : undefined;
 }
 
-/** Whether an op makes a picture from a picture while its caller waits, so that it can be one of several steps. */
+/** Whether a synchronous call can run the op as one of several steps, because it makes a picture from a picture. */
 export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
   if (syncEndpoint === '/images/transform') return true;
   return (
@@ -109,7 +112,7 @@ export function needsPicture(work: PlaygroundWork, definition: OpDefinition | un
   );
 }
 
-/** A step that may lack fields, as the address of the playground or a preset has it. */
+/** Fills in the missing fields of a step, which may come from an address or from a preset. */
 export function wholeStep({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
   return { op, parameters };
 }
@@ -135,7 +138,7 @@ const JOB_FIELDS = [
   'maxCredits',
 ];
 
-/** A job of an op, without its assets. */
+/** The body of a job that runs an op, without its assets. */
 export function jobRequestOf(op: string, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(values);
   const parameters = Object.fromEntries(entries.filter(([name]) => !JOB_FIELDS.includes(name)));

@@ -10,7 +10,7 @@ import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
 import { type CaseFigures, type Figure, isBetter, type RunFigures, readFigures } from './reports.ts';
 
-/** A bench run with the letter by which tables name it. */
+/** A bench run, with the letter that names it in tables. */
 interface LetteredRun {
   letter: string;
   run: OperatorRun;
@@ -24,7 +24,10 @@ const LETTERS = 'ABCDEF';
 export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
 const FIRST_CASES = 60;
-/** Reports of bench have some ten measures. A table of thousands of columns would freeze the page. */
+/**
+ * The most columns of a table. Reports of the bench have some ten measures, but a file may contain thousands, which
+ * would freeze the page.
+ */
 const MAX_COLUMNS = 40;
 
 /** Compares bench runs: first the differences of their environments, then their figures and curves. */
@@ -130,7 +133,7 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
   `;
 }
 
-/** A table that may be wider than the window. */
+/** A table that scrolls sideways if it is wider than the window. */
 function Scroll({ children }: { children?: View }) {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">${children}</div>`;
 }
@@ -140,7 +143,10 @@ interface CaseTableProps {
   rows: readonly { name: string; cells: readonly View[] }[];
 }
 
-/** The figures of cases. A report may have any number of them: the first ones are shown, and all on demand. */
+/**
+ * The figures of the cases. A report may have any number of cases, so only the first ones are shown until the reader
+ * asks for all.
+ */
 function CaseTable({ columns, rows }: CaseTableProps) {
   const [isOpen, setIsOpen] = useState(false);
   const shown = isOpen ? rows : rows.slice(0, FIRST_CASES);
@@ -173,7 +179,7 @@ function overlaid(runs: readonly LetteredRun[], names: readonly string[], measur
   return { columns: [...runs.map(({ letter }) => letter), change], rows };
 }
 
-/** The measures of every case of a run. */
+/** All measures of every case of one run. */
 function everyMeasure(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
   const columns = measures.slice(0, MAX_COLUMNS);
   const rows = cases.map(({ name, measures: own }) => ({

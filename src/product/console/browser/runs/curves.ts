@@ -10,7 +10,7 @@ export interface Curve {
 
 const [WIDTH, HEIGHT] = [720, 300];
 const EDGE = { left: 56, right: 12, top: 12, bottom: 28 };
-/** The shares that are written on the axis. */
+/** The labels of the axis, by share. */
 const TICKS: readonly [share: number, text: string][] = [
   [0, 'best'],
   [0.5, 'p50'],
@@ -21,7 +21,10 @@ const TICKS: readonly [share: number, text: string][] = [
 const MAX_NINES = 3.3;
 const LINES = 4;
 
-/** Latencies over the share of responses that were as quick. The axis stretches the slowest: 90, 99 and 99.9 %. */
+/**
+ * Latency curves: the latency of each percentile. The axis is stretched towards the slowest responses: 90, 99 and 99.9
+ * %.
+ */
 export function Curves({ curves }: { curves: readonly Curve[] }) {
   const shown = curves.map(({ label, points }) => ({
     label,
@@ -59,7 +62,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
   </figure>`;
 }
 
-/** 0 for the quickest, 1 for 90 %, 2 for 99 %. */
+/** The position on the axis: 0 for the fastest response, 1 for 90 %, 2 for 99 %. */
 function ninesOf(share: number): number {
   return share >= 1 ? Number.POSITIVE_INFINITY : -Math.log10(1 - share);
 }

@@ -7,7 +7,7 @@ export interface CaseFigures {
   name: string;
   /** By measure, such as `p99 ms`. */
   measures: Readonly<Record<string, Figure>>;
-  /** The percentile curve of its latencies, if it has one: share and milliseconds. */
+  /** The latency of each percentile, if it was measured. */
   curve?: readonly (readonly [share: number, ms: number])[];
 }
 
@@ -23,7 +23,10 @@ export interface RunFigures {
 /** A part of a report. Reports may be of any age, so every field may be missing. */
 type ReportPart = Readonly<Record<string, unknown>>;
 
-/** Reports of bench have some fifty facts and a hundred points. A file may have any number. */
+/**
+ * The most facts and points that are shown. Reports of the bench have some fifty facts and a hundred points, but a file
+ * may contain any number.
+ */
 const MAX_FACTS = 300;
 const MAX_POINTS = 2_000;
 /** Matches measures of which less is better. Of all others, more is better. */

@@ -14,7 +14,7 @@ import { isStep, type WorkStep } from '../playground/work.ts';
 
 interface StepCardsProps {
   steps: readonly PresetStep[];
-  /** Steps of another version. Differences from them are marked. */
+  /** The steps of another version. Differences from them are marked. */
   comparedWith?: readonly PresetStep[];
 }
 
@@ -55,7 +55,7 @@ function markOf(isDifferent: boolean): string | undefined {
   return isDifferent ? 'differs' : undefined;
 }
 
-/** What a step sets, by its name, as texts. */
+/** The arguments of a step by name, as texts. */
 function valuesOf({
   op: _,
   operation: __,

@@ -14,7 +14,7 @@ import { parametersOf, rowFor, rowOf, type TemplateVariable } from './row.ts';
 import { TemplatePreview } from './template-preview.ts';
 
 interface TemplateEditorProps {
-  /** The template to edit; absent for a new one. */
+  /** The template to edit; absent if the reader creates a new one. */
   template?: TemplateData;
   onSaved?: () => void;
 }
@@ -37,7 +37,7 @@ const FIRST: TemplateForm = {
 };
 const FIRST_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
-/** Edits a template, and draws it as it is typed. */
+/** Edits a template, and draws it while the reader types. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const before: TemplateForm = template === undefined ? FIRST : draftOf(template);
   const [draft, setDraft] = useState<TemplateForm>(before);
@@ -81,7 +81,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     </div>
   <//>`;
 }
-/** What is done to a template as it stands in the editor: the buttons of the page, and why the last act failed. */
+/** The actions on the edited template: its buttons, and the error of the last action. */
 function useTemplateActs(
   template: TemplateData | undefined,
   draft: TemplateForm,
@@ -138,7 +138,7 @@ const PARTS = [
   { name: 'facts', label: 'Name and size' },
 ];
 
-/** The texts of a template, and its facts. */
+/** The text fields of a template, and its facts. */
 function EditorText({ draft, error, onChange }: DraftProps) {
   const [part, setPart] = useState('html');
   return html`<div class="editor-text">
@@ -188,13 +188,13 @@ function draftOf({
   return { name, description, html, css, width, height, variables };
 }
 
-/** The initial name. A copy of a built-in template needs a name of its own. */
+/** The initial name. A copy of a built-in template gets a different name. */
 function nameFor(name: string, template: TemplateData | undefined): string {
   if (name === '') return 'Untitled';
   return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;
 }
 
-/** The variables of a template while it is edited: those of its placeholders, which stay optional if they were. */
+/** The variables of an edited template, from its placeholders. Variables that were optional stay optional. */
 export function variablesIn(
   html: string,
   css: string,
@@ -206,7 +206,7 @@ export function variablesIn(
   return variableNamesIn(html, css).map((name) => known.get(name) ?? name);
 }
 
-/** Asks readers for confirmation before they leave a page with unsaved changes. */
+/** Asks the reader for confirmation before a page with unsaved changes is left. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;

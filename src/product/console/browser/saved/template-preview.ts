@@ -5,17 +5,17 @@ import { ErrorBox, Progress } from '../parts/page.ts';
 import { useObjectUrl } from '../parts/pictures.ts';
 
 interface TemplatePreviewProps {
-  /** What is drawn; undefined for nothing yet. */
+  /** The template and the row to draw; undefined if there is nothing to draw yet. */
   request: RenderRequest | undefined;
-  /** What it shows, for those who do not see it. */
+  /** The alternative text of the picture. */
   label: string;
 }
 
 const TYPING_MS = 600;
 
 /**
- * A template drawn with a row of data. It is drawn again shortly after the last change; the last picture stays until
- * then.
+ * Shows a template drawn with a row of data. It is drawn again shortly after the last change. The previous picture
+ * stays visible until then.
  */
 export function TemplatePreview({ request, label }: TemplatePreviewProps) {
   const [state, setState] = useState<{

@@ -75,7 +75,7 @@ interface DiffLine {
   text: string;
 }
 
-/** Texts with more pairs of lines are not compared, because that would freeze the page. */
+/** The most pairs of lines that are compared. More pairs would freeze the page. */
 const MAX_PAIRS = 4_000_000;
 
 /** The changes from one text to another, line by line. */
@@ -91,13 +91,13 @@ function signOf(kind: DiffLine['kind']): string {
   return { same: ' ', gone: '−', new: '+' }[kind];
 }
 
-/** The lines of both texts in one order, by their longest common subsequence. */
+/** The lines of both texts in one sequence, found by their longest common subsequence. */
 function linesBetween(before: readonly string[], after: readonly string[]): DiffLine[] {
   const gone = (text: string): DiffLine => ({ kind: 'gone', text });
   const added = (text: string): DiffLine => ({ kind: 'new', text });
   if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];
   const width = after.length + 1;
-  /** For each pair of lines, the length of the common subsequence from there on. */
+  /** For each pair of lines, the length of the longest common subsequence of the rest of both texts. */
   const common = new Uint32Array((before.length + 1) * width);
   const at = (one: number, other: number) => common[one * width + other] ?? 0;
   for (let one = before.length - 1; one >= 0; one -= 1)

@@ -16,7 +16,7 @@ import { DropZone } from './assets/uploads.ts';
 const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', similarTo: '' };
 type AssetListFilters = typeof NO_FILTERS;
 
-/** The screen of the account's images, or of one image. */
+/** The screen of the account's images. It shows all images, or one. */
 export function AssetsScreen({ rest }: ScreenProps) {
   if (rest === '') return html`<${AssetGrid} />`;
   return html`<${AssetPage} key=${rest} assetId=${decodeURIComponent(rest)} />`;
@@ -86,7 +86,7 @@ interface GridActsProps {
   onRemoved: () => void;
 }
 
-/** How many assets there are, and what is done to those that are chosen. */
+/** The number of assets, and the actions on the selected ones. */
 function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
   const bulk = useBulk();
   const removeChosen = async () => {

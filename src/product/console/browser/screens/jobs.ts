@@ -28,7 +28,7 @@ const POLL_MS = 2_500;
 const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', createdTo: '' };
 type JobListFilters = typeof NO_FILTERS;
 
-/** The screen of the account's jobs: all jobs, one job, or a new one. */
+/** The screen of the account's jobs. It shows all jobs, one job, or the form of a new one. */
 export function JobsScreen({ rest }: ScreenProps) {
   if (rest === 'new') return html`<${NewJob} />`;
   return rest === ''
@@ -36,7 +36,7 @@ export function JobsScreen({ rest }: ScreenProps) {
     : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
 }
 
-/** What is done to many jobs at once. */
+/** The actions on many jobs at once. */
 const JOB_ACTIONS = {
   Cancel: {
     title: 'Cancelling jobs',
@@ -64,7 +64,7 @@ function JobList() {
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
-  /** The jobs of a bulk action: the selected rows, or else all that match the filters. */
+  /** The jobs of the action: the selected rows, or else all jobs that match the filters. */
   const meant = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };

@@ -12,15 +12,15 @@ import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
-/** While nothing is at work, only the samples change, every ten seconds. */
+/** The pause between two reads while the service is idle. Then only the samples change, every ten seconds. */
 const QUIET_POLL_MS = 10_000;
-/** A process that is not hung responds within this time. */
+/** The timeout of a read. Only a process that hangs takes longer. */
 const TIMEOUT_MS = 4_000;
 const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
 const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
-/** The screen of the service's current state and last hour, made to be left open on a wall. */
+/** The screen with the current state and the last hour of the service. It can stay open on a wall display. */
 export function OperateScreen() {
   return html`<${OperatorOnly} title="Operate">${() => html`<${Operate} />`}<//>`;
 }
@@ -71,7 +71,7 @@ function Operate() {
   <//>`;
 }
 
-/** Whether nothing is wrong, no process starts or hangs, and no pool has work. */
+/** Whether the service is idle: nothing is wrong, no process starts or hangs, and no pool has work. */
 function isQuiet({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (
@@ -83,7 +83,7 @@ function isQuiet({ verdict, hosts }: OperatorState): boolean {
   );
 }
 
-/** The verdicts: the most serious sentence large, the others below. */
+/** Shows the verdicts. The most serious one is large, and the others follow it. */
 function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState; onDone: () => void }) {
   const others = hosts
     .flatMap(({ verdicts }) => verdicts)
@@ -95,7 +95,7 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState;
   </div>`;
 }
 
-/** A sentence in which text between backticks is shown as code. */
+/** Draws a sentence. Text between backticks becomes code. */
 function wordsOf(sentence: string): View {
   return sentence
     .replaceAll(/(\d) (ms|s|%|MB)(?!\w)/g, '$1\u00a0$2')

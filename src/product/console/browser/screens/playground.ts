@@ -15,24 +15,24 @@ import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
 
-/** Milliseconds that a change waits for the next change before the work is run. */
+/** How long a change waits for the next change before the work is run, in milliseconds. */
 const CHANGING_MS = 500;
 const MAX_UNDO = 50;
-/** The fields of the address. `asset` is the id of an asset that another screen sends here. */
+/** The query fields of the address. `asset` is the id of an asset that another screen opens here. */
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
 const PresetDialog = loadedLater(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
 const Price = loadedLater(async () => (await import('../playground/price.ts')).Price);
 const ResultView = loadedLater(async () => (await import('../playground/result-view.ts')).ResultView);
 
-/** Reads what can be tried, and loads the parts that show it, while the reader chooses a picture. */
+/** Loads the ops, presets and templates, and the modules that show them. */
 async function readOffer(signal: AbortSignal) {
   const [ops, presets, templates] = await Promise.all([
     readNamedCall(transport, 'GET /ops', {}, { signal }),
     readNamedCall(transport, 'GET /presets', {}, { signal }),
     listNamedCall(transport, 'GET /templates', {}, { signal }).all(),
   ]);
-  // Before the answers, these modules would delay the first drawing.
+  // These modules are loaded after the data, because they would delay the first drawing.
   const [{ WorkForm, WorkPicker }, { samplesFor }] = await Promise.all([
     import('../playground/work-form.ts'),
     import('../playground/samples.ts'),
@@ -44,8 +44,8 @@ async function readOffer(signal: AbortSignal) {
 const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
 
 /**
- * Tries ops, presets and templates on a picture of the reader, who can choose it while the offer is still being read.
- * The address holds what is done, so that it can be shared.
+ * The screen that tries ops, presets and templates on a picture. The reader can choose the picture while the ops are
+ * still being loaded. The address contains the work, so that it can be shared.
  */
 export function PlaygroundScreen() {
   const { data: read, error: notRead, reload } = useReading(readOffer, []);
@@ -129,14 +129,14 @@ export function PlaygroundScreen() {
   <//>`;
 }
 
-/** The definition of the op that determines how the work is called. */
+/** The definition of the op that determines how the work is sent. */
 function definitionOf(work: PlaygroundWork, { definitions }: Offer): OpDefinition | undefined {
   if (work.kind === 'template') return definitions.get('render_template');
   if (work.kind === 'op') return definitions.get(work.op);
   return work.kind === 'steps' ? definitions.get(work.steps[0]?.op ?? '') : undefined;
 }
 
-/** The source picture: the reader's, or an asset that the address names. */
+/** The source picture: a file of the reader, or the asset in the address. */
 function useSource(assetId: string) {
   const [source, setSource] = useState<SourcePicture>();
   const [error, setError] = useState<unknown>();
@@ -154,7 +154,7 @@ function useSource(assetId: string) {
   return { source, setSource, error };
 }
 
-/** Runs the work, one run at a time. A newer run ends the one before. */
+/** Runs the work. A new run aborts the previous one. */
 function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefinition | undefined) {
   const [state, setState] = useState<{
     outcome?: RunOutcome;
@@ -183,7 +183,7 @@ function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefi
   return { ...state, start };
 }
 
-/** Records changes, so that they can be undone. */
+/** Keeps the previous versions of the work, so that changes can be undone. */
 function useUndo(work: PlaygroundWork, set: (work: PlaygroundWork) => void) {
   const [past, setPast] = useState<readonly PlaygroundWork[]>([]);
   return {

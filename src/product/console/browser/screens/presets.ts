@@ -11,7 +11,7 @@ import { Copy, Id, Status, Time } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { PresetEditor, StepCards } from '../saved/preset-steps.ts';
 
-/** The screen of presets: their list, and one with its versions side by side. */
+/** The screen of presets. It shows their list, or one preset with its versions side by side. */
 export function PresetsScreen({ rest }: ScreenProps) {
   if (rest === '') return html`<${PresetList} />`;
   const slug = decodeURIComponent(rest);
@@ -85,7 +85,7 @@ function PresetBySlug({ slug }: { slug: string }) {
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
-/** A preset with its superseded versions, which only the list contains. */
+/** Reads a preset with its earlier versions, which only the list contains. */
 async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData> {
   const all = await api.presets.list({ includeVersions: true }, { signal });
   return (

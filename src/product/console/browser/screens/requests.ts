@@ -32,9 +32,9 @@ import { addressOf, type ScreenProps, useQuery } from '../router.ts';
 
 const PATH = '/console/requests';
 const POLL_MS = 3_000;
-/** What almost every path begins with. */
+/** The prefix of almost every path, which is not shown. */
 const PREFIX = /^\/api\/v1(?=\/)/;
-/** The calls whose body is a picture. */
+/** Matches the paths of calls whose body is a picture. */
 const TAKES_PICTURE = /^\/api\/v1\/(images\/(?!render)|assets\/upload)/;
 
 const NO_FILTERS = {
@@ -124,7 +124,7 @@ function CallList({ filters }: { filters: RequestListFilters }) {
   `;
 }
 
-/** Ids may be a caller's own, and used twice. */
+/** The key of a row. An id is not unique, because callers may choose it. */
 function keyOfRequest({ id, at }: RequestRecord): string {
   return `${id} ${at}`;
 }
@@ -289,7 +289,7 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
 
 /**
  * The call as a curl command.
- * @param bytesIn size of its body. Without one, no body is sent.
+ * @param bytesIn the size of the request body. Without it, no body is sent.
  */
 function curlOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;

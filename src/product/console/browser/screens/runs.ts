@@ -57,7 +57,7 @@ export function RunsScreen({ rest }: ScreenProps) {
 function RunList({ isCompared }: { isCompared: boolean }) {
   const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // Compared runs are found whatever the filters say.
+  // The compared runs are found even if they do not match the filters.
   const query = isCompared ? {} : filters;
   const { data, error, isLoading, reload } = useReading(
     (signal) => callOperator('GET /runs', { query, signal }),

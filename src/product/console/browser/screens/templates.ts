@@ -10,7 +10,7 @@ import { type ScreenProps, useQuery } from '../router.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
 
-/** The screen of templates: their list, an editor, and versions side by side. */
+/** The screen of templates. It shows their list, an editor, or versions side by side. */
 export function TemplatesScreen({ rest }: ScreenProps) {
   const [id = '', part] = rest.split('/');
   if (id === '') return html`<${TemplateList} />`;

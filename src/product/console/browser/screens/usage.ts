@@ -18,7 +18,7 @@ const VIEWS = [
   { name: 'sessions', label: 'Sessions' },
 ];
 
-/** The screen of the account: its usage and its cost, its keys and its sessions. */
+/** The screen of the account: its usage and cost, its keys, and its sessions. */
 export function UsageScreen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">
@@ -165,7 +165,7 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
   />`;
 }
 
-/** One value per day of the window, even for days without usage. */
+/** One value for each day of the window, including days without usage. */
 function seriesOf({ from, to, groups }: Usage) {
   const byDay = new Map(groups.map((bucket) => [bucket.key, bucket]));
   const times: number[] = [];
@@ -185,7 +185,7 @@ function seriesOf({ from, to, groups }: Usage) {
 
 /**
  * A bar that shows how much of a limit is used.
- * @param limit -1 if there is none.
+ * @param limit -1 if there is no limit.
  */
 export function Allowance({ label, used, limit, children }: AllowanceProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 0;
@@ -202,7 +202,7 @@ interface AllowanceProps {
   children?: View;
 }
 
-/** The balance, and each movement of it. */
+/** The balance, and its movements. */
 export function Ledger() {
   const credits = useReading((signal) => api.usage.credits({ signal }), []);
   const list = usePages<LedgerEntry>((signal) => api.usage.ledger({ signal }), []);

@@ -14,7 +14,7 @@ import { navigate, type ScreenProps } from '../router.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
 import { EndpointPage, EVENT_TYPES, type EventType, Secret, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
 
-/** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
+/** The screen of webhook endpoints. It shows all endpoints, one endpoint with its deliveries, or one delivery. */
 export function WebhooksScreen({ rest }: ScreenProps) {
   const [endpointId = '', deliveryId] = rest.split('/').map(decodeURIComponent);
   if (endpointId === '') return html`<${Endpoints} />`;

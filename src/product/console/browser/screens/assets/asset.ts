@@ -110,7 +110,7 @@ function AssetActs({ asset }: { asset: Asset }) {
   `;
 }
 
-/** The assets that look like one. */
+/** The assets that look similar to one asset. */
 function NearDuplicates({ assetId }: { assetId: string }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) => api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first(),
@@ -132,11 +132,11 @@ function NearDuplicates({ assetId }: { assetId: string }) {
 interface TileProps {
   asset: ListedAsset;
   isChosen?: boolean;
-  /** Without it, the asset cannot be chosen. */
+  /** If absent, the asset cannot be selected. */
   onChoose?: (isChosen: boolean) => void;
 }
 
-/** An asset in a grid. Its colour fills its space until its picture is loaded. */
+/** An asset in a grid. Its dominant colour fills its place until its picture is loaded. */
 export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
   const { id, name, status, image, distance } = asset;
   const title = name ?? shortId(id);
@@ -166,8 +166,8 @@ export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
 }
 
 /**
- * The likeness as text.
- * @param distance number of bits in which the hashes of two pictures differ.
+ * Describes how similar two pictures are.
+ * @param distance the number of bits in which their perceptual hashes differ.
  */
 function likeness(distance: number): string {
   return distance === 0 ? 'looks the same' : `differs in ${distance} of 64 bits`;

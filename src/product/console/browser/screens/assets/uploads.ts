@@ -5,29 +5,32 @@ import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
 import { shownAccount } from '../../session.ts';
 
-/** A file on its way to the service. */
+/** The upload of one file. */
 export interface Upload {
   id: number;
   file: File;
   collection: string;
   state: 'waiting' | 'sending' | 'lost' | 'done' | 'failed';
-  /** The part that was sent, 0 to 1. */
+  /** The fraction of the file that was sent, from 0 to 1. */
   sent: number;
-  /** The id of the asset that it becomes, once known. */
+  /** The id of the asset that the file becomes. Absent until the asset is reserved. */
   assetId?: string;
   message?: string;
 }
 
-/** Files that are sent at once. */
+/** The number of files that are sent at the same time. */
 const MAX_SENDING = 2;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 8_000;
-/** How long a connection may be lost. An upload address is valid for 15 minutes, so a longer loss ends the upload. */
+/**
+ * How long an upload is retried after a lost connection. It is shorter than the 15 minutes for which an upload address
+ * is valid.
+ */
 const MAX_LOST_MS = 14 * 60_000;
 
-/** The uploads of this page. They continue while the reader looks at other screens. */
+/** The uploads of this page. They continue while the reader visits other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
-/** What ends each upload, by its id. */
+/** The controllers that abort the uploads, by id. */
 const endings = new Map<number, AbortController>();
 let lastId = 0;
 
@@ -45,13 +48,13 @@ export function sendFiles(files: readonly File[], collection: string, onDone: ()
   startWaiting(onDone);
 }
 
-/** Stops an upload, or removes one that has ended from the list. */
+/** Stops an upload, or removes an ended one from the list. */
 export function removeUpload(id: number): void {
   endings.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
 
-// The files of one account are not sent to another one.
+// Uploads stop when another account signs in, so that they do not end up there.
 shownAccount.listen(() => {
   for (const ending of endings.values()) ending.abort();
   uploads.set([]);
@@ -92,13 +95,13 @@ async function send({ id, file, collection }: Upload): Promise<void> {
   try {
     await putWithRetries(id, pathname + search, upload.headers, file, signal);
   } catch (error) {
-    // A reserved asset without bytes would count against the plan.
+    // The reserved asset is deleted, because it would count against the plan although it has no bytes.
     await api.assets.delete(asset.id).catch(() => undefined);
     throw error;
   }
 }
 
-/** Sends a file, and sends it again after a lost connection, as long as its address is valid. */
+/** Sends a file to its upload address. After a lost connection, the file is sent again while the address is valid. */
 async function putWithRetries(
   id: number,
   address: string,
@@ -142,7 +145,7 @@ function put(
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
       const { error } = bodyOf(request.responseText);
-      // For the service, an interrupted attempt may still be running, or may have been complete.
+      // After an interruption, the service may have stored the file, or may still be reading the first attempt.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
       if (isToRepeat || error?.code === 'request_in_progress') return resolve('lost');
@@ -226,7 +229,7 @@ export function DropZone({ collection, onDone }: DropProps) {
         onChange=${(event: Event) => {
           const field = event.target as HTMLInputElement;
           take(field.files ?? []);
-          // The same file can be chosen again.
+          // The field is emptied, so that the same file can be chosen again.
           field.value = '';
         }}
       />

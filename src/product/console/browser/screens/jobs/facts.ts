@@ -14,12 +14,12 @@ export function canCancel(job: Pick<JobSummary, 'status'>): boolean {
   return !hasEnded(job) && job.status !== 'CANCELLING';
 }
 
-/** Whether it has items that can run again. */
+/** Whether the job has failed or cancelled items, which can run again. */
 export function canResume(job: JobSummary): boolean {
   return hasEnded(job) && job.failedItems + job.cancelledItems > 0;
 }
 
-/** How many items of a job are completed, failed and cancelled, as a bar and as text. */
+/** The numbers of completed, failed and cancelled items, as a bar and as text. */
 export function ItemCounts({ job }: { job: JobSummary }) {
   const { totalItems, completedItems, failedItems, cancelledItems } = job;
   const parts = [

@@ -221,7 +221,7 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
   ];
 }
 
-/** The bar that shows when an item ran within the time of its job. */
+/** A bar that shows when an item ran, relative to the duration of its job. */
 function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
   if (startedAt === undefined) return null;
   const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
@@ -233,7 +233,7 @@ function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }:
   </span>`;
 }
 
-/** The part of a job that its caller chose. */
+/** The fields of a job that its caller chose. */
 function workOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
   return { op, presetId, model, prompt, parameters, references, segments, pipelines };
 }

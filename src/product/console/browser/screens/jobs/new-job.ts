@@ -16,7 +16,7 @@ import { Count, countText } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { JOBS_PATH } from './facts.ts';
 
-/** The contents of the form of a new job. */
+/** The contents of the form for a new job. */
 interface JobDraft {
   prompt: string;
   assetIds: string;
@@ -29,7 +29,7 @@ interface JobDraft {
 const EMPTY: JobDraft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
 const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
-/** The form for a new job. It is priced by a dry run, and submitted exactly as it was priced. */
+/** The form for a new job. A dry run prices the job, and exactly the priced job is submitted. */
 export function NewJob() {
   const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
   const [draft, setDraft] = useState(EMPTY);
@@ -51,7 +51,7 @@ export function NewJob() {
     setDraft(taken);
     setQuery({ op: request.op ?? 'resize', by: taken.json === '' ? 'form' : 'json', job: '' });
   };
-  // Another screen may have sent a job to start with, such as an alternative in the playground.
+  // The address may contain a job from another screen, such as an alternative in the playground.
   useEffect(() => {
     if (job !== '') void pricing.act(async () => take(requestIn(job)));
   }, []);
@@ -218,7 +218,7 @@ function Estimate({ estimate }: { estimate: JobEstimate }) {
   <//>`;
 }
 
-/** The body of the submit, with the fields that were filled in. */
+/** The request of the job, from the fields that were filled in. */
 function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraft): JobRequest {
   const { prompt, assetIds, fromCollection, into, values } = draft;
   const ids = assetIds.split(/[\s,]+/).filter((id) => id !== '');
@@ -232,7 +232,7 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
   };
 }
 
-/** A job in the form's own fields, or as JSON if the form lacks one of them. */
+/** The form for a job. If the form lacks one of its fields, the job is shown as JSON. */
 function draftOf(request: JobRequest): JobDraft {
   const {
     op,

@@ -13,14 +13,17 @@ import { Copy, relativeTimeText, Status, Time, timeText } from '../../parts/valu
 import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
-/** The API keys: issued, shown with their last use, revoked. A caller with an API key sees none of them. */
+/**
+ * The API keys of the account: their list, and the buttons that create and revoke keys. A person who signed in by an
+ * API key does not see them.
+ */
 export function Keys() {
   const { kind } = useSession();
   if (kind === 'key') return html`<${ForSessions} what="keys" />`;
   return html`<${KeyList} />`;
 }
 
-/** What is shown to who signed in by a key. */
+/** Tells a person who signed in by an API key that the list needs a session. */
 function ForSessions({ what }: { what: string }) {
   const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
   return html`<${Empty} title="This takes a session" text=${text} />`;

@@ -14,7 +14,7 @@ import { navigate, useQuery } from '../../router.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
 
-/** The type of an event that an endpoint may ask for. */
+/** The type of an event to which an endpoint can subscribe. */
 export type EventType = NonNullable<BodyOf<'POST /webhook-endpoints'>['events']>[number];
 export const EVENT_TYPES: readonly EventType[] = [
   'job.completed',
@@ -33,7 +33,7 @@ export function Secret({ secret, onClose }: { secret: string; onClose: () => voi
 
 const POLL_MS = 3_000;
 
-/** The page of an endpoint: what was sent to it, and how it responded. */
+/** The page of an endpoint, with its deliveries. */
 export function EndpointPage({ endpointId }: { endpointId: string }) {
   const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
   const [{ status }, setFilters] = useQuery({ status: '' });
@@ -174,7 +174,7 @@ function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload:
   `;
 }
 
-/** Sends every event again whose last delivery failed, from an instant that the reader chooses. */
+/** Sends each event again whose last delivery failed, from an instant that the reader chooses. */
 function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (since: string) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const [hours, setHours] = useState('24');
@@ -201,7 +201,7 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
   `;
 }
 
-/** Lets the service queue the events again, batch by batch, until none is left. Yields a number for each event. */
+/** Asks the service to queue the events again, batch by batch, until none is left. Yields once per event. */
 async function* resentEvents(endpointId: string, since: string): AsyncGenerator<number> {
   let count = 0;
   for (;;) {
