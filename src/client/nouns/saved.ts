@@ -11,7 +11,7 @@ export class Presets {
     this.#transport = transport;
   }
 
-  /** Built-in ones first. */
+  /** Lists the presets, the built-in ones first. */
   list(query: QueryOf<'GET /presets'> = {}, options?: CallOptions): Promise<PresetData[]> {
     return readNamedCall(this.#transport, 'GET /presets', { query }, options);
   }
@@ -25,7 +25,7 @@ export class Presets {
     return readNamedCall(this.#transport, 'POST /presets', { body: preset }, options);
   }
 
-  /** Fields that are left out keep their values. */
+  /** Changes a preset. Fields that are left out keep their values. */
   update(slug: string, change: BodyOf<'PUT /presets/{slug}'>, options?: CallOptions): Promise<PresetData> {
     return readNamedCall(this.#transport, 'PUT /presets/{slug}', { path: { slug }, body: change }, options);
   }
@@ -43,7 +43,7 @@ export class Templates {
     this.#transport = transport;
   }
 
-  /** Built-in ones first. */
+  /** Lists the templates, the built-in ones first. */
   list(query: QueryOf<'GET /templates'> = {}, options?: CallOptions): Pages<TemplateSummary> {
     return listNamedCall(this.#transport, 'GET /templates', { query }, options);
   }
@@ -70,7 +70,7 @@ export class Templates {
     return readNamedCall(this.#transport, 'POST /templates', { body: template }, options);
   }
 
-  /** Fields that are left out keep their values. */
+  /** Changes a template. Fields that are left out keep their values. */
   update(
     templateId: string,
     change: BodyOf<'PUT /templates/{templateId}'>,

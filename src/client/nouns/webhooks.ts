@@ -32,7 +32,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
   }
 
-  /** Fields that are left out keep their values. */
+  /** Changes an endpoint. Fields that are left out keep their values. */
   update(
     endpointId: string,
     change: BodyOf<'PUT /webhook-endpoints/{endpointId}'>,
