@@ -64,8 +64,8 @@ const MAX_MOVE_PAUSE_MS = 20;
  * Makes every change of a balance. The account document contains the balance, the held credits and the whole last
  * movement, so that a movement is one conditional update. The ledger row is written from the last movement:
  *
- *   1. look for this reference, unless it is a new one (`AccountSnapshot`), and whether the money is there
- *   2. write out the row of the last movement (its mover may have died)
+ *   1. look for this reference, unless it is a new one (`AccountSnapshot`), and check that the credits suffice
+ *   2. write out the row of the last movement (its process may have died)
  *   3. change the account only while that is still its last movement   <- the movement
  *   4. write out this movement's row
  *

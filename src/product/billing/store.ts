@@ -124,7 +124,7 @@ export class BillingStore {
     return this.#accounts.findOne({ _id: accountId }, { fields });
   }
 
-  /** The credits of an account; none when there is no such account. */
+  /** The credits of an account; zero when there is no such account. */
   async findCredits(accountId: string): Promise<Pick<BillingAccount, 'balance' | 'held'>> {
     const account = await this.#accounts.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
     return account ?? { balance: 0, held: 0 };

@@ -31,7 +31,10 @@ interface SucceededRun {
   op: string;
   apiKeyId: string | null;
   terms: PlanWithoutStorage;
-  /** Whether the account's count must be raised. Runs of an unlimited plan were not reserved before. */
+  /**
+   * Whether the run must still be added to the account's count. That is so on unlimited plans only, because the runs of
+   * other plans are counted before they start.
+   */
   counts: boolean;
 }
 

@@ -65,7 +65,7 @@ export class SigningKeysStore {
     return insertInFreeSlot(this.#keys, slots, key);
   }
 
-  /** Newest first. */
+  /** Lists the keys of an account, newest first. */
   list(accountId: string): Promise<SigningKeyDocument[]> {
     return this.#keys.find({ accountId }, { sort: sortBy('-_id') });
   }

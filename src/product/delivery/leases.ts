@@ -32,7 +32,7 @@ interface RefusalMessage extends Pick<ApiErrorContext, 'param' | 'details' | 're
 /** The message that the holder of a lease has ended its work. */
 interface EndedWorkMessage {
   lease: string;
-  /** Absent where another process may try the same work with success. */
+  /** Absent if the work succeeded, or failed for a reason that other processes may not have. */
   refusal?: RefusalMessage;
 }
 

@@ -227,17 +227,17 @@ function parameterText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A width that an address may ask for, and the width of the picture that is sent. */
+/** A width that an address may ask for, and the width of the picture that is then sent. */
 interface Rung {
   width: number;
   pictureWidthPx: number;
 }
 
 /**
- * The rungs from which a browser chooses. No rung enlarges the picture, so all rungs at or above its own width make the
- * same file, and only the first of these is named.
- * @param largest the size of the picture at the last rung; null if it is unknown before the pixels are read, so that
- *   every rung is named.
+ * The widths from which a browser chooses. No picture is enlarged, so all widths at or above the picture's own width
+ * make the same file, and only the smallest of them is listed.
+ * @param largest the size of the picture at the largest width; null if it is unknown before the pixels are read, so
+ * that every width is listed.
  */
 function selectRungs(widths: readonly number[], largest: Size | null): Rung[] {
   const ownPx = largest?.width ?? Number.POSITIVE_INFINITY;

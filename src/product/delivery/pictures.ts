@@ -179,7 +179,7 @@ export class DeliveredPictures {
 /** Where a delivered picture came from. */
 type PictureOrigin = 'memory' | 'kept' | 'made' | 'joined';
 
-/** What the cache has in memory, in bytes. */
+/** Returns the number of bytes that the cache has in memory. */
 type MemoryBytes = () => number;
 
 /** The metrics of delivered pictures and of their cache. */

@@ -67,9 +67,9 @@ export class AddressResolver {
   }
 
   /**
-   * @param accept the header of the reader, for `auto`.
-   * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot
-   *   run.
+   * @param accept the Accept header of the client, for `auto`.
+   * @throws ApiError 404 when the asset or the preset was deleted, or the width is not allowed; invalid_param for steps
+   * that cannot run.
    */
   async resolve(
     address: DeliveryAddress,
@@ -123,7 +123,7 @@ export class AddressResolver {
   /**
    * The fallback that the preset of an address declares for a picture whose source is unreachable; null if it declares
    * none.
-   * @throws ApiError as `resolve`, when that is away too.
+   * @throws ApiError as `resolve`, when the fallback is unreachable, too.
    */
   async resolveFallback(
     address: DeliveryAddress,
@@ -207,7 +207,7 @@ interface PicturePlan {
   signer: SigningAccount;
   op: string;
   pixels: PixelSource;
-  /** The passes over the source, of which the smallest result is answered. */
+  /** Returns the passes over the source. The smallest of their results is sent. */
   choosePasses: (facts: SourceFacts) => ImagePass[];
   /** Null if it is computed from the bytes. */
   etag: string | null;

@@ -11,8 +11,8 @@ export type WebhookEventType = (typeof EVENT_TYPES)[number];
 /** An outcome that is announced to an account's webhook endpoints. */
 export interface OutboxEvent {
   /**
-   * The id, `evt_…` of newId. The writer chooses it before the outcome and stores it in its own document, so that a
-   * repeat after a crash writes the same id and announces nothing twice.
+   * The id: `evt_…`. The writer chooses it before the outcome and stores it in its own document, so that a repeat after
+   * a crash writes the same id and announces nothing twice.
    */
   id: string;
   accountId: string;

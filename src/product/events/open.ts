@@ -163,8 +163,8 @@ class WebhookSubscriptions {
   /**
    * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
    * only an event without a receiver. A negative answer is at most 2 s old. If the message about a new endpoint is
-   * lost, outcomes of its first 2 s may not be announced. Otherwise only those of the few milliseconds may be missed
-   * that the message takes.
+   * lost, outcomes of its first 2 s may not be announced. Otherwise, outcomes can be missed only during the few
+   * milliseconds that the message takes.
    */
   async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return (await this.#readTypes(accountId)).has(type);

@@ -59,7 +59,7 @@ export class FeedbackStore {
     return feedbackDataOf(document);
   }
 
-  /** Newest first. */
+  /** Lists the reports of an account, newest first. */
   async list(accountId: string, query: PagingQuery): Promise<ListPage<Feedback>> {
     const listing = { name: 'feedback', accountId, filters: {}, sort: sortBy('-_id') };
     const { rows, meta } = await readListPage(this.#reports, { accountId }, listing, query);

@@ -180,7 +180,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
       const answer = await readJobView(options, job, view);
-      // If the job has ended in the meantime, the items in the response have warnings of their own.
+      // If the job has ended in the meantime, its items may have warnings. They are added to those of the job.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
       return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
     },

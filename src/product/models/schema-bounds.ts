@@ -106,7 +106,7 @@ const MAX_VISITS = 50_000;
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
  * many values, for example in nested lists with minimum lengths, or because a definition requires itself. Undefined if
  * no reason is found in a limited time.
- * @param schema limited in size (see above) and without outside references; it may still fail to compile.
+ * @param schema accepted by `findSchemaProblem`, and without outside references. It may still fail to compile.
  */
 export function findSmallestAnswerProblem(schema: JsonSchema): string | undefined {
   const least = countLeastValues(schema);

@@ -24,9 +24,9 @@ interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'>
 export interface PresetsSlice extends ProductSlice {
   store: PresetsStore;
   /**
-   * The single pass of a preset that runs while its caller waits.
+   * The pass of a preset for a synchronous call.
    * @throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step that
-   *   reads a second asset), or preset_not_found.
+   * reads a second asset), or preset_not_found.
    */
   findPass(accountId: string, reference: string): Promise<PresetPass>;
   /** Finds the preset and the version that a call names. For its errors, see findPreset. */

@@ -56,7 +56,7 @@ export function presetCacheTagOf(presetId: string, version: number): string {
   return `preset-${presetId}-${version}`;
 }
 
-/** The preset and version of a cache tag, in the form of a call: `id@version`. */
+/** The reference `id@version` of the preset version that a cache tag names. */
 export function presetReferenceOfTag(tag: string): string {
   return tag.replace(/^preset-(.+)-(\d+)$/, '$1@$2');
 }

@@ -200,7 +200,7 @@ export class PresetsStore {
       { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } },
       { $pull: { superseded: version }, $inc: { revision: 1 } },
     );
-    // A save that runs now may have stored this version, which it supersedes only afterwards.
+    // The version is not listed as an earlier one. A concurrent save may just have stored it, so it stays.
     if (matched === 0) return false;
     await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });
     return true;

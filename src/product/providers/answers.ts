@@ -114,7 +114,7 @@ function findSyntaxProblem(json: Buffer): string | undefined {
   return undefined;
 }
 
-/** Whether a byte is escaped, that is preceded by an odd number of backslashes. */
+/** Whether a byte is escaped because an odd number of backslashes precedes it. */
 function isEscaped(json: Buffer, at: number): boolean {
   let first = at;
   while (json[first - 1] === BACKSLASH) first -= 1;

@@ -91,8 +91,8 @@ export class Providers {
   }
 
   /**
-   * Makes one attempt, in a span below that of its item, without prompts, pictures and addresses. Rejects only with the
-   * signal's reason when it aborts, and when `keep` or `pictures` rejects.
+   * Makes one attempt, in a trace span below that of its item, without prompts, pictures and addresses. Rejects only
+   * with the signal's reason when it aborts, and when `keep` or `pictures` rejects.
    */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
     const attributes = { 'darkroom.op': call.op, 'darkroom.model': call.model };

@@ -194,7 +194,7 @@ interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 't
   to?: number;
 }
 
-/** The name that stands for calls without an API key, as in GET /usage. */
+/** The name of calls without an API key, as in GET /usage. */
 const CONSOLE_KEY = 'console';
 const STATUS_PATTERN = /^[1-5](\d\d|xx)$/;
 

@@ -54,7 +54,7 @@ export function variableWarnings(
   return [...unknown, ...empty];
 }
 
-/** The highest number of each splitNumberedName series, such as `image1` to `image7`, by the stem of its names. */
+/** The highest number of each series of names such as `image1` to `image7`, by the common stem `image`. */
 function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   for (const [stem, number] of names.map(splitNumberedName))
@@ -63,8 +63,8 @@ function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, num
 }
 
 /**
- * Whether a placeholder such as `image7` comes after the last one that the row fills of its series. A row need not fill
- * a series to its end.
+ * Whether a placeholder such as `image7` has a higher number than the last name of its series in the row. A row need
+ * not fill a series to its end.
  */
 function isBeyondFilledSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
   const [stem, number] = splitNumberedName(name);

@@ -358,7 +358,7 @@ export class CallGate {
   }
 }
 
-/** The id of the caller's key or session; none without a caller. */
+/** The id of the caller's key or session; undefined without a caller. */
 function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
 }

@@ -160,7 +160,7 @@ export class CallSlots {
     this.#clock.after(delayMs, () => this.#releaseDue());
   }
 
-  /** Releases the returned slots that no call took over and whose release no request carried. */
+  /** Releases the returned slots that no call has reused and that were not released along with another request. */
   #releaseDue(): void {
     this.#isReleaseScheduled = false;
     const dueMs = this.#clock.elapsedMs() - RETURNED_SLOT_WAIT_MS;

@@ -8,11 +8,11 @@ import type { AttemptSlots, WorkerSlot } from './slots.ts';
 /** The lease of an endpoint. An attempt starts only if the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
-/** The longest pause between two readings of the schedule, because a wake-up may be lost. */
+/** The longest pause between two reads of the schedule, because a wake-up may be lost. */
 const MAX_READ_PAUSE_MS = 1_000;
-/** The pause between two readings of an empty schedule. */
+/** The pause between two reads of an empty schedule. */
 const IDLE_PAUSE_MS = 5_000;
-/** The most endpoints that one reading claims, so that the processes of a host share the due endpoints. */
+/** The most endpoints that one read claims, so that the processes of a host share the due endpoints. */
 const MAX_CLAIMS_PER_READ = 64;
 /**
  * How long a due endpoint without a free slot is postponed. A slow endpoint waits longer, because there may be many of
@@ -33,7 +33,7 @@ interface DispatcherOptions {
 
 /** An endpoint that this process has claimed. */
 interface EndpointClaim {
-  /** The member of the schedule that stands for the endpoint. */
+  /** The member of the endpoint in the sorted set of the schedule. */
   member: string;
   holder: string;
   /** When the lease ends, on the monotonic clock of this process. */
@@ -83,7 +83,7 @@ export class WebhookDispatcher {
     await this.#options.coordination.publish(DISPATCHER_WAKE_CHANNEL, '').catch(() => undefined);
   }
 
-  /** Reads the schedule now, or again after the current reading. */
+  /** Reads the schedule now, or again after the current read. */
   #wake(): void {
     this.#mustReadAgain = true;
     if (!this.#isReading && !this.#isStopped) void this.#claimAllDue();
@@ -103,7 +103,7 @@ export class WebhookDispatcher {
     this.#pause.unref();
   }
 
-  /** Claims due endpoints that have a slot. Returns the milliseconds until the next reading. */
+  /** Claims due endpoints that have a slot. Returns the milliseconds until the next read. */
   async #claimDue(): Promise<number> {
     this.#claimCount += 1;
     const holder = `${this.#options.holderPrefix}${this.#claimCount}`;
@@ -165,8 +165,8 @@ export class WebhookDispatcher {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(ENDPOINT_SCHEDULE_KEY, member, holder, afterMs);
-      // Another reading follows if a delivery was queued for the endpoint in the meantime, or if other endpoints may
-      // wait for a slot.
+      // Another read follows if a delivery was queued for the endpoint in the meantime, or if other endpoints may wait
+      // for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
       const message = 'A webhook endpoint was not given back; its lease ends by itself';

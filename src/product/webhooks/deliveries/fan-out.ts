@@ -66,7 +66,8 @@ export class EventFanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // Events from before the endpoint was enabled are left out. Such an event may be written again after a crash.
+          // An endpoint gets no events from before it was enabled. They may appear here if they are written again after
+          // a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),

@@ -168,7 +168,7 @@ export class DeliveriesStore {
     return this.#deliveries.findOne({ _id: id, accountId, endpointId });
   }
 
-  /** Newest first. */
+  /** Lists the deliveries of an endpoint, newest first. */
   async list(
     accountId: string,
     endpointId: string,

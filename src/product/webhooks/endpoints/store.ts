@@ -95,7 +95,7 @@ export class EndpointsStore {
     return insertInFreeSlot(this.#endpoints, slots, { ...newEndpoint(fields, now), accountId });
   }
 
-  /** Newest first. */
+  /** Lists the endpoints of an account, newest first. */
   async list(accountId: string): Promise<EndpointDocument[]> {
     return this.#endpoints.find({ accountId }, { sort: sortBy('-_id') });
   }
