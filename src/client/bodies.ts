@@ -28,7 +28,6 @@ export function isImageReference(input: ImageInput): input is ImageReference {
   return !isSent && ('assetId' in input || 'url' in input);
 }
 
-/** The JSON fields of a reference. */
 export function referenceFields(input: ImageReference): Record<string, string> {
   return 'assetId' in input ? { assetId: input.assetId } : { url: String(input.url) };
 }

@@ -5,7 +5,6 @@ import { type CallOptions, jsonRequestBody, type QueryFields, type Transport } f
 /** The name of a call that takes and returns JSON, such as `GET /jobs/{jobId}`. */
 export type CallName = keyof Calls;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
-/** The paths that have a method. */
 export type PathOf<M extends HttpMethod> = CallName extends infer N
   ? N extends `${M} ${infer P}`
     ? P
@@ -43,7 +42,6 @@ interface UntypedCallFields {
   body?: unknown;
 }
 
-/** Makes a call by its name. */
 export function sendNamedCall<N extends CallName>(
   transport: Transport,
   name: N,

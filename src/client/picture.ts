@@ -21,7 +21,7 @@ export class Download {
     this.#response = content;
   }
 
-  /** All bytes. */
+  /** Reads all bytes. */
   bytes(): Promise<Uint8Array> {
     this.#bytes ??= this.#response.arrayBuffer().then(
       (buffer) => new Uint8Array(buffer),

@@ -34,7 +34,6 @@ export interface DebugEvent {
   error?: unknown;
 }
 
-/** The options of one call. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
@@ -47,7 +46,6 @@ export interface CallOptions {
 
 export type QueryFields = Record<string, unknown>;
 
-/** The body of a request. */
 export interface RequestBody {
   /** The media type; absent if `fetch` derives it. */
   type?: string;
@@ -203,7 +201,6 @@ export class Transport {
   }
 }
 
-/** The body of a JSON call. */
 export function jsonRequestBody(value: unknown): RequestBody {
   return { type: 'application/json', data: JSON.stringify(value) };
 }

@@ -26,26 +26,26 @@ const Pool = Type.Object(
     threads: Type.Integer(),
     busy: Type.Integer(),
     queued: Type.Integer(),
-    waitMs: Type.Optional(Type.Number({ description: 'Mean wait of the latest work.' })),
+    waitMs: Type.Optional(Type.Number({ description: 'The mean wait of the latest tasks.' })),
   },
   { title: 'OperatorPool' },
 );
 
 const Process = Type.Object(
   {
-    name: Type.String({ description: '`HOST/PROCESS`.' }),
+    name: Type.String({ description: 'The host and the process: `HOST/PROCESS`.' }),
     pid: Type.Integer(),
     state: Type.String({
       enum: ['serving', 'starting', 'silent'],
-      description: '`silent`: it has not answered in time.',
+      description: '`silent`: the process has not answered in time.',
     }),
-    silentMs: Type.Integer({ description: 'Since its last heartbeat.' }),
+    silentMs: Type.Integer({ description: 'Milliseconds since the last heartbeat of the process.' }),
     uptimeSeconds: Type.Integer(),
     rssBytes: Type.Optional(Type.Integer()),
     logLevel: Type.Optional(Type.String()),
     clockDifferenceMs: Type.Optional(Type.Integer()),
     pools: Type.Optional(
-      Type.Record(Type.String(), Pool, { description: 'image, slow, heavy, batch, render.' }),
+      Type.Record(Type.String(), Pool, { description: 'By pool: image, slow, heavy, batch, render.' }),
     ),
   },
   { title: 'OperatorProcess' },
@@ -62,7 +62,7 @@ const History = Type.Object(
       Type.Object({
         at: Type.Integer({ description: 'Epoch milliseconds.' }),
         kind: Type.String({ enum: ['set', 'drain', 'log', 'reload', 'restart'] }),
-        by: Type.String({ description: 'Who did it; empty for what happened by itself.' }),
+        by: Type.String({ description: 'Who did it; empty if it happened by itself.' }),
         text: Type.String(),
       }),
       { description: 'What was done to the host, and what happened to it.' },
@@ -81,7 +81,9 @@ const Host = Type.Object(
     cpuByRole: numberRecord('Cores in use, by the role of the process.'),
     memoryByRole: numberRecord('Bytes, by the role of the process.'),
     countByRole: numberRecord('Processes, by their role.'),
-    verdicts: Type.Array(Verdict, { description: 'Of the last half minute; the most serious first.' }),
+    verdicts: Type.Array(Verdict, {
+      description: 'The verdicts on the last half minute, the most serious first.',
+    }),
     processes: Type.Array(Process),
     history: History,
   },
@@ -104,7 +106,7 @@ export const OperatorStateQuery = Type.Object({
   after: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Epoch milliseconds: only later samples and marks of the history.',
+      description: 'Epoch milliseconds. The history then contains only later samples and marks.',
     }),
   ),
 });
@@ -112,7 +114,9 @@ export type OperatorStateQuery = Static<typeof OperatorStateQuery>;
 
 export const OperatorSessionBody = Type.Object(
   {
-    token: Type.Optional(Type.String({ maxLength: 300, description: 'OPERATOR_TOKEN.' })),
+    token: Type.Optional(
+      Type.String({ maxLength: 300, description: 'The token of the operator: the setting OPERATOR_TOKEN.' }),
+    ),
     link: Type.Optional(Type.String({ maxLength: 100, description: 'The secret of a one-time link.' })),
   },
   {
@@ -126,7 +130,9 @@ export type OperatorSessionBody = Static<typeof OperatorSessionBody>;
 export const SettingChangeBody = Type.Object(
   {
     setting: Type.String({ enum: [...CAPACITY_SETTINGS] }),
-    value: Type.Integer({ description: 'As the setting accepts it: config/settings.md.' }),
+    value: Type.Integer({
+      description: 'The new value. config/settings.md lists the bounds of each setting.',
+    }),
     save: Type.Optional(
       Type.Boolean({ description: 'Also writes it to the settings file, so that it lasts.' }),
     ),
@@ -143,7 +149,12 @@ export const SettingChangeBody = Type.Object(
 export type SettingChangeBody = Static<typeof SettingChangeBody>;
 
 export const DrainBody = Type.Object(
-  { process: Type.String({ maxLength: 100, description: '`HOST/PROCESS`, as the state has it.' }) },
+  {
+    process: Type.String({
+      maxLength: 100,
+      description: 'The name of the process in the state: `HOST/PROCESS`.',
+    }),
+  },
   {
     title: 'OperatorDrainRequest',
     additionalProperties: false,
@@ -154,9 +165,9 @@ export type DrainBody = Static<typeof DrainBody>;
 
 export const LogLevelBody = Type.Object(
   {
-    level: Type.String({ maxLength: 20, description: 'As LOG_LEVEL accepts it.' }),
+    level: Type.String({ maxLength: 20, description: 'A level that the setting LOG_LEVEL accepts.' }),
     for: Type.Optional(
-      Type.String({ maxLength: 10, description: 'A time such as 10m, after which it ends.' }),
+      Type.String({ maxLength: 10, description: 'How long the level applies, such as 10m.' }),
     ),
   },
   {
@@ -168,7 +179,7 @@ export const LogLevelBody = Type.Object(
 export type LogLevelBody = Static<typeof LogLevelBody>;
 
 export const OperatorCommandResult = Type.Object(
-  { lines: Type.Array(Type.String(), { description: 'What each process answered.' }) },
+  { lines: Type.Array(Type.String(), { description: 'One line per process: its answer.' }) },
   { title: 'OperatorActResult' },
 );
 
@@ -186,7 +197,7 @@ export const DoctorFindings = Type.Object(
     findings: Type.Array(
       Type.Object(
         {
-          part: Type.String({ description: 'What was examined, such as `disk`.' }),
+          part: Type.String({ description: 'The examined part, such as `disk`.' }),
           state: Type.String({ enum: ['ok', 'warning', 'problem'] }),
           message: Type.String(),
           remedy: Type.Union([Type.String(), Type.Null()]),
@@ -202,26 +213,31 @@ export type DoctorFindings = Static<typeof DoctorFindings>;
 
 export const BenchRunsQuery = Type.Object({
   kind: Type.Optional(
-    Type.String({ maxLength: 30, description: 'load, comparison, capacity, tune or table.' }),
+    Type.String({
+      maxLength: 30,
+      description: 'The kind of the report: load, comparison, capacity, tune or table.',
+    }),
   ),
   suite: Type.Optional(Type.String({ maxLength: 100 })),
   search: Type.Optional(
-    Type.String({ maxLength: 100, description: 'A part of the name, the command or the commit.' }),
+    Type.String({ maxLength: 100, description: 'Text that the name, the command or the commit contains.' }),
   ),
 });
 export type BenchRunsQuery = Static<typeof BenchRunsQuery>;
 
 export const BenchRun = Type.Object(
   {
-    name: Type.String({ description: 'The name of its file.' }),
-    kind: Type.String({ description: 'load, comparison, capacity, tune or table.' }),
+    name: Type.String({ description: 'The name of the file.' }),
+    kind: Type.String({ description: 'The kind of the report: load, comparison, capacity, tune or table.' }),
     suite: Type.String(),
     at: Instant('When it ended.'),
     bytes: Type.Integer(),
-    command: Type.Union([Type.String(), Type.Null()], { description: 'The command line that repeats it.' }),
+    command: Type.Union([Type.String(), Type.Null()], {
+      description: 'The command line that repeats the run.',
+    }),
     commit: Type.Union([Type.String(), Type.Null()]),
     headline: Type.Union([Type.String(), Type.Null()], {
-      description: 'Its result in a sentence, if it has one.',
+      description: 'The result in one sentence, if the report has one.',
     }),
   },
   { title: 'OperatorRun' },
@@ -230,9 +246,9 @@ export type BenchRun = Static<typeof BenchRun>;
 
 export const BenchRuns = Type.Object(
   {
-    folder: Type.String({ description: 'RESULTS_DIR.' }),
-    runs: Type.Array(BenchRun, { description: 'The newest first; at most 500.' }),
-    total: Type.Integer({ description: 'How many match.' }),
+    folder: Type.String({ description: 'The folder of the reports: the setting RESULTS_DIR.' }),
+    runs: Type.Array(BenchRun, { description: 'At most 500 reports, the newest first.' }),
+    total: Type.Integer({ description: 'The number of reports that match.' }),
   },
   { title: 'OperatorRuns' },
 );
@@ -243,6 +259,6 @@ export const OperatorReport = Type.Object(
 );
 
 export const BenchRunParams = Type.Object({
-  name: Type.String({ maxLength: 255, description: 'As the list has it.' }),
+  name: Type.String({ maxLength: 255, description: 'The name of the file in the list.' }),
 });
 export type BenchRunParams = Static<typeof BenchRunParams>;

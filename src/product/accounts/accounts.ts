@@ -79,7 +79,6 @@ export function newApiKeyText(): string {
   return API_KEY_PREFIX + randomText(SECRET_LENGTH);
 }
 
-/** Whether a text begins like an API key. */
 export function looksLikeApiKey(text: string): boolean {
   return text.startsWith(API_KEY_PREFIX);
 }

@@ -164,7 +164,6 @@ export class Authentication {
   }
 }
 
-/** Whether the only credential of a request is a cookie. */
 export function hasOnlyCookieCredential({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined;
 }
@@ -263,7 +262,6 @@ export function accountSuspendedError(): ApiError {
 const CALLER_PROPERTY = Symbol('caller');
 type RequestWithCaller = FastifyRequest & { [CALLER_PROPERTY]?: Caller };
 
-/** Sets the caller of a request. */
 export function setCaller(request: RequestWithCaller, caller: Caller): void {
   request[CALLER_PROPERTY] = caller;
 }

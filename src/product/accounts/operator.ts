@@ -19,7 +19,6 @@ export class AccountAdministration {
     this.#now = options.now;
   }
 
-  /** Ends every session of the account, and returns their number. */
   async endSessions(accountId: string): Promise<number> {
     const sessions = await this.#store.findSessions(accountId);
     await this.#store.removeSessions(accountId);

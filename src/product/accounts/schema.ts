@@ -95,7 +95,6 @@ export const SignInResult = componentSchema('SignedIn', {
   account: Account,
 });
 
-/** A console session as its account sees it. */
 export const ConsoleSession = componentSchema('Session', {
   id: Type.String(),
   createdAt: Type.String({ format: 'date-time', description: 'When it was signed in.' }),

@@ -229,7 +229,6 @@ export class AccountsStore {
     await this.#sessions.deleteMany({ accountId });
   }
 
-  /** Deletes a batch of expired sessions, and returns their number. */
   sweepSessions(now: Date): Promise<number> {
     return deleteExpiredBatch(this.#sessions, now);
   }

@@ -106,7 +106,6 @@ export function newObjectKey(): string {
   return `assets/${randomText(24)}`;
 }
 
-/** An asset as the API shows it. */
 export function assetDataOf(asset: AssetDocument): Asset {
   const { _id: id, status, origin, name, collection, jobId, itemIndex, image, metadata } = asset;
   const { createdAt, expiresAt } = asset;

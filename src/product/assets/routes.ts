@@ -152,7 +152,6 @@ async function listSimilarAssets(
   return store.findSimilar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
 }
 
-/** A similar asset as the API shows it. */
 function similarAssetDataOf(asset: SimilarAsset) {
   return { ...assetDataOf(asset), distance: asset.distance };
 }

@@ -30,7 +30,6 @@ export function assetNameOrNull(requestedName: string | undefined, filename: str
   return null;
 }
 
-/** The instant at which a new link expires. */
 export function linkExpiry({ expiresIn, expiresInSeconds = expiresIn }: AssetLinkQuery, now: Date): Date {
   return new Date(now.getTime() + (expiresInSeconds ?? LINK_LIFE_SECONDS) * 1000);
 }

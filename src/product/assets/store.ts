@@ -151,7 +151,6 @@ export class AssetsStore {
     };
   }
 
-  /** The number of outputs of a job. */
   async countOutputs(accountId: string, jobId: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', jobId });
   }
@@ -241,7 +240,6 @@ export class AssetsStore {
     return this.#assets.find({ state: 'made', stateAt: { $lt: before.toISOString() } }, { limit });
   }
 
-  /** At most `limit` outputs of a job. */
   async findOutputs(accountId: string, jobId: string, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }

@@ -24,7 +24,6 @@ interface BillingOptions {
   documents: DocumentStore;
   gate: CallGate;
   accounts: AccountsStore;
-  /** The plan of this id. */
   plan: (id: string) => Plan;
   /** The URL for adding credits, which a refusal for lack of credits names. */
   topUpUrl: () => string;
@@ -32,7 +31,6 @@ interface BillingOptions {
    * The sources of usage in other slices, besides the synchronous calls. The function is called whenever usage is read.
    */
   usageSources: () => readonly UsageSource[];
-  /** The number of an account's assets. */
   countAssets: (accountId: string) => Promise<number>;
   /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;

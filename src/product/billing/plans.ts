@@ -44,7 +44,6 @@ export function readPlans(plans: unknown = plansData): readonly Plan[] {
   return checked;
 }
 
-/** The plan of this id, or undefined. */
 export function findPlan(plans: readonly Plan[], id: string): Plan | undefined {
   return plans.find((plan) => plan.id === id);
 }

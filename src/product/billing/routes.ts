@@ -89,7 +89,6 @@ export function accountCreditsOf({
   return { balance, held, available: availableCreditsOf({ balance, held }) };
 }
 
-/** A movement as the API shows it. */
 function ledgerEntryOf(row: LedgerRow): LedgerEntry {
   const { _id: id, type, credits, held, balanceAfter, jobId, note, createdAt } = row;
   return { id, type, credits, held, balanceAfter, ...withoutAbsentFields({ jobId, note }), createdAt };

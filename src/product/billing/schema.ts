@@ -4,7 +4,6 @@ import { PagingQuery } from '../../platform/http/lists.ts';
 
 const countField = (description: string) => Type.Integer({ format: 'int64', description });
 
-/** A movement as the API shows it. */
 export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
   type: Type.String({ description: 'grant, charge, overage, hold or release.' }),

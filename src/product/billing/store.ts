@@ -130,7 +130,6 @@ export class BillingStore {
     return account ?? { balance: 0, held: 0 };
   }
 
-  /** The last movement of an account; null when there was none. */
   async findLastMovement(accountId: string): Promise<LedgerRow | null> {
     return (await this.#accounts.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }

@@ -168,7 +168,6 @@ async function addCount<T extends DailyUsage>(
   if (duplicates.length > 0) await addOnce();
 }
 
-/** The increments of the minutes of an hour. */
 function minuteIncrements({ minutes }: HourlyUsage): Record<string, number> {
   return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
 }

@@ -140,7 +140,6 @@ export interface CatalogueSlice extends ProductSlice {
   priceRoutes(app: FastifyInstance): Promise<void>;
   /** Every op, as GET /ops shows it. */
   definitions(): readonly OpDefinition[];
-  /** The guidelines as a page of the documentation. */
   guidelines(): DocumentationPage;
 }
 

@@ -5,7 +5,6 @@ import { parseVersionedReference } from '../../platform/ids/slugs.ts';
 export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
 export type AddressExtension = (typeof ADDRESS_EXTENSIONS)[number];
 
-/** The source of the picture of an address. */
 type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
 /** A width that the address of a responsive picture names. */
@@ -41,7 +40,6 @@ export interface DeliveryAddress {
   rung: RequestedWidth | null;
 }
 
-/** The most ops of an address. */
 export const MAX_ADDRESS_OPS = 5;
 
 /** The first part of the path of every delivery address. */

@@ -6,7 +6,6 @@ import { MAX_SIGNING_KEYS } from './schema.ts';
  * disappears soon.
  */
 const REFUSAL_CACHED_SECONDS = 10;
-/** The headers of an error that a cache may keep for some seconds. */
 const BRIEF_CACHE_HEADERS = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
 
 /**

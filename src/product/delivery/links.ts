@@ -55,7 +55,6 @@ interface LinksOptions {
  */
 const MAX_WORK_CHARACTERS = 2_000;
 
-/** The compiled work of a link. */
 interface CompiledLinkWork {
   /** The work as an address names it; null if it must be saved as a preset. */
   what: string | null;

@@ -213,7 +213,6 @@ interface PicturePlan {
   etag: string | null;
 }
 
-/** The source of the pixels of an address. */
 interface PixelSource {
   source: DeliveryAddress['source'];
   /** The digest of its bytes; for a public address, that of the address. */

@@ -127,7 +127,6 @@ export function serializeDefinition(definition: JobDefinition): string {
   return JSON.stringify({ ...definition, form: 'differences', variants } satisfies StoredDefinition);
 }
 
-/** Parses a definition from its stored text. */
 function parseDefinition(text: string): JobDefinition {
   const stored = JSON.parse(text) as StoredDefinition | (JobDefinition & { form?: undefined });
   if (stored.form === undefined) return stored;

@@ -65,7 +65,6 @@ export function tooManyResultsError(limit: number): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
 }
 
-/** The error 422 for a job that cannot be resumed. */
 function notResumableError(reason: string, message: string): ApiError {
   const details = { reason, job: { maxResumes: MAX_RESUMES } };
   return new ApiError('job_not_resumable', message, { param: 'jobId', details });

@@ -78,7 +78,6 @@ export class ItemsStore {
     return readListPage(this.#items, filter, listing, query);
   }
 
-  /** The first items of a job, optionally only those with a status. */
   async findFirst(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
     return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
@@ -350,7 +349,6 @@ export class ItemsStore {
     return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
   }
 
-  /** Ends the pauses of all items that wait for a store. */
   async endStoreWaits(): Promise<void> {
     const notBefore = this.#now().toISOString();
     await this.#items.updateMany({ awaitsStore: true, queue: 'later' }, { $set: { notBefore } });
@@ -374,7 +372,6 @@ export class ItemsStore {
     return this.#items.find(filter, { limit, fields: ['progress'] });
   }
 
-  /** Clears the keys of objects that were deleted. */
   async clearObjectKeys(ids: readonly string[]): Promise<void> {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
@@ -393,7 +390,6 @@ export class ItemsStore {
   }
 }
 
-/** A filter on the fields of a nested object. */
 function nestedFilter(parent: string, fields: object): DocumentFilter {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${parent}.${name}`, value]));
 }

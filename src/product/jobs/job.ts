@@ -225,7 +225,6 @@ export interface ItemOutcome {
   credits: number;
 }
 
-/** The progress of an item of a chain. */
 export interface ChainProgress {
   /** Index of the next segment. */
   segment: number;
@@ -237,7 +236,6 @@ export interface ChainProgress {
   warnings?: CallWarning[];
 }
 
-/** A claimed item. */
 export type ClaimedItem = ItemDocument & { owner: string; startedAt: string };
 
 export function itemId(jobId: string, index: number): string {

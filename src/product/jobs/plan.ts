@@ -16,7 +16,6 @@ export interface PassSegment
   produces: 'image' | 'json';
 }
 
-/** One step that runs a model. */
 export interface ModelSegment extends Pick<AiStep, 'prompt' | 'parameters' | 'schema'> {
   runs: 'model';
   index: number;

@@ -31,7 +31,6 @@ export class JobReader {
     this.#parts = parts;
   }
 
-  /** Cleans up a job if it has ended, and returns the job. */
   async cleanUpIfEnded(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await this.#parts.completion.cleanUp(job);
     return job;

@@ -112,7 +112,6 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   }
 }
 
-/** The most files of one archive. */
 const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_PER_READ = 1_000;
 /** The most files in all cached archives. A cache of that size takes some 15 MB. */

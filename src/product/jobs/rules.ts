@@ -70,7 +70,6 @@ interface ItemUsage {
   credits: number;
 }
 
-/** A failure of the work on an item. */
 export interface ItemWorkFailure {
   code: ErrorCode;
   message: string;
@@ -84,7 +83,6 @@ export interface ItemWorkFailure {
   lostWorker?: true;
   /** The usage that is billed in spite of the failure. */
   usage?: ItemUsage;
-  /** The step of a chain that failed. */
   failedStep?: number;
   /** True when no work was begun, so that no run is billed. */
   isUnstarted?: true;
@@ -241,7 +239,6 @@ export function sumOutcomes(outcomes: readonly ItemOutcome[]): OutcomeSums {
   };
 }
 
-/** One sentence about the failed items of a job. */
 export function failedItemsMessage(
   { failedItems, totalItems }: JobDocument,
   first: { index: number; message: string },

@@ -216,7 +216,6 @@ export class JobsStore {
     return (job !== null && hasEnded(job) && job.releaseToken) || token;
   }
 
-  /** The waiting job of an account and type that was created first. */
   async findOldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
     return this.#jobs.findOne(
       { ...transitionFilter(JOB_TRANSITIONS.start), accountId, type },

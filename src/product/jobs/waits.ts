@@ -20,13 +20,11 @@ interface WaitTerms {
   accountId: string;
   /** Aborts when the client goes away. */
   client: AbortSignal;
-  /** Reads the job. */
   read: () => Promise<JobDocument>;
   /** The job that the submit has just made. With it, the first read is saved. */
   known?: JobDocument;
 }
 
-/** Calls that wait for the end of a job. */
 export class JobEndWaiters {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../../platform/values/json.ts';
 
-/** One call of the public interface. */
 interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT';
   /** The path from the root, with its query: `/api/v1/ops?view=names`. */
@@ -34,7 +33,6 @@ export interface ServiceError {
   retryAfterSeconds?: number | undefined;
 }
 
-/** A call that the interface refused. */
 export class ServiceCallError extends Error {
   override readonly name = 'ServiceCallError';
   readonly error: ServiceError;

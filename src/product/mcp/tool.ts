@@ -8,7 +8,6 @@ import type { InputSource } from './inputs.ts';
  */
 export const AnyObjectSchema = Type.Unsafe<object>({ type: 'object' });
 
-/** The result of a tool. */
 export interface ToolResult {
   /** The result as data, in the form of the tool's output schema. */
   structured: Record<string, unknown>;

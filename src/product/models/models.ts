@@ -113,7 +113,6 @@ export function modelsOfMode({ models }: ModelsFile, mode: ModelMode): Model[] {
   return models.filter((model) => model.mode === mode);
 }
 
-/** The model of this id, or undefined. */
 export function findModel({ models }: ModelsFile, id: string): Model | undefined {
   return models.find((model) => model.id === id);
 }

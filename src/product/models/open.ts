@@ -39,7 +39,6 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
   );
 }
 
-/** A model as the API shows it. */
 export function modelDataOf(models: ModelsFile, model: Model): ModelData {
   const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
   const { id, name, description, series, mode, categories, parameters } = model;

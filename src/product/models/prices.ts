@@ -11,7 +11,6 @@ const ONE_DOLLAR = 10n ** BigInt(DOLLAR_PLACES);
 /** The decimal places to which the markup is rounded. */
 const MARKUP_PLACES = 6;
 
-/** The price of an image on this model, as the API shows it. */
 export function imageModelPrice({ markup }: ModelsFile, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
   const { low, high } = priceSpanOf(model.price.rows);
@@ -41,7 +40,6 @@ export function creditsPerItem(
   return creditsForPrice(models, providerPrice(model, parameters));
 }
 
-/** Credits for one item at the model's lowest price. */
 export function lowestCreditsPerItem(models: ModelsFile, model: Model): number {
   return creditsForPrice(models, priceSpanOf(model.price.rows).low);
 }

@@ -58,7 +58,6 @@ export async function resolvePresetReference(
   return { preset, version };
 }
 
-/** The slugs of the account's presets and of the built-ins. */
 export async function usablePresetSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
   return [...(await store.listSlugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
 }
@@ -149,13 +148,11 @@ export type ReadPresetUsage = (
 
 const NO_USAGE: PresetUsage = { runs: 0 };
 
-/** A preset as the API shows it. */
 function presetDataOf(preset: Preset): PresetData {
   const { _id: id, superseded, versionSavedAt: _, ...rest } = preset;
   return { id, builtIn: isBuiltInReference(id), ...rest, versionCount: superseded.length + 1 };
 }
 
-/** An exported preset, with its earlier versions. */
 export function presetExportOf(preset: Preset, versions: PresetVersion[]): PresetData {
   return { ...presetDataOf(preset), versions };
 }

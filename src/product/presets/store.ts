@@ -81,7 +81,6 @@ export class PresetsStore {
     );
   }
 
-  /** The preset with an id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const found = await this.#named.find(accountId, idOrSlug);
     return found && presetOf(found);
@@ -94,7 +93,6 @@ export class PresetsStore {
     return rows.map(({ _id }) => _id);
   }
 
-  /** The slugs of the account's presets. */
   listSlugs(accountId: string): Promise<string[]> {
     return this.#named.slugs(accountId);
   }

@@ -71,7 +71,6 @@ export async function requestProviderJson(
   return parseBoundedJson(body, 'The answer of the provider');
 }
 
-/** One HTTP request to a provider. */
 interface HttpRequest {
   method: 'GET' | 'POST';
   headers: Readonly<Record<string, string>>;

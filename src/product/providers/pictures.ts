@@ -62,7 +62,6 @@ function pictureAsIs(
   return { bytes, mimeType: `image/${format}`, width, height };
 }
 
-/** A picture as a data URL in a JSON body. */
 export function pictureDataUrl({ mimeType, bytes }: ModelPicture): string {
   return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
 }

@@ -25,7 +25,6 @@ export interface ModelTask {
 
 /** One attempt of one item, ready to be sent. Its parameters include defaults for those that determine the price. */
 export interface ModelRequest extends ModelTask {
-  /** The model's name at its provider. */
   providerModel: string;
   /** The names of this model's inputs, for providers whose models differ in them. */
   fields: Readonly<Record<string, string>>;

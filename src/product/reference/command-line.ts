@@ -66,7 +66,6 @@ function optionsOf(values: object): string[] {
   return Object.entries(values).map(([name, value]) => `--${name} ${shellWord(value)}`);
 }
 
-/** A value as one word of a shell command. */
 function shellWord(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

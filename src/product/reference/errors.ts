@@ -10,7 +10,6 @@ import {
   tableBlock,
 } from '../../platform/pages/page.ts';
 
-/** The texts about an error code on its page. */
 interface ErrorText {
   /** When the service answers with the code. */
   meaning: string;
@@ -24,7 +23,6 @@ interface ErrorText {
 /** The time of the failures in the examples. */
 const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 
-/** The texts about every error code. */
 const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_param: {
     meaning: 'A field of the call has a value that the interface does not take, or is missing.',
@@ -298,7 +296,6 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
 /** Every error code, in the order of the statuses. */
 export const DOCUMENTED_ERROR_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** The page with a table of all errors. */
 export function errorsPage(): DocumentationPage {
   const rows = DOCUMENTED_ERROR_CODES.map((code) => {
     const { status, retryable } = ERROR_CODES[code];
@@ -323,7 +320,6 @@ export function errorsPage(): DocumentationPage {
   };
 }
 
-/** The page of one error code. */
 export function errorPage(code: ErrorCode): DocumentationPage {
   const { meaning, remedy, causes = [], example } = ERROR_TEXTS[code];
   const { status, retryable } = ERROR_CODES[code];

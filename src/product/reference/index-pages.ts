@@ -15,7 +15,6 @@ import { GUIDE_PAGES } from './guides/index.ts';
 /** The ops that the first page shows with their pictures. */
 const HOME_PAGE_OPS = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
 
-/** The first page of the documentation. */
 export function documentationHomePage(
   definitions: readonly OpDefinition[],
   picturesOf: (op: string) => readonly PagePictures[],

@@ -13,7 +13,6 @@ export interface DocumentationSources {
   document: DocumentNode;
   definitions: readonly OpDefinition[];
   guidelines: DocumentationPage;
-  /** The example pictures of an op. */
   picturesOf: (op: string) => readonly PagePictures[];
 }
 
@@ -32,7 +31,6 @@ export interface PageGroup {
   entries: readonly PageSource[];
 }
 
-/** Every page of the documentation. */
 export class DocumentationLibrary {
   readonly groups: readonly PageGroup[];
   readonly #entries: ReadonlyMap<string, PageSource>;

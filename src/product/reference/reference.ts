@@ -61,7 +61,6 @@ export class DocumentationTexts {
     return page && this.#cached(`${path}.md`, () => pageMarkdown(page));
   }
 
-  /** The index of the search, as JSON. */
   searchIndex(): string {
     return this.#cached('search.json', () => JSON.stringify(searchIndex(this.#library)));
   }

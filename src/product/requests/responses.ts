@@ -10,12 +10,10 @@ export function pathTemplateOf({ route }: KeptRequest): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** The name of the called operation. */
 export function operationNameOf(request: KeptRequest): string {
   return operationIdOf(request.method, pathTemplateOf(request));
 }
 
-/** A request as the API shows it. */
 export function requestRecordOf(request: KeptRequest): RequestRecord {
   const { id, atMs, method, path, status, durationMs, bytesIn, bytesOut, apiKeyId } = request;
   const { serverTiming, warnings, refusal } = request;

@@ -184,7 +184,6 @@ function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
 }
 
-/** Filters of recent requests. */
 interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 'to'> {
   /** In lower case. */
   status?: string;

@@ -31,7 +31,6 @@ import {
   templateVersionDataOf,
 } from './template.ts';
 
-/** The page of a stored template. */
 export interface TemplateToRender extends SizedTemplatePage {
   /** The id of the template, without a version. */
   id: string;

@@ -241,7 +241,6 @@ function checkDraft(sent: NewTemplate) {
   return { content: checkNewTemplate(sent), slug: sent.slug };
 }
 
-/** Checks a change of a template, and returns its new content and slug. */
 function checkChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
   if (change.slug !== undefined) checkTemplateSlug(slug);

@@ -15,7 +15,6 @@ import {
   variableNameOf,
 } from './schema.ts';
 
-/** The content of one version of a template. */
 export interface TemplateContent {
   name: string;
   description: string;

@@ -189,7 +189,6 @@ export const TemplateParams = Type.Object({
 });
 export type TemplateParams = Static<typeof TemplateParams>;
 
-/** The name of a declared variable. */
 export function variableNameOf(variable: DeclaredVariable): string {
   return typeof variable === 'string' ? variable : variable.name;
 }

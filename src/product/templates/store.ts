@@ -78,7 +78,6 @@ export class TemplatesStore {
     );
   }
 
-  /** The template with an id or slug. */
   find(accountId: string, idOrSlug: string): Promise<Template | null> {
     return this.#named.find(accountId, idOrSlug);
   }

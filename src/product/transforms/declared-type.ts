@@ -3,7 +3,6 @@ import { readImageHeader } from '../../imaging/images/header/header.ts';
 import { headerCorrections } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 
-/** The bytes of an image, with the media type that was declared for them. */
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** A media type; null when none was declared. */

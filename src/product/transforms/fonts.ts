@@ -35,7 +35,6 @@ export async function fontRoutes(app: FastifyInstance, { fonts }: FontRoutesOpti
   );
 }
 
-/** The text that the steps of a pass write. */
 export function requestedTextOf({ steps }: ImagePass): RequestedText {
   const written = steps.filter(({ operation }) => operation === 'text').map(({ params }) => params);
   return {

@@ -44,7 +44,6 @@ export interface BodyFields {
   texts?: Record<string, string>;
 }
 
-/** The source of an image. */
 export type ImageSource =
   | ({ kind: 'bytes' } & DeclaredImage)
   | { kind: 'url'; url: string }
@@ -279,7 +278,6 @@ function parseParameters(value: unknown): Record<string, unknown> {
   return value;
 }
 
-/** The value of a field whose text is JSON. */
 function parseJsonField(param: string, text: string, kind: 'object' | 'list'): unknown {
   const refuse = (problem: string, details?: Record<string, unknown>) =>
     invalidParamError(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);

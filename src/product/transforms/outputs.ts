@@ -67,7 +67,6 @@ function checkWork(output: RequestedOutput, where: string): void {
 export const MULTIPART_MIXED_TYPE = 'multipart/mixed';
 export const ZIP_TYPE = 'application/zip';
 
-/** The result of one requested output: a picture with its warnings, or an error. */
 export type OutputResultOrError = { name: string } & (
   | { picture: TransformTaskResult; warnings: readonly CallWarning[] }
   | { refusal: ApiError }

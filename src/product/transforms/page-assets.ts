@@ -88,7 +88,6 @@ function assertLoadable(sizeBytes: number): void {
   throw invalidParamError('data', message, { limit: MAX_ASSET_BYTES });
 }
 
-/** What readPageAssets needs to read the assets of one call. */
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: PoolCallTerms;
   /** Waits for the work on an asset. */

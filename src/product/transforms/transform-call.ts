@@ -43,7 +43,6 @@ export type SentTransform =
   | ({ kind: 'pass' } & CompiledTransformCall)
   | ({ kind: 'outputs' } & RequestedOutputsWork);
 
-/** One pass of a call, compiled. */
 export interface CompiledCallPass {
   /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
@@ -61,7 +60,6 @@ export interface CompiledTransformCall extends CompiledCallPass {
   asJob?: Record<string, unknown>;
 }
 
-/** One output of a call with several. */
 export interface CompiledOutput extends CompiledTransformCall {
   name: string;
   parametersPrefix: string;

@@ -20,7 +20,6 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
 
 const MAX_STEPS = 20;
 
-/** Steps of a transform, as sent. */
 export const RequestedTransformSteps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
@@ -76,7 +75,6 @@ export const RequestedOutputs = Type.Array(RequestedOutput, {
 /** The op that an empty documentation form offers. It needs no parameter, so the call is valid without input. */
 const EXAMPLE_OP = 'thumbnail';
 
-/** The schema of a parameter in one of the ops that have it. */
 interface DeclaredParameter {
   op: string;
   schema: TSchema;

@@ -235,7 +235,6 @@ class TransformCallHandler {
     return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }
 
-  /** Loads the image of a call, and the second pictures that its steps read. */
   async #load({ input, terms }: OpenCall, layers: readonly RequestedLayer[]): Promise<LoadedPictures> {
     const image = await loadCallImage(input, this.#options, terms);
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
@@ -304,7 +303,6 @@ function jobsOf(source: ImageSource, ...jobs: readonly (Record<string, unknown> 
   return asJobs.length === 0 ? {} : { asJobs };
 }
 
-/** A link to each of several outputs. */
 const OutputLinks = Type.Object(
   {
     outputs: Type.Array(

@@ -100,7 +100,7 @@ export class JobWatch {
     return watch;
   }
 
-  /** The jobs that end, until the signal aborts. */
+  /** Yields each job that ends, until the signal aborts. */
   async *endedJobs(signal: AbortSignal): AsyncGenerator<JobSummary> {
     for (;;) {
       await this.#clock.sleep(POLL_INTERVAL_MS, signal);

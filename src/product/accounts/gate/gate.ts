@@ -47,7 +47,6 @@ declare module 'fastify' {
      * still be valid; there, the cookie of an expired session counts as no credential.
      */
     access?: 'public' | 'any' | 'session';
-    /** Whether a public route ignores the credential of a request. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
     /** The kind of slot that a call of the route takes; null for none. */
     slot?: CallSlotKind | ((request: FastifyRequest) => CallSlotKind | null);
@@ -56,7 +55,6 @@ declare module 'fastify' {
   }
 }
 
-/** The settings that the gate reads. */
 export interface GateSettings {
   REQUESTS_PER_MINUTE: number;
   FAILED_AUTHENTICATIONS_PER_MINUTE: number;
@@ -93,7 +91,6 @@ export class CallGate {
   /** The calls of each account, for the operator. */
   readonly accountCalls = new AccountCallCounts();
   readonly #options: GateOptions;
-  /** The number of slots of an account, by kind. */
   readonly #slotLimits: Readonly<Record<CallSlotKind, number>>;
   readonly #slots: CallSlots;
   readonly #admissionCache = new AdmissionCache();
@@ -358,7 +355,6 @@ export class CallGate {
   }
 }
 
-/** The id of the caller's key or session; undefined without a caller. */
 function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
 }
@@ -373,7 +369,6 @@ function needsSession({ access }: FastifyContextConfig, caller: Caller | null): 
   return access === 'session' && caller?.sessionId === null;
 }
 
-/** The kind of slot that a call takes. */
 export function slotKindOf(request: FastifyRequest, { slot }: FastifyContextConfig): CallSlotKind | null {
   return typeof slot === 'function' ? slot(request) : (slot ?? null);
 }

@@ -12,7 +12,6 @@ interface OpenedSession {
   session: SessionDocument;
 }
 
-/** Opens a console session of an account. */
 export async function createConsoleSession(
   store: AccountsStore,
   accountId: string,

@@ -40,7 +40,6 @@ export class AccountLinks {
   }
 }
 
-/** Whether a request uses a signed link. */
 export function isSignedLinkRequest({ query }: FastifyRequest): boolean {
   const { signature, expires } = query as SignedUploadQuery;
   return signature !== undefined || expires !== undefined;

@@ -6,7 +6,6 @@ import type { ByteRange } from '../../../platform/stores/objects/port.ts';
 import { hasOnlyCookieCredential } from '../../accounts/authentication.ts';
 import { isSignedLinkRequest } from './links.ts';
 
-/** A file as a route sends it. */
 interface SentFile {
   /** The media type. */
   type: string;

@@ -118,7 +118,6 @@ export function openRawImage(
   return { bytes, filename: null, [Symbol.dispose]: () => undefined };
 }
 
-/** A body that is one image. */
 function singleImageBody(image: IncomingImage): IncomingImagesBody {
   return { images: [image], end: async () => [], [Symbol.dispose]: () => image[Symbol.dispose]() };
 }

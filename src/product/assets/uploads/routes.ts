@@ -175,7 +175,6 @@ function severalResultsOf(
   return { assets, ...(errors.length > 0 && { errors }) };
 }
 
-/** The name and the collection of an uploaded asset. */
 export function assetLabelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
   return {
     name: assetNameOrNull(name, null),
@@ -186,7 +185,6 @@ export function assetLabelsOf({ name, collection }: Pick<UploadQuery, 'name' | '
   } as const;
 }
 
-/** A file that was refused and became no asset. */
 interface RefusedFile {
   name: string | null;
   refusal: ApiError;

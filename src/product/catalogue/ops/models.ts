@@ -22,7 +22,6 @@ interface ImageModelOpSource<N extends ModelCategory>
   fields?: TProperties;
 }
 
-/** An op that makes an image by a model. */
 function defineImageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
   const { parameters, fields = {}, ...rest } = source;
   return {

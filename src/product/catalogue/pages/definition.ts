@@ -62,7 +62,6 @@ function jobBodyOf(op: Exclude<Op, { kind: 'sync' }>): Record<string, unknown> {
   return { op: op.op, ...(op.requiresAssets && { assetIds: [PLACEHOLDER_ASSET_ID] }), ...op.example };
 }
 
-/** The default model of an op that runs one. */
 function modelOf(op: Op, models: ModelsFile): Model | undefined {
   return op.kind === 'ai' ? defaultModelFor(models, op.op) : undefined;
 }

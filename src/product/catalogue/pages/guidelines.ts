@@ -92,7 +92,6 @@ export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Da
   return { version, updatedAt: updatedAt.toISOString(), document };
 }
 
-/** The guidelines as a page of the documentation. */
 export function guidelinesPage(definitions: readonly OpDefinition[]): DocumentationPage {
   return {
     title: 'Darkroom: guidelines for agents',

@@ -9,7 +9,6 @@ export function parameterSummaryLine(parameter: OpParameter): string {
   return `${acceptedValuesText(parameter)}${fallback === undefined ? '' : `; default ${fallback}`}. ${parameter.description}`;
 }
 
-/** The default of a parameter as text. */
 export function defaultTextOf({ default: fallback }: OpParameter): string | undefined {
   return fallback === undefined ? undefined : String(fallback).replace(/\.$/, '');
 }

@@ -150,7 +150,6 @@ function formatsOf(encode: EncodeOptions): string[] {
   return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }
 
-/** The settings that can have only one value in a pass. */
 const SINGLE_VALUE_SETTINGS = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
 /** Refuses a step that gives another value to a setting of which the pass has only one. */

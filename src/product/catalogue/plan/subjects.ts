@@ -172,7 +172,6 @@ export function checkSteps(
   };
 }
 
-/** The answer schema that was sent with these parameters, if any. */
 export function sentAnswerSchemasOf({
   parameters: { schema },
   at,

@@ -8,7 +8,7 @@ export interface OperatorCalls {
   'DELETE /session': { data: undefined };
   'GET /state': {
     query: {
-      /** Epoch milliseconds: only later samples and marks of the history. */
+      /** Epoch milliseconds. The history then contains only later samples and marks. */
       after?: number;
     };
     data: OperatorState;
@@ -25,10 +25,10 @@ export interface OperatorCalls {
   };
   'GET /runs': {
     query: {
-      /** load, comparison, capacity, tune or table. */
+      /** The kind of the report: load, comparison, capacity, tune or table. */
       kind?: string;
       suite?: string;
-      /** A part of the name, the command or the commit. */
+      /** Text that the name, the command or the commit contains. */
       search?: string;
     };
     data: OperatorRuns;
@@ -36,17 +36,17 @@ export interface OperatorCalls {
 }
 
 export interface OperatorActResult {
-  /** What each process answered. */
+  /** One line per process: its answer. */
   lines: string[];
 }
 
 export interface OperatorDrainRequest {
-  /** `HOST/PROCESS`, as the state has it. */
+  /** The name of the process in the state: `HOST/PROCESS`. */
   process: string;
 }
 
 export interface OperatorFinding {
-  /** What was examined, such as `disk`. */
+  /** The examined part, such as `disk`. */
   part: string;
   state: "ok" | "warning" | "problem";
   message: string;
@@ -76,7 +76,7 @@ export interface OperatorHistory {
     /** Epoch milliseconds. */
     at: number;
     kind: "set" | "drain" | "log" | "reload" | "restart";
-    /** Who did it; empty for what happened by itself. */
+    /** Who did it; empty if it happened by itself. */
     by: string;
     text: string;
   })[];
@@ -96,16 +96,16 @@ export interface OperatorHost {
   memoryByRole: Record<string, number>;
   /** Processes, by their role. */
   countByRole: Record<string, number>;
-  /** Of the last half minute; the most serious first. */
+  /** The verdicts on the last half minute, the most serious first. */
   verdicts: OperatorVerdict[];
   processes: OperatorProcess[];
   history: OperatorHistory;
 }
 
 export interface OperatorLogLevelRequest {
-  /** As LOG_LEVEL accepts it. */
+  /** A level that the setting LOG_LEVEL accepts. */
   level: string;
-  /** A time such as 10m, after which it ends. */
+  /** How long the level applies, such as 10m. */
   for?: string;
 }
 
@@ -113,53 +113,53 @@ export interface OperatorPool {
   threads: number;
   busy: number;
   queued: number;
-  /** Mean wait of the latest work. */
+  /** The mean wait of the latest tasks. */
   waitMs?: number;
 }
 
 export interface OperatorProcess {
-  /** `HOST/PROCESS`. */
+  /** The host and the process: `HOST/PROCESS`. */
   name: string;
   pid: number;
-  /** `silent`: it has not answered in time. */
+  /** `silent`: the process has not answered in time. */
   state: "serving" | "starting" | "silent";
-  /** Since its last heartbeat. */
+  /** Milliseconds since the last heartbeat of the process. */
   silentMs: number;
   uptimeSeconds: number;
   rssBytes?: number;
   logLevel?: string;
   clockDifferenceMs?: number;
-  /** image, slow, heavy, batch, render. */
+  /** By pool: image, slow, heavy, batch, render. */
   pools?: Record<string, OperatorPool>;
 }
 
 export interface OperatorRun {
-  /** The name of its file. */
+  /** The name of the file. */
   name: string;
-  /** load, comparison, capacity, tune or table. */
+  /** The kind of the report: load, comparison, capacity, tune or table. */
   kind: string;
   suite: string;
   /** When it ended. */
   at: string;
   bytes: number;
-  /** The command line that repeats it. */
+  /** The command line that repeats the run. */
   command: string | null;
   commit: string | null;
-  /** Its result in a sentence, if it has one. */
+  /** The result in one sentence, if the report has one. */
   headline: string | null;
 }
 
 export interface OperatorRuns {
-  /** RESULTS_DIR. */
+  /** The folder of the reports: the setting RESULTS_DIR. */
   folder: string;
-  /** The newest first; at most 500. */
+  /** At most 500 reports, the newest first. */
   runs: OperatorRun[];
-  /** How many match. */
+  /** The number of reports that match. */
   total: number;
 }
 
 export interface OperatorSessionRequest {
-  /** OPERATOR_TOKEN. */
+  /** The token of the operator: the setting OPERATOR_TOKEN. */
   token?: string;
   /** The secret of a one-time link. */
   link?: string;
@@ -167,7 +167,7 @@ export interface OperatorSessionRequest {
 
 export interface OperatorSettingRequest {
   setting: "PROCESSES" | "IMAGE_THREADS" | "RENDER_THREADS" | "IMAGE_QUEUE" | "IMAGE_WAIT_MS" | "JOB_ITEMS" | "WEBHOOK_CONCURRENCY";
-  /** As the setting accepts it: config/settings.md. */
+  /** The new value. config/settings.md lists the bounds of each setting. */
   value: number;
   /** Also writes it to the settings file, so that it lasts. */
   save?: boolean;

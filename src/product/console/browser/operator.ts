@@ -8,7 +8,6 @@ import { offlineState, operatorSessionState, WAS_OPERATOR } from './session.ts';
 
 /** The name of a call, such as `GET /state`. */
 type OperatorCallName = keyof OperatorCalls;
-/** What a call sends as its query or its body. */
 type Sent<N extends OperatorCallName, K extends 'query' | 'body'> =
   OperatorCalls[N] extends Record<K, infer Part extends object> ? Part : never;
 

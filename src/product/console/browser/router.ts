@@ -1,6 +1,5 @@
 import { SharedState, useCallback } from './html.ts';
 
-/** The address of the current screen. */
 export interface ScreenAddress {
   path: string;
   query: URLSearchParams;
@@ -75,7 +74,6 @@ function currentAddress(): ScreenAddress {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
 }
 
-/** The props of every screen. */
 export interface ScreenProps {
   /** The part of the path below the address of the screen: '', or `job_1` for `/console/jobs/job_1`. */
   rest: string;

@@ -19,7 +19,6 @@ type TabMessage = 'signed in' | 'signed out';
 const session = new SharedState<Session>({ kind: 'unknown' });
 /** Whether the last call did not reach the service. */
 export const offlineState = new SharedState(false);
-/** The state of this browser's operator session. */
 export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>('unknown');
 /** The key in local storage that marks a browser that has had an operator's session. */
 export const WAS_OPERATOR = 'darkroom-operator';

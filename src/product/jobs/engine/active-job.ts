@@ -24,7 +24,6 @@ export interface RunnerItemSlot {
   hasSiblings(): boolean;
 }
 
-/** An item that this process works on. */
 export interface ItemAtWork {
   job: JobDocument;
   item: ClaimedItem;

@@ -25,7 +25,6 @@ interface CompletionOptions {
 export class JobCompletion {
   readonly #context: JobsContext;
   readonly #parts: CompletionOptions;
-  /** The clean-ups that run in this process, by job. */
   readonly #runningCleanUps = new Map<string, Promise<boolean>>();
 
   constructor(context: JobsContext, parts: CompletionOptions) {

@@ -88,7 +88,6 @@ function jobEventTypeOf(status: OutcomeStatus): WebhookEventType {
   return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
 }
 
-/** The event that announces the end of a job. */
 export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
   const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
   const { status, errorCode, retryable, completedAt } = job;

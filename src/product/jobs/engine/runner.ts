@@ -161,7 +161,6 @@ export class JobRunner {
     this.#claimMore();
   }
 
-  /** The number of items that are worked on here, by the type of their jobs. */
   itemsAtWork(): Record<string, number> {
     const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
     for (const { job, claimedCount } of this.#active.values())

@@ -52,7 +52,6 @@ export interface SubmitIdempotencyKey {
   fingerprint: string | null;
 }
 
-/** The attempt that a job resumes. */
 type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
 export interface SubmitTerms {

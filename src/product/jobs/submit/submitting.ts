@@ -198,7 +198,6 @@ export class JobSubmission {
     return Math.max(0, this.#context.plan(planId).storedAssets - stored);
   }
 
-  /** Stores the definition and the items of the job. */
   async #storeItemsAndDefinitions(
     job: JobDocument,
     order: JobOrder,

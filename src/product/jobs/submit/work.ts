@@ -136,7 +136,6 @@ function firstPassOf([first]: readonly CompiledSegment[]): BranchPass | undefine
   return { pass, paramOf: (passParam) => sentParameterOf(steps, passParam) };
 }
 
-/** The type of the job that runs these segments. */
 function jobTypeOf([first, ...others]: readonly PlanSegment[]): JobType {
   if (first === undefined || others.length > 0) return 'chain';
   return first.runs === 'pass' ? 'process' : first.jobType;

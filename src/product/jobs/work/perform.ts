@@ -40,7 +40,6 @@ export type SegmentResult = { warnings?: CallWarning[] } & (ImageResult | { kind
  */
 export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
-/** The context of the work on one item. */
 export interface ItemCall extends WorkSignals {
   item: ClaimedItem;
   job: JobDocument;

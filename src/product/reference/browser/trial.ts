@@ -5,7 +5,6 @@ interface TrialResult {
   timing: string;
 }
 
-/** The bytes of a picture, and its caption. */
 interface CaptionedPicture {
   label: string;
   bytes: Blob;

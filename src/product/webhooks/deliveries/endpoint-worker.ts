@@ -129,7 +129,6 @@ function earlierInstant(one: string | null, other: string | null | undefined): s
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
-/** The labels of the results of attempts, by the status of the delivery. */
 const RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /** The metrics of deliveries. Counts from the stores are equal in every process, so only one of them is exported. */

@@ -109,7 +109,6 @@ function newDeliveryFields({ _id: endpointId, accountId, generation }: EndpointD
   };
 }
 
-/** A delivery as the API shows it. */
 export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
   const { dueAt, deliveredAt, responseStatus, error } = delivery;
@@ -257,12 +256,10 @@ export class DeliveriesStore {
     return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
   }
 
-  /** Number of due deliveries of all endpoints. */
   async countDue(now: Date): Promise<number> {
     return this.#deliveries.count({ dueAt: { $lte: now.toISOString() } });
   }
 
-  /** The number of deliveries that are queued for one endpoint. */
   async countQueued(accountId: string, endpointId: string): Promise<number> {
     return this.#deliveries.count({ accountId, endpointId, dueAt: { $gt: '' } });
   }

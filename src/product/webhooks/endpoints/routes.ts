@@ -38,7 +38,6 @@ const ROUTES = [
   installRotateRoute,
 ];
 
-/** The routes of webhook endpoints. */
 export async function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }

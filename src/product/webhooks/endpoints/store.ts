@@ -13,7 +13,6 @@ import { endpointNotFoundError, endpointsContendedError, tooManyEndpointsError }
 import { MAX_ENDPOINTS_PER_ACCOUNT, type WebhookEndpointData } from '../schema.ts';
 import { secretHintOf } from './signing.ts';
 
-/** A webhook endpoint of an account. */
 export interface EndpointDocument {
   _id: string;
   accountId: string;
@@ -200,7 +199,6 @@ export class EndpointsStore {
     return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
   }
 
-  /** The number of disabled endpoints of all accounts. */
   async countDisabled(): Promise<number> {
     return this.#endpoints.count({ enabled: false });
   }

@@ -112,7 +112,6 @@ interface FormProps {
   error?: unknown;
 }
 
-/** A form for the parameters of an op. */
 export function Form({ parameters, values, onChange, error }: FormProps) {
   return html`<div class="form">
     ${Object.entries(parameters).map(([name, parameter]) => {

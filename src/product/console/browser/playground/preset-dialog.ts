@@ -18,7 +18,6 @@ interface PresetDialogProps {
   onClose: () => void;
 }
 
-/** A dialog that saves steps as a preset. */
 export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps) {
   const [draft, setDraft] = useState({ name: '', description: '', steps });
   const { act, isActing, error, clear } = useAction();

@@ -21,7 +21,6 @@ export interface ResultPicture {
   requestId: string;
 }
 
-/** The results of a run. */
 export interface RunOutcome {
   pictures: readonly ResultPicture[];
   /** Why some of several results were not made. */

@@ -76,7 +76,7 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
   </div>`;
 }
 
-/** Reads the size of a picture. */
+/** Makes a source picture of a file, with the size that the browser finds. */
 export async function loadSourcePicture(blob: Blob, name: string): Promise<SourcePicture> {
   const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
   return { blob, name, ...size };

@@ -72,7 +72,6 @@ interface WorkFormProps {
   onChange: (work: PlaygroundWork) => void;
 }
 
-/** The form for the parameters of the work. */
 export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
   const { definitions } = offer;
   switch (work.kind) {

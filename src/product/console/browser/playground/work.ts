@@ -104,7 +104,6 @@ export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): 
   );
 }
 
-/** Whether the work needs a picture. */
 export function needsPicture(work: PlaygroundWork, definition: OpDefinition | undefined): boolean {
   if (work.kind === 'template') return false;
   return (

@@ -1,7 +1,6 @@
 /** A figure of a run: a number, or text if it could not be measured. */
 export type Figure = number | string | null;
 
-/** The figures of one case of a run. */
 export interface CaseFigures {
   /** The name of the case, such as `overload · camera`. */
   name: string;

@@ -18,7 +18,6 @@ interface StepCardsProps {
   comparedWith?: readonly PresetStep[];
 }
 
-/** The steps of a preset as cards, in order. */
 export function StepCards({ steps, comparedWith }: StepCardsProps) {
   return html`<ol class="step-cards">
     ${steps.map((step, index) => {

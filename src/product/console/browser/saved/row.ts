@@ -1,7 +1,6 @@
 import type { OpParameter, TemplateData } from '../../../../client/schema.ts';
 import type { FormValues } from '../parts/correcting.ts';
 
-/** A variable as a template declares it. */
 export type TemplateVariable = TemplateData['variables'][number];
 
 /** The form fields for the variables of a template, which its placeholders name. */

@@ -14,7 +14,6 @@ import { navigate, useQuery } from '../../router.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
 
-/** The type of an event to which an endpoint can subscribe. */
 export type EventType = NonNullable<BodyOf<'POST /webhook-endpoints'>['events']>[number];
 export const EVENT_TYPES: readonly EventType[] = [
   'job.completed',
