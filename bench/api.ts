@@ -1,4 +1,4 @@
-/** Bytes with their type. */
+/** Bytes with their media type. */
 export interface SentBytes {
   type: string;
   bytes: Uint8Array;
@@ -37,7 +37,7 @@ export function openApi({ url, key }: { url: string; key: string }): Api {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
     if (response.ok && isJson) return (JSON.parse(text) as { data: Record<string, unknown> }).data;
-    // A page of another server says nothing about the call.
+    // A body that is not JSON is the page of another server, such as a proxy, and says nothing about the call.
     const what = isJson
       ? text.slice(0, 500)
       : `${response.headers.get('content-type') ?? 'nothing'}, so it is not a Darkroom`;

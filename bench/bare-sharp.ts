@@ -2,8 +2,8 @@ import sharp from 'sharp';
 import { jpegEffortOptions, webpEffortOptions } from '../workers/image/encode/effort.ts';
 
 /**
- * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), without anything
- * around it. It receives the case over IPC, and answers ops/s and the duration of each op.
+ * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), without HTTP or a
+ * service. It receives the case over IPC, and returns ops/s and the duration of each op.
  */
 export interface BareCase {
   input: string;

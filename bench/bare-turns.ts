@@ -2,8 +2,8 @@ import Fastify from 'fastify';
 import { watchTurns } from './turn-meter.ts';
 
 /**
- * Bare Fastify, whose event loop is watched beside that of the service: its turns are long only when the machine is
- * busy. It sends its URL over IPC, and its longest turn since the last one whenever it is asked.
+ * A bare Fastify server as a reference: the turns of its event loop are long only when the machine is busy. It sends
+ * its URL over IPC and, whenever it is asked, its longest turn since the last question.
  */
 const app = Fastify();
 app.get('/', async () => ({ status: 'ok' }));

@@ -47,7 +47,8 @@ export async function run(): Promise<SuiteResult> {
   for (const one of probes) idle.push(await repeatProbe(one, isWithin(IDLE_MS)));
 
   const batch = await beginBatch(api, assetIds);
-  // The rest of the batch covers its start, and requests that still run when a share of it is done.
+  // The probes share 95 % of the items. The others are left for the start of the batch, and for requests that are still
+  // running at the end of a share.
   const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
   const alone = await batch.during(share, (isOn) => waitWhile(isOn));
   const rows: SuiteRow[] = [];

@@ -51,7 +51,7 @@ interface PageLoad {
   files: number;
 }
 
-/** Measures how soon a screen of the console can be used, beside a bare page, and what an open page costs. */
+/** Measures how soon a screen of the console can be used, compared with a bare page, and what an open page costs. */
 export async function run(): Promise<SuiteResult> {
   const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   await using browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
@@ -97,7 +97,7 @@ async function startBarePage(): Promise<{ url: string } & Disposable> {
   return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
 }
 
-/** Loads the first screen and the bare page in turn, with an empty cache and again with what it kept. */
+/** Loads the first screen and the bare page alternately, first with an empty cache and then with a filled one. */
 async function measureLoads(browser: Browser, server: BenchServer, bareUrl: string) {
   const pages = { ours: `${server.url}/console/playground`, bare: bareUrl };
   const cold: Record<keyof typeof pages, PageLoad[]> = { ours: [], bare: [] };
@@ -108,7 +108,7 @@ async function measureLoads(browser: Browser, server: BenchServer, bareUrl: stri
       await context.addInitScript(WATCH_SCRIPT);
       if (side === 'ours') await signIn(context, server);
       const [first, second] = [await load(context, pages[side]), await load(context, pages[side])];
-      // The first round starts what comes only once.
+      // The first round is not counted, because some work is done only once.
       if (number > 0) {
         cold[side].push(first);
         warm[side].push(second);
@@ -129,7 +129,7 @@ async function load(context: BrowserContext, url: string): Promise<PageLoad> {
   const page = await context.newPage();
   await page.goto(url);
   await page.waitForLoadState('networkidle');
-  // The policy of the page lets nothing wait within it for a text that is run as a script.
+  // The content security policy of the page forbids `waitForFunction`, which runs text as a script.
   await page.locator('main .button:not(:disabled)').first().waitFor();
   const loaded = JSON.parse(await page.evaluate<string>(LOADED_EXPRESSION)) as PageLoad;
   await page.close();
@@ -160,7 +160,7 @@ async function openPagePercent(browser: Browser, { url, pid }: BenchServer): Pro
   const context = await operatorContext(browser, url);
   const page = await context.newPage();
   await page.goto(`${url}/console/operate`);
-  // The doctor examines the host once, when the page is opened.
+  // The doctor examines the host once, when the page is opened. The measurement begins after it.
   await page.getByText(/examinations found nothing wrong/).waitFor({ timeout: 120_000 });
   const openMs = await spentMs();
   await context.close();
@@ -168,9 +168,10 @@ async function openPagePercent(browser: Browser, { url, pid }: BenchServer): Pro
 }
 
 /**
- * The polls of a page of the operator in an hour, and the CPU that the service uses for them. The clock of the page
- * runs as fast as they are answered: in real time, the work of a few polls is lost in that of heartbeats. What a host
- * does once in ten seconds while somebody looks is not among it, nor that a poll costs more after seconds of rest.
+ * Measures the polls of an operator's page in an hour, and the CPU that the service uses for them. The clock of the
+ * page runs as fast as they are answered, because in real time the cost of a few polls is lost in that of heartbeats.
+ * Two costs are not included: what a host does once in ten seconds while a page is open, and the higher cost of a poll
+ * after idle seconds.
  */
 async function measurePolls(
   browser: Browser,
@@ -183,7 +184,7 @@ async function measurePolls(
   const page = await context.newPage();
   await page.clock.install();
   await page.goto(`${url}/console/operate`);
-  // The doctor examines the host once, when the page is opened.
+  // The doctor examines the host once, when the page is opened. The measurement begins after it.
   await page.getByText(/examinations found nothing wrong/).waitFor({ timeout: 120_000 });
   let polls = 0;
   let answering = Promise.resolve<unknown>(undefined);

@@ -52,7 +52,7 @@ function namesIn(folder: string): string[] {
 
 interface ProcessStatLine {
   name: string;
-  /** The fields of proc(5) from the state on, which follows the name. */
+  /** The fields of /proc/<pid>/stat after the name, beginning with the state. */
   fields: string[];
 }
 
@@ -62,7 +62,7 @@ function processUseOf(pid: number, { name, fields }: ProcessStatLine): ProcessUs
   return { pid, name, cpuMs: ticks * CLOCK_TICK_MS, rssBytes: Number(fields[21]) * PAGE_BYTES };
 }
 
-/** Null when there is no such process. */
+/** Reads /proc/<pid>/stat; null when there is no such process. */
 function readProcessStat(pid: number): ProcessStatLine | null {
   if (!Number.isInteger(pid)) return null;
   try {

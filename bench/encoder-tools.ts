@@ -71,7 +71,7 @@ export function isInstalled(format: ToolFormat): boolean {
 }
 
 /**
- * The size that a tool needs for a picture at a likeness: interpolated between its two nearest qualities, on
+ * The file size that a tool needs for a picture at a likeness. It is interpolated between the two nearest qualities, on
  * a logarithmic scale of the size.
  */
 export async function sizeByTool(

@@ -25,8 +25,8 @@ const TEST_PLAN = {
 const POLL_MS = 10;
 
 /**
- * Measures the engine alone: claims, settlements and the end of a job whose work is a function that returns at once, in
- * one process.
+ * Measures the job engine alone, in one process: claims, recorded outcomes and the end of a job whose work is a
+ * function that returns at once.
  * @param servers URLs of a Redis and of a MongoDB database; absent: embedded stores.
  * @returns milliseconds of the submit, and from there to the end.
  */

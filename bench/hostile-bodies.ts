@@ -8,7 +8,7 @@ export interface AttackCall {
   body: object | SentBytes;
 }
 
-/** The calls one after the other, and again from the first. */
+/** Returns a function that gives the calls one after the other, and then again from the first. */
 export function inTurn(calls: readonly AttackCall[]): () => AttackCall {
   let sent = 0;
   return () => calls[sent++ % calls.length] as AttackCall;
@@ -44,7 +44,7 @@ export async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
 
 const FORM_PARTS = 10_000;
 
-/** Forms of 10,000 fields, of 10,000 files of other names, and of 10,000 files to keep. */
+/** Forms of 10,000 fields, of 10,000 files that are skipped, and of 10,000 files that are kept. */
 export async function manyParts(): Promise<() => AttackCall> {
   const [fields, others, files] = [new FormData(), new FormData(), new FormData()];
   for (let at = 0; at < FORM_PARTS; at += 1) {
@@ -99,7 +99,10 @@ body * { animation: a 1ms infinite alternate; will-change: transform; }
 div { display: grid; grid-template-columns: repeat(auto-fill, minmax(1px, 1fr)); filter: blur(40px); backdrop-filter: blur(40px); }
 p::before { content: counter(a, lower-roman); counter-increment: a 999999; } body { columns: 999; font: 9999px a; }</style>`;
 
-/** Pages as long as html may be: each with what the walls keep out, and with much of what is slow to lay out. */
+/**
+ * Pages of the maximum length. Each contains everything that the sandbox of pages must block, and much that is slow to
+ * lay out.
+ */
 export function trickyPages(): () => AttackCall {
   const head = NETWORK_ELEMENTS + NETWORK_STYLE + ENDLESS_SCRIPT;
   const fillers = [

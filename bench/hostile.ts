@@ -22,7 +22,7 @@ const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
 /** Runs only the attacks whose name contains this text. */
 const SELECTED_ATTACKS = process.env.BENCH_ATTACKS ?? '';
-/** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is more. */
+/** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is larger. */
 const MAX_SLOWDOWN = 3;
 const MAX_P99_MS = 250;
 /** Limit for the CPU time of the longest turn of an event loop. */
@@ -32,7 +32,7 @@ const CALL_PAUSE_MS = 25;
 
 interface Attack {
   name: string;
-  /** The call of the other account meanwhile, sent in sequence. */
+  /** The call that the other account repeats during the attack, one at a time. */
   victim: AttackCall;
   /** Repeats the attack until the signal aborts. */
   run(key: string, server: BenchServer, signal: AbortSignal): Promise<unknown>;
@@ -118,7 +118,7 @@ async function longestTurn({ url }: BenchServer): Promise<LongestTurn> {
   return { ms: metric(TURN_METRICS.ms), cpuMs: metric(TURN_METRICS.cpuMs) };
 }
 
-/** A bare Fastify beside the service. */
+/** A bare Fastify server that runs at the same time as the service, for comparison. */
 interface BareServer extends Disposable {
   /** Calls it for a duration as often as the other account calls the service. */
   callFor(durationMs: number): Promise<void>;
@@ -145,7 +145,7 @@ async function startBare(): Promise<BareServer> {
   };
 }
 
-/** Repeats a call, or asks /readyz, for a duration. */
+/** Repeats a call for a duration, or requests /readyz if there is no call. */
 async function watch(call: AttackCall | null, server: BenchServer, durationMs: number): Promise<VictimTimes> {
   const api = openApi(server);
   const watched: VictimTimes = { timesMs: [], refused: 0 };
@@ -218,7 +218,10 @@ async function attacks(): Promise<Attack[]> {
   ];
 }
 
-/** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */
+/**
+ * Runs four loops. Each sends the call, or the next one of a series, as soon as the last one is answered, whatever the
+ * answer is.
+ */
 function repeated(call: AttackCall | (() => AttackCall)): Attack['run'] {
   return (key, { url }, signal) => {
     const api = openApi({ url, key });
@@ -264,7 +267,7 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
   }
 }
 
-/** Asks for prices of jobs, each with another schema that takes as long to compile as its bounds allow. */
+/** Requests the prices of jobs. Each job has another schema, which takes as long to compile as the limits allow. */
 async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const patterns = Array.from({ length: 100 }, (_, index) => [`x{20}[a-z]${index}`, {}]);
   const branches = Array.from({ length: 240 }, (_, index) => ({
@@ -281,7 +284,7 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
 }
 
 /**
- * Submits jobs whose schemas ask for more data than fits, each in another way. The last two do not declare the
+ * Submits jobs whose schemas require more data than is accepted, each in another way. The last two do not declare the
  * type array.
  */
 async function doublingAnswers(

@@ -22,14 +22,15 @@ const ENGINE_ITEMS = Number(process.env.BENCH_ENGINE_ITEMS ?? 5_000);
 const CALLS = Number(process.env.BENCH_CALLS ?? 40);
 /** Number of first rounds that only warm up the threads and the compiler. */
 const WARM_UP_ROUNDS = 10;
-/** Pause after an answer, in which its clean-up is counted with it. */
+/** The pause after an answer. The CPU time of its clean-up in this pause counts towards the answer. */
 const CLEAN_UP_MS = 40;
 /** Duration of a run of bare sharp, which then has the machine to itself. */
 const BARE_MS = 8_000;
 const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
 
 /**
- * Compares batches with bare sharp and a waited job with a synchronous call, and measures the engine without any work.
+ * Compares batches with bare sharp, compares a job that the call waits for with a synchronous call, and measures the
+ * engine without any work.
  */
 export async function run(): Promise<SuiteResult> {
   const rows = [
@@ -58,7 +59,7 @@ function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runM
   };
 }
 
-/** Empty if either server cannot run here. */
+/** Measures the engine on Redis and MongoDB; empty if either server cannot run here. */
 async function engineOnServers(): Promise<SuiteRow[]> {
   const [redis, mongo] = await Promise.all([startRedis(), startMongo()]);
   try {

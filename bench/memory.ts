@@ -191,7 +191,7 @@ function kindOf(pid: number, primary: number): 'primary' | 'api' | 'children' | 
   return command.includes('workers/') ? 'children' : 'browser';
 }
 
-/** Empty when the process has just ended. */
+/** The command line of a process; empty when it has just ended. */
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');

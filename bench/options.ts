@@ -23,13 +23,16 @@ export interface BenchOptions {
   speed: number;
   against: string;
   rounds: number;
-  /** Share of slowness from which a comparison fails; null when it never does. */
+  /** The share by which B may be slower before a comparison fails; null if slowness never fails it. */
   failOver: number | null;
   /** Folder of the results; empty: bench/results. */
   out: string;
   /** Files of the result for other programs. */
   formats: Format[];
-  /** Report that a run is compared with; if it does not exist, the run's report is kept there. Empty: none. */
+  /**
+   * The report that the run is compared with. If the file does not exist, the report of the run is saved there. Empty:
+   * none.
+   */
   baseline: string;
   overrides: Overrides;
 }
@@ -93,7 +96,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
   };
 }
 
-/** What a shell takes to repeat a command, but for the key. */
+/** The command line that repeats a command in a shell, without the key. */
 export function commandLine(program: string, argv: readonly string[]): string {
   if (argv.length === 0) return program;
   const words = argv.map((word, index) =>
@@ -102,7 +105,7 @@ export function commandLine(program: string, argv: readonly string[]): string {
   return [program, '--', ...words].join(' ');
 }
 
-/** A word as a shell reads it back. */
+/** A word, quoted if a shell would change it. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -130,7 +133,7 @@ function parseFormats(text: string): Format[] {
   return formats;
 }
 
-/** Null if the option was not given. */
+/** The value of an option that is a positive number; null if the option was not given. */
 function positiveNumber(name: string, text: string | undefined, { isWhole = false } = {}): number | null {
   if (text === undefined) return null;
   const value = Number(text);

@@ -196,7 +196,7 @@ async function loadSuite(name: string): Promise<BenchCommand> {
   return { usage: `${name} …`, about, options: RESULT_OPTIONS };
 }
 
-/** A sentence for an unknown name, with the nearest suite or command. */
+/** The error for an unknown name. It suggests the nearest suite or command. */
 export function unknownNameError(name: string): Error {
   return new Error(
     `There is no suite ${name}.${didYouMeanHint(name, NAMES)} There are: ${NAMES.join(', ')}.`,

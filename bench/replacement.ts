@@ -12,7 +12,7 @@ const KILLS = Number(process.env.BENCH_KILLS ?? 3);
 const WARM_UP_SECONDS = 5;
 const CAPACITY_SECONDS = 8;
 const OVERLOAD_FACTOR = 3;
-/** What is measured before the kill, right after it, and when the replacement has warmed up. */
+/** The seconds that are measured before the kill, right after it, and when the replacement has warmed up. */
 const BEFORE_SECONDS = 8;
 const AFTER_SECONDS = 8;
 const STAGE_SECONDS = BEFORE_SECONDS + 3 * AFTER_SECONDS;

@@ -6,7 +6,7 @@ import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 /** Folder of the results, unless --out names another. */
 export const RESULTS_FOLDER = join(import.meta.dirname, 'results');
 
-/** A result and its forms. */
+/** A result, in each form in which it is written. */
 interface ResultFiles {
   /** Contents of the JSON file. */
   result: object;
@@ -42,7 +42,7 @@ export async function writeResult(name: string, written: ResultFiles): Promise<s
   return file;
 }
 
-/** Writes a file that is not there yet: two results of one second get two names. */
+/** Writes a new file. If a result of the same second has the name, a number is added. */
 async function writeNew(path: string, text: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const file = `${path}${count === 1 ? '' : `-${count}`}.json`;

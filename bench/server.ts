@@ -18,13 +18,13 @@ export interface BenchServer extends AsyncDisposable {
 const START_TIMEOUT_MS = 300_000;
 const BENCH_API_KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
-/** Settings that reach beyond this machine, or that an instance which runs here has for itself. */
+/** Settings that connect to other machines, or that belong to the operator's own instance on this machine. */
 const SERVICE_VARIABLES = [
   ...[SETTINGS.stores, SETTINGS.mail, SETTINGS.providers].flatMap((table) => Object.keys(table)),
   ...['HOST', 'PUBLIC_URL', 'METRICS_PORT', 'METRICS_TOKEN'],
 ];
 
-/** The environment without the stores, the mail and the addresses of a service that it is made for. */
+/** The environment without those settings. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !SERVICE_VARIABLES.includes(name));
   return Object.fromEntries(entries);
@@ -42,13 +42,14 @@ export async function startBenchServer(
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // A signal of the terminal reaches the bench alone, which ends the service when it has its figures.
+    // The service is detached, so that a signal of the terminal reaches only the bench, which ends the service when it
+    // has its figures.
     detached: true,
     env: {
       ...ownEnvironment(),
       PORT: '0',
       DATA_DIR: directory,
-      // The settings of the operator's file are for the service, and not for a measurement.
+      // The operator's settings file is for the service, and not for a measurement.
       ENV_FILE: join(directory, 'none.env'),
       LOG_LEVEL: 'error',
       BOOTSTRAP_API_KEY: BENCH_API_KEY,

@@ -25,7 +25,7 @@ export function stopOnSignals(): Stopping {
       console.error('\nStopping. A second signal ends without a report.');
       controller.abort(new StoppedError('Stopped before anything was measured.'));
     });
-  // Writes to a terminal that is gone fail, and the report is still to be written.
+  // Writes to a closed terminal fail, but the report must still be written.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   return { signal: controller.signal, exitCode: () => exitCode };
 }
@@ -49,8 +49,8 @@ process.on('exit', () => {
 });
 
 /**
- * Keeps a synchronous cleanup for an exit that reaches it before its owner does.
- * @returns a function that takes it out again.
+ * Registers a synchronous cleanup, for an exit before its owner has run it.
+ * @returns a function that removes it.
  */
 export function atExit(cleanUp: () => void): () => void {
   cleanups.push(cleanUp);

@@ -10,10 +10,10 @@ export interface LongestTurn {
   cpuMs: number;
 }
 
-/** A look reports the time since the last look, which is up to this much more than the turn between them. */
+/** The interval between two checks. A measured turn may be too long by up to this time. */
 const LOOK_INTERVAL_MS = 2;
 
-/** Watches the event loop of this thread. @returns a function that answers its longest turn since the last call. */
+/** Watches the event loop of this thread. @returns a function that returns its longest turn since the last call. */
 export function watchTurns(): () => LongestTurn {
   let longest: LongestTurn = { ms: 0, cpuMs: 0 };
   let last = look();
@@ -46,8 +46,8 @@ export const TURN_METRICS = {
 
 const DECLARE_INTERVAL_MS = 500;
 
-// Preloaded into a service that is measured. Its own metrics look at the event loop far too rarely for a turn of 50 ms,
-// so that an idle process is left alone.
+// Preloaded into a service that is measured. The service's own metrics check the event loop too rarely to see a turn of
+// 50 ms, in order not to wake an idle process.
 if (cluster.isWorker && isMainThread) {
   const longestTurn = watchTurns();
   let turn = longestTurn();

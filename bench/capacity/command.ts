@@ -38,9 +38,9 @@ const CONFIRMATION_LENGTH_FACTOR = 2;
 /** One rate that was tried on a case. Times are milliseconds. */
 export interface CapacityProbe extends TriedRate {
   seconds: number;
-  /** Calls that were sent per second: the rate, but for chance. */
+  /** Calls sent per second. They differ from the rate only by chance. */
   sentPerSecond: number;
-  /** Right answers per second: what is reported. */
+  /** Right answers per second, which are reported as the capacity. */
   perSecond: number;
   p50: number | null;
   p99: number | null;
@@ -49,9 +49,12 @@ export interface CapacityProbe extends TriedRate {
   cpuMs: number | null;
   /** Memory of all processes of the instance at the end; null if it runs elsewhere. */
   megabytes: number | null;
-  /** The condition that was not met, the growth of the queue, or the limit of the loader; null if the rate holds. */
+  /**
+   * The reason why the rate does not hold: an unmet condition, a growing queue, or a loader at its limit; null if it
+   * holds.
+   */
   broken: string | null;
-  /** The loader was the limit, and not the instance. */
+  /** Whether the loader was the limit, and not the instance. */
   isLoaderLimit: boolean;
 }
 
@@ -59,15 +62,15 @@ export interface CapacityProbe extends TriedRate {
 export interface CapacityResult extends CapacityFound<CapacityProbe> {
   case: string;
   description: string;
-  /** More may hold: the search was cut short, or the loader was the limit. */
+  /** Whether a higher rate may hold, because the search was cut short or the loader was the limit. */
   isAtLeast: boolean;
   probes: CapacityProbe[];
 }
 
 /**
- * `capacity [case …] --slo 'p99<200ms,errors<0.1%'`: searches for the highest open rate of each case alone that meets
- * the objective without a growing queue, and reports its right answers per second. With --suite the cases are those of
- * a suite of one's own.
+ * `capacity [case …] --slo 'p99<200ms,errors<0.1%'`: searches for the highest arrival rate at which each case, loaded
+ * alone, meets the objective without a growing queue. It reports the right answers per second at that rate. With
+ * --suite, the cases are those of another suite.
  */
 export async function runCapacity(options: BenchOptions, { signal }: Stopping): Promise<void> {
   const objective = options.slo || DEFAULT_OBJECTIVE;
@@ -109,7 +112,7 @@ interface CaseSearch {
   target: LoadTarget;
   signal: AbortSignal;
   conditions: readonly Condition[];
-  /** Length of a probe. */
+  /** The length of a probe; null for the default. */
   seconds: number | null;
   connections: number | null;
 }
@@ -118,7 +121,10 @@ async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult,
   const { name, loader, target, signal, conditions } = search;
   const probes: CapacityProbe[] = [];
   const first = await measureClosedLoopRate(search);
-  /** @param times the usual length of a probe. */
+  /**
+   * Tries a rate; null if the run was stopped.
+   * @param times the length of the probe, as a multiple of the usual one.
+   */
   async function tried(rate: number, times: number): Promise<CapacityProbe | null> {
     if (signal.aborted) return null;
     const usual = search.seconds ?? DEFAULT_SECONDS;

@@ -13,7 +13,7 @@ interface RateSearchOptions<P extends TriedRate> {
   first: number;
   /** Tries a rate. Null if the run was stopped, which ends the search. */
   probe: (rate: number) => Promise<P | null>;
-  /** Tries the highest rate that held once more, for longer. Null as of `probe`. */
+  /** Tries the highest rate that held once more, for longer. Null if the run was stopped. */
   confirm: (rate: number) => Promise<P | null>;
 }
 
@@ -22,21 +22,21 @@ export interface CapacityFound<P extends TriedRate> {
   best: P | null;
   /** The lowest rate that failed; null if none did. */
   next: P | null;
-  /** The search ended before it was precise: the run was stopped, or the probes ran out. */
+  /** Whether the search ended before it was precise, because the run was stopped or the probes ran out. */
   isCutShort: boolean;
 }
 
-/** The search ends when the quotient of the lowest rate that fails and the highest that holds is below this number. */
+/** The search ends when the lowest rate that fails is less than this many times the highest rate that holds. */
 const RATE_PRECISION = 1.05;
 const RATE_GROWTH = 2;
 const MIN_RATE = 0.1;
 const MAX_PROBES = 24;
 
 /**
- * Finds the highest rate that holds: it grows or shrinks from the first rate until one holds and one fails, and then
- * bisects between them. A rate that failed is tried once more before it counts, because other load on the machine makes
- * a service fail. Chance can also make a rate hold, when few calls come in its time: so the highest one is confirmed
- * for longer, and the search goes on below it where it fails then.
+ * Finds the highest rate that holds. The rate grows or shrinks from the first one until one rate holds and one fails.
+ * The range between them is then bisected. A rate that failed is tried once more before it counts, because other load
+ * on the machine can make a service fail. A rate can also hold by chance, if few calls arrive during its probe.
+ * Therefore the highest rate is confirmed by a longer probe, and the search continues below it if that fails.
  */
 export async function searchCapacity<P extends TriedRate>(
   options: RateSearchOptions<P>,
@@ -67,7 +67,7 @@ export async function searchCapacity<P extends TriedRate>(
   return found(true);
 }
 
-/** Tries a rate that failed once more. */
+/** Tries a rate, and a second time if it failed. */
 async function twice<P extends TriedRate>(
   trial: (rate: number) => Promise<P | null>,
   rate: number,
@@ -124,7 +124,7 @@ export function brokenCondition(result: CaseResult, conditions: readonly Conditi
   for (const { measure, below, text } of conditions) {
     const value = measure === 'errors' ? result.errorShare : (result.latencyMs?.[measure] ?? null);
     if (value !== null && value < below) continue;
-    // No error at all meets every condition, also that of no error.
+    // Without any error, every condition on errors is met.
     if (measure === 'errors' && value === 0) continue;
     return value === null ? `${text}: no right answer` : `${text}: ${figureText(measure, value)}`;
   }
@@ -143,10 +143,10 @@ const MIN_OVERLOAD_SHARE = 0.03;
 const THIRD = 1 / 3;
 
 /**
- * Whether the queue of an open stage grew from its first third to its last: the calls of the last one then wait longer,
- * although the objective may still be met when the stage ends.
- * @param slices of the stage, equal parts in order.
- * @returns how the latency grew, or null if the queue was level.
+ * Whether the queue of an open stage grew from its first third to its last, so that calls waited longer. The objective
+ * may still be met when such a stage ends.
+ * @param slices equal parts of the stage, in order.
+ * @returns how the latency grew, or null if the queue did not grow.
  */
 export function queueGrowth(slices: readonly Figures[], seconds: number): string | null {
   const count = Math.max(1, Math.floor(slices.length * THIRD));
@@ -159,7 +159,7 @@ export function queueGrowth(slices: readonly Figures[], seconds: number): string
   return `its queue grew: the mean latency went from ${Math.round(first)} to ${Math.round(last)} ms`;
 }
 
-/** Null without a right answer. */
+/** The mean latency of the right answers; null without a right answer. */
 function meanLatencyMs(slices: readonly Figures[]): number | null {
   const right = slices.reduce((sum, slice) => sum + slice.right, 0);
   if (right === 0) return null;

@@ -36,7 +36,10 @@ export async function runCompare(options: BenchOptions): Promise<void> {
   await reportComparison({ name: `compare-${a.suite}`, sides, method, rows }, options);
 }
 
-/** `<suite> --against REF`: compares this tree, or the instance at --url (B), with another side (A), in turn. */
+/**
+ * `<suite> --against REF`: compares this tree, or the instance at --url (B), with another side (A). The two run
+ * alternately.
+ */
 export async function runAgainst(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
   const suite = withOverrides(await importSuite(suiteFile), options.overrides);
@@ -58,7 +61,9 @@ export async function runAgainst(file: string, options: BenchOptions, { signal }
   await reportComparison({ name: `${suite.name}-against`, sides, method, rows, rounds: done }, options);
 }
 
-/** Compares a run with the report of `--baseline`. If that does not exist, the run is kept there. */
+/**
+ * Compares a run with the report of `--baseline`. If that file does not exist, the report of the run is saved there.
+ */
 export async function compareWithBaseline(report: LoadReport, options: BenchOptions): Promise<void> {
   const { baseline } = options;
   if (!existsSync(baseline)) {
@@ -139,7 +144,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /**
  * The side to compare with: an instance by its URL, or the service at a git ref, started here.
- * @throws Error for what is neither.
+ * @throws Error for text that is neither.
  */
 export async function openOtherSide(against: string, options: TargetOptions): Promise<LoadTarget> {
   if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
@@ -180,7 +185,7 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   }
 }
 
-/** Copies the packages that are the same; installs others from the lock file of the ref. */
+/** Copies packages of the same version. The others are installed from the lock file of the ref. */
 async function installInto(tree: string): Promise<void> {
   const [ours, theirs] = await Promise.all(
     [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),

@@ -14,7 +14,7 @@ export interface SideDifference {
   /** Bounds of the 95 % confidence interval. */
   low: number;
   high: number;
-  /** False when the interval contains 1: the runs show no difference. */
+  /** Whether the runs show a difference, because the interval does not contain 1. */
   isShown: boolean;
 }
 
@@ -43,13 +43,16 @@ export function unpairedEstimate(a: readonly number[], b: readonly number[]): Es
   };
 }
 
-/** The probability of such a mean if both sides are alike. */
+/** The probability of a mean this far from 0 if both sides are alike. */
 function chanceOf({ mean: centre, standardError, freedom }: Estimate): number {
   if (standardError === 0) return centre === 0 ? 1 : 0;
   return pValueOf(centre / standardError, freedom);
 }
 
-/** @param falseAlarms share of false alarms of this one interval: 0.05 for an interval of 95 %. */
+/**
+ * The bounds of a confidence interval.
+ * @param falseAlarms share of false alarms of this one interval: 0.05 for an interval of 95 %.
+ */
 export function boundsOf(
   { mean: centre, standardError, freedom }: Estimate,
   falseAlarms = FALSE_ALARM_RATE,
@@ -59,8 +62,9 @@ export function boundsOf(
 }
 
 /**
- * Holm's correction (1979): which of many estimates are shown, with at most 5 % false alarms in all of them together.
- * @returns for each estimate the share of false alarms at which its interval is drawn, and whether it is shown.
+ * Holm's correction (1979): decides which of many differences are significant, with at most 5 % false alarms in all of
+ * them together.
+ * @returns for each estimate the share of false alarms at which its interval is drawn, and whether it is significant.
  */
 export function holmCorrection(
   estimates: readonly Estimate[],
@@ -92,7 +96,7 @@ function variance(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1);
 }
 
-/** Beyond this many degrees of freedom the distribution is the same for all purposes here. */
+/** With more degrees of freedom, Student's t hardly changes any more. */
 const MAX_DEGREES_OF_FREEDOM = 1_000;
 
 /**

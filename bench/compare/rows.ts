@@ -8,13 +8,13 @@ import { boundsOf, type Estimate, holmCorrection, pairedEstimate, unpairedEstima
 /** `cpuMsPerCall` is the CPU time of all processes of an instance per right answer. */
 export type ComparedMeasure = Measure | 'cpuMsPerCall';
 
-/** The change from A to B: 0.1 is 10 % more, or for the share of errors 10 points more. */
+/** The change from A to B: 0.1 is 10 % more or, for the share of errors, 10 percentage points more. */
 export interface Change {
   by: number;
   /** Bounds of its interval, corrected for the number of rows. */
   low: number;
   high: number;
-  /** False when chance explains it: the runs show no difference. */
+  /** Whether the runs show a difference that chance does not explain. */
   isShown: boolean;
 }
 
@@ -50,8 +50,8 @@ const MIN_RIGHT_CALLS: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95
 /** Worse rows that a conclusion names, the largest changes first. */
 const MAX_NAMED = 3;
 /**
- * Rows are corrected for their number within a family. CPU time is far less noisy than speed on a busy machine, and
- * so does not pay for the number of rows of the others.
+ * The measures by family. The correction for multiple comparisons counts only the rows of one family. CPU time has its
+ * own family, because it is far less noisy than speed on a busy machine.
  */
 const MEASURE_FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
   ['cpuMsPerCall'],
@@ -171,7 +171,10 @@ function stagePairOf(
   return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];
 }
 
-/** CPU time of all processes of an instance per right answer of a stage; null if either is missing. */
+/**
+ * CPU time of all processes of an instance per right answer of a stage; null if it is not known, or there is no right
+ * answer.
+ */
 export function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | null {
   const right = Object.values(cases).reduce((sum, result) => sum + result.right, 0);
   return instanceCpuMs === undefined || right === 0 ? null : instanceCpuMs / right;
@@ -193,7 +196,7 @@ function candidateOf(options: {
   limit: string | null;
   a: MeasuredValues;
   b: MeasuredValues;
-  /** Fewest right answers that a value comes from. */
+  /** The fewest right answers behind one of the values. */
   fewest: number;
 }): CandidateRow {
   const { stage, measure, isPaired, limit, fewest } = options;

@@ -1,8 +1,8 @@
 import Fastify from 'fastify';
 
 /**
- * The baseline of kept pictures: Fastify that answers the same bytes from memory, with nothing around them. It takes a
- * picture in base64 over IPC, and sends its URL.
+ * The baseline for cached pictures: a Fastify server that answers the same bytes from memory and does nothing else. It
+ * receives a picture as base64 over IPC, and sends its URL.
  */
 process.on('message', async ({ bytes, type }: { bytes: string; type: string }) => {
   const app = Fastify();

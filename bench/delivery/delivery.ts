@@ -33,8 +33,8 @@ interface AddressSigner {
 }
 
 /**
- * Compares delivered pictures with the same work done bare: kept ones with bare Fastify and nginx, in one process each,
- * and pictures that have to be made with bare sharp.
+ * Compares delivered pictures with a bare implementation: cached pictures with bare Fastify and with nginx, in one
+ * process each, and new pictures with bare sharp.
  */
 export async function run(): Promise<SuiteResult> {
   const kept = await measureKept();
@@ -150,7 +150,10 @@ async function measureMade(): Promise<SuiteRow[]> {
   ];
 }
 
-/** Addresses that nobody has asked for. Their pictures cost as much as one of 512 px at quality 80 in the mean. */
+/**
+ * Returns addresses that were never requested before. On average, their pictures cost as much as one of 512 px at
+ * quality 80.
+ */
 function distinctAddresses(address: AddressSigner['address']): () => string {
   const widths = Array.from({ length: 101 }, (_, index) => 462 + index);
   const qualities = Array.from({ length: 21 }, (_, index) => 70 + index);
@@ -186,7 +189,7 @@ async function makeBare(bare: ChildProcess, bareCase: BareCase, durationMs: numb
   return { perSecond, cpuMsEach: (cpuMs(bare.pid ?? 0) - usedMs) / durationsMs.length };
 }
 
-/** How long a hundred equal calls for a new picture take, in milliseconds. */
+/** The milliseconds that a hundred equal, concurrent calls for a new picture take. */
 async function askEqual(server: BenchServer, path: string): Promise<number> {
   const startedMs = performance.now();
   await Promise.all(Array.from({ length: EQUAL_REQUESTS }, () => read(server, path)));

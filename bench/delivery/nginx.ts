@@ -18,7 +18,7 @@ export interface Nginx extends AsyncDisposable {
 export async function startNginx(picture: Buffer, type: string): Promise<Nginx | null> {
   if (spawnSync('nginx', ['-v']).error !== undefined) return null;
   const folder = await mkdtemp(join(tmpdir(), 'bench-nginx-'));
-  // Its worker gives up the rights of the superuser.
+  // The worker of nginx gives up root's rights, so everybody must be allowed to read the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
   await writeFile(join(folder, 'picture'), picture);

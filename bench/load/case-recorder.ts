@@ -3,7 +3,7 @@ import { type CaseResult, type Figures, LATE_MS, rounded, type Second, Tally, Ti
 
 /** The number of equal parts of a stage. Two runs are compared part by part. */
 const STAGE_SLICES = 10;
-/** Different errors that are counted by name; more of them are one `other`. */
+/** The most errors that are counted by name. All others are counted as `other`. */
 const MAX_ERRORS = 50;
 
 /** The figures of one case at the end of its stage. */
@@ -14,26 +14,26 @@ export interface CaseRecord {
 }
 
 interface TimeSlice {
-  /** The calls that were due in it. */
+  /** The calls that became due in this slice. */
   tally: Tally;
-  /** The right answers that came in it. */
+  /** The right answers that arrived in this slice. */
   inside: number;
 }
 
 /** The facts of a case that its figures need. */
 export interface CaseOptions {
   name: string;
-  /** Null in a closed stage. */
+  /** The rate that the suite asks for; null in a closed stage. */
   askedPerSecond: number | null;
   isRetried: boolean;
-  /** Items of one right answer. */
+  /** The items of one right answer, such as those of a batch. */
   items: number;
 }
 
 /**
  * Records the calls of one case in a stage: each one that is sent ends as right, wrong or unanswered. Throughput counts
- * the answers that came inside the stage, those of calls that were sent again included. Latencies and errors are those
- * of the first sending of every call.
+ * all answers that arrived during the stage, including those to retries. Latencies and errors count only the first
+ * attempt of every call.
  */
 export class CaseRecorder {
   readonly #startMs: number;
@@ -68,12 +68,12 @@ export class CaseRecorder {
     this.#timeline.sent(dueMs, sentMs);
   }
 
-  /** Records a call that became due, and which a slow loader did not send in the stage. */
+  /** Records a call that became due, but that a slow loader did not send during the stage. */
   unsent(): void {
     this.#late += 1;
   }
 
-  /** Answers that end from now on are those of the drain. */
+  /** Ends the stage. Answers that arrive later count as drained. */
   close(): void {
     this.#isOver = true;
   }
@@ -107,6 +107,7 @@ export class CaseRecorder {
   }
 
   /**
+   * The figures of the stage.
    * @param seconds length of the stage.
    * @throws Error when a call has not ended, or has ended twice: the figures would be wrong.
    */

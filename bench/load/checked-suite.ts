@@ -16,7 +16,10 @@ const Positive = Type.Number({ exclusiveMinimum: 0 });
 const Names = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1 });
 const oneOf = (...values: string[]) => Type.Unsafe<string>({ type: 'string', enum: values });
 
-/** The outline of a suite. Stages and thresholds are checked one by one, for sentences that name their path. */
+/**
+ * The schema of a suite, without its stages and thresholds. These are checked one by one, so that the messages name
+ * their path.
+ */
 const Suite = Type.Object(
   {
     name: Text,
@@ -73,7 +76,7 @@ export async function importSuite(file: string): Promise<LoadSuite> {
   return suite as LoadSuite;
 }
 
-/** A sentence for each mistake of a suite: of its form first, then of the names by which its parts refer to others. */
+/** A sentence for each mistake of a suite. Names that refer to other parts are checked only if the form is right. */
 export function findMistakes(suite: unknown): string[] {
   const outline = violations(suite, Suite, '');
   if (outline.length > 0) return outline;
@@ -91,7 +94,7 @@ export function findMistakes(suite: unknown): string[] {
 }
 
 function stageForm(stage: Stage, path: string): string[] {
-  // Without a readable loop, it is checked as a closed stage.
+  // A stage without a valid `loop` is checked as a closed stage.
   const isOpen = stage?.loop === 'open';
   const found = violations(stage, isOpen ? OpenStage : ClosedStage, path);
   if (!isOpen || found.length > 0) return found;
@@ -168,16 +171,19 @@ function sentenceOf(error: ErrorObject, path: string): string {
   return mismatchedValueDiagnosis({ path: at }, sent, schema, contract).message;
 }
 
-/** Changes of the command line to all stages of a suite but its warm-up; null changes nothing. */
+/** Options of the command line that change all stages of a suite except its warm-up; null changes nothing. */
 export interface Overrides {
   seconds: number | null;
-  /** Calls per second of an open stage, of all its cases together; their shares stay. */
+  /** Calls per second of an open stage, for all its cases together. The shares of the cases stay. */
   rate: number | null;
   /** Connections of each case of a closed stage. */
   connections: number | null;
 }
 
-/** @throws Error if no stage has what is to be changed. */
+/**
+ * The suite with the changed stages.
+ * @throws Error if no stage has what is to be changed.
+ */
 export function withOverrides(suite: LoadSuite, { seconds, rate, connections }: Overrides): LoadSuite {
   const measured = suite.stages.filter(({ isWarmUp }) => !isWarmUp);
   if (rate !== null && !measured.some((stage) => sumOfRates(stage) > 0))
@@ -201,7 +207,7 @@ export function withOverrides(suite: LoadSuite, { seconds, rate, connections }: 
   return { ...suite, stages: suite.stages.map(changed) };
 }
 
-/** Sum of the rates that the stage itself gives; others follow an earlier stage. */
+/** The sum of the rates that the stage gives as numbers. Other rates are multiples of results of an earlier stage. */
 function sumOfRates(stage: Stage): number {
   if (stage.loop === 'closed') return 0;
   return Object.values(stage.perSecond).reduce<number>(

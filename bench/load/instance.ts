@@ -3,9 +3,9 @@ import type { LoadSuite } from './suite.ts';
 
 /** Facts that an instance reports before it is loaded. */
 export interface InstanceFacts {
-  /** Version of the Darkroom; null if the URL answers, but not as one. */
+  /** The version of Darkroom; null if another kind of server answers. */
   version: string | null;
-  /** Number of different accounts of the keys. */
+  /** The number of accounts to which the keys belong. */
   accounts: number;
   /** Limits of one account; null if the instance reports none. */
   limits: InstanceLimits | null;
@@ -17,7 +17,7 @@ interface InstanceLimits {
 }
 
 const TIMEOUT_MS = 10_000;
-/** No closed stage is answered faster than this, so higher limits are not worth a sentence. */
+/** No closed stage is answered faster than this, so a higher limit is not mentioned. */
 const MAX_REQUESTS_PER_SECOND = 2_000;
 
 /**

@@ -15,7 +15,7 @@ export type LoaderRequest =
   | { kind: 'stop' };
 
 export type LoaderAnswer =
-  /** The pictures that the calls send, a phrase for each. */
+  /** A phrase about each picture that the calls send. */
   | { kind: 'prepared'; pictures: string[] }
   | { kind: 'progress'; progress: StageProgress }
   | { kind: 'done'; result: StageResult }

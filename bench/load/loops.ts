@@ -3,7 +3,7 @@ import { setTimeout as sleep, setImmediate as turnOfEvents } from 'node:timers/p
 import { seededRandom } from '../../workers/models/random.ts';
 import type { Rate } from './suite.ts';
 
-/** Sends the call of a turn. It throws only if the suite cannot build the call. */
+/** Builds and sends one call. It throws only if the suite cannot build the call. */
 type SendCall = (turn: number, dueMs: number) => Promise<void>;
 
 /**
@@ -23,22 +23,20 @@ export async function runClosed(options: {
   await Promise.all(Array.from({ length: connections }, keepBusy));
 }
 
-/** Longest time in which an open loop sends without a look at the answers, in milliseconds. */
+/** The longest time, in milliseconds, for which an open loop sends calls without reading answers. */
 const MAX_BURST_MS = 5;
 
-/**
- * Open loop: sends calls when they are due, whatever the answers take. It resolves when the last call has ended.
- */
+/** Open loop: sends calls when they are due, however slow the answers are. It resolves when the last call has ended. */
 export async function runOpen(options: {
   /** Times of the calls in ms since the start, in order. */
   due: Iterable<number>;
-  /** Begin of the stage, by `performance.now()`. */
+  /** The start of the stage, by `performance.now()`. */
   startMs: number;
   durationMs: number;
   send: SendCall;
-  /** The stage has ended, or was stopped. */
+  /** Aborts when the stage ends or is stopped. */
   over: AbortSignal;
-  /** Counts a call that became due in the stage, but which a slow loader did not send in it. */
+  /** Counts a call that became due, but that a slow loader did not send during the stage. */
   onUnsent: () => void;
 }): Promise<void> {
   const { due, startMs, durationMs, send, over, onUnsent } = options;
@@ -68,7 +66,9 @@ export async function runOpen(options: {
   await Promise.all(inFlight);
 }
 
-/** A generator for one case in one stage and round: independent of all others, and the same in every run. */
+/**
+ * A random generator for one case in one stage and round. It is independent of all others, and the same in every run.
+ */
 export function seededBy(caseName: string, stageName: string, round: number): () => number {
   const digest = createHash('sha256')
     .update(JSON.stringify([caseName, stageName, round]))
@@ -93,12 +93,13 @@ export function* dueTimes(
   const gapMs = () => (-Math.log(1 - random()) / most) * 1000;
   for (let atMs = gapMs(); atMs <= durationMs; atMs += gapMs()) {
     const now = from + ((to - from) * atMs) / durationMs;
-    // Thinning: a call of the highest rate stays with the share that the present rate has of it.
+    // Thinning: calls are drawn at the highest rate, and each is kept with the ratio of the present rate to it as its
+    // probability.
     if (now === most || random() < now / most) yield atMs;
   }
 }
 
-/** Calls per second in the mean of a stage. */
+/** The mean rate of a stage, in calls per second. */
 export function meanRate(rate: Rate, seconds: number): number {
   if (typeof rate === 'number') return rate;
   if ('atMs' in rate) return rate.atMs.filter((atMs) => atMs <= seconds * 1000).length / seconds;

@@ -17,8 +17,8 @@ const MEDIA_TYPES: Record<string, string> = {
 const MAX_BYTES = 25 * 1024 * 1024;
 
 /**
- * The pictures of a folder, or the built-in ones that every machine has. They are sorted by name, so that runs are
- * alike.
+ * The pictures of a folder, or the built-in ones that every machine has. They are sorted by name, so that all runs use
+ * them in the same order.
  */
 export async function readPictures(folder: string): Promise<BenchPicture[]> {
   if (folder === '') return ownPictures();
@@ -55,7 +55,7 @@ async function ownPictures(): Promise<BenchPicture[]> {
 
 const CAMERA_BYTES = { least: 3e6, most: 8e6 };
 
-/** The files of 3 to 8 MB among some pictures, as cameras write them; if there are none, three that are made. */
+/** The files of 3 to 8 MB among the pictures, as cameras write them; if there are none, three generated ones. */
 export async function cameraFiles(pictures: readonly BenchPicture[]): Promise<readonly BenchPicture[]> {
   const { least, most } = CAMERA_BYTES;
   const own = pictures.filter(({ bytes }) => bytes.length >= least && bytes.length <= most);

@@ -2,8 +2,8 @@ import { readImageHeader } from '../../src/imaging/images/header/header.ts';
 import type { CallResponse, Expectation, HttpCall, LoadCase } from './suite.ts';
 
 /**
- * The error of a complete answer, or null when it is right: its status, its content type, the type and the width of its
- * image by a walk of the file's header, and the case's own check. An answer without a byte is only right as 204.
+ * The error of a complete answer; null when the answer is right. It checks the status, the content type, the format and
+ * width in the header of an image, and the case's own check. An empty answer is right only with status 204.
  */
 export function errorOf(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
   const { status } = answer;
@@ -31,7 +31,7 @@ const READABLE_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml']
   (name) => `image/${name}`,
 );
 
-/** What calls itself an image has a readable header of its type, and the expected width. */
+/** The error of an image; null if its header is readable, of the declared type, and has the expected width. */
 function imageError(type: string, body: Buffer, width: number | undefined): string | null {
   const header = readImageHeader(body);
   if (READABLE_TYPES.includes(type) && header?.mimeType !== type)

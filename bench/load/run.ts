@@ -15,12 +15,14 @@ interface StageSpan {
 }
 
 export interface LoadResult {
-  /** The pictures that the calls sent, a phrase for each. */
+  /** A phrase about each picture that the calls sent. */
   pictures: string[];
   stages: StageResult[];
   spans: StageSpan[];
   samples: InstanceSample[];
-  /** The run was stopped: the last stage is shorter than the suite asks for, and later ones were not run. */
+  /**
+   * Whether the run was stopped. The last stage is then shorter than the suite asks for, and later ones were not run.
+   */
   isStopped: boolean;
 }
 
@@ -28,10 +30,10 @@ interface RunOptions {
   suite: LoadSuite;
   /** The suite's own module, which the loading process imports. */
   suiteFile: string;
-  /** Empty: the built-in pictures that every machine has. */
+  /** The folder of the pictures; empty for the built-in ones, which every machine has. */
   picturesFolder: string;
   target: LoadTarget;
-  /** Stops the run, which then answers with its results so far. */
+  /** Stops the run, which then returns its results so far. */
   signal?: AbortSignal;
   onProgress?: (stage: string, progress: StageProgress) => void;
 }
@@ -62,14 +64,14 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
 interface StageRun {
   /** Rate by case, for an open stage. */
   rates: Record<string, Rate>;
-  /** Counts from 0; 0 in a run without rounds. */
+  /** The number of the round, from 0; 0 in a run without rounds. */
   round?: number;
   onProgress?: (progress: StageProgress) => void;
 }
 
 /** A loading process that has prepared the cases of a suite. A stage ends early when the run is stopped. */
 export interface Loader extends Disposable {
-  /** The pictures that the calls send, a phrase for each. */
+  /** A phrase about each picture that the calls send. */
   pictures: string[];
   run(stage: Stage, options: StageRun): Promise<StageResult>;
 }
@@ -79,7 +81,8 @@ export async function openLoader(
   options: Pick<RunOptions, 'suiteFile' | 'picturesFolder' | 'target' | 'signal'>,
 ): Promise<Loader> {
   const { suiteFile, picturesFolder, target, signal } = options;
-  // A signal of the terminal reaches this process alone: it decides how the stage ends.
+  // The process is detached, so that a signal of the terminal reaches only this process, which decides how the stage
+  // ends.
   const child = fork(join(import.meta.dirname, 'loader.ts'), { detached: true });
   const { url, keys, pid } = target;
   let pictures: string[] = [];
@@ -161,9 +164,10 @@ interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'> {
 
 /**
  * Runs a suite on two instances in turn, A B, B A, A B …, so that changes in the machine's speed affect both. Warm-up
- * stages are run once, before the first round. An open stage whose rate is a multiple of A's result in the round has
- * that rate on both sides. Both sides get the same arrivals in a round, and each round others.
- * @returns the rounds that are complete: if the run is stopped, the others.
+ * stages are run once, before the first round. If the rate of an open stage is a multiple of an earlier result, A's
+ * result in the round decides the rate on both sides. Within a round, both sides get the same arrivals. Each round has
+ * different ones.
+ * @returns the complete rounds, also if the run is stopped.
  */
 export async function runRounds(options: RoundsOptions): Promise<Round[]> {
   const { suite, rounds, signal, onRound } = options;

@@ -40,14 +40,14 @@ interface Exchange {
 const TIMEOUT_MS = 120_000;
 
 /**
- * Sends the calls of one case over keep-alive connections, as many as are needed. Each call ends exactly once. A call
- * is never sent again by itself: a connection that the service closes under a call counts as that.
+ * Sends the calls of one case over keep-alive connections, as many as are needed. Each call ends exactly once. No call
+ * is resent automatically: if the service closes the connection during a call, the call counts as unanswered.
  */
 export class Sender {
   readonly #url: string;
   readonly #begin: typeof httpRequest;
   readonly #agent: HttpAgent;
-  /** Gives up the calls in flight. */
+  /** Functions that give up the calls in flight. */
   readonly #inFlight = new Set<() => void>();
 
   /** @param url of the instance, without a slash at the end. */
@@ -60,7 +60,8 @@ export class Sender {
   }
 
   /**
-   * The end of the call and of those that follow it; the promise never rejects.
+   * Sends a call, and the calls that follow it (see `LoadCase.follow`). Resolves with the end of the last one, and
+   * never rejects.
    * @param dueMs when the call should have been sent, by `performance.now()`.
    * @throws Error at once if the call cannot be written as HTTP, such as a header of two lines.
    */
@@ -169,7 +170,10 @@ function collect(
   incoming.on('close', () => incoming.complete || onTruncated());
 }
 
-/** A check that throws is the fault of the suite; its calls are wrong by that name, and the stage goes on. */
+/**
+ * Runs the case's own check. If the check throws, the suite is at fault: the call is wrong under that name, and the
+ * stage goes on.
+ */
 function judgeResponse(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
   try {
     return errorOf(answer, call, loadCase);

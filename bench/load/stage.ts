@@ -6,7 +6,7 @@ import { type CallEnd, type KeyedCall, Sender } from './sender.ts';
 import type { LoadCase, Rate, Stage } from './suite.ts';
 import { type CaseResult, type Figures, percentile, rounded, type Second } from './tally.ts';
 
-/** The last second of a running stage, all cases together, by the answers that came in it. */
+/** The figures of the last second of a running stage, for all cases together. */
 export interface StageProgress {
   /** Seconds since the stage began. */
   at: number;
@@ -38,7 +38,7 @@ export interface StageResult {
   slices: Record<string, Figures[]>;
   timeline: Record<string, Second[]>;
   loader: LoaderLoad;
-  /** CPU time of all processes of the instance, with the drain, in ms; absent if they run elsewhere. */
+  /** CPU time of all processes of the instance, including the drain, in ms; absent if they run elsewhere. */
   instanceCpuMs?: number;
 }
 
@@ -53,7 +53,7 @@ export interface StageOptions {
   stage: Stage;
   /** Rate by case, for an open stage. */
   rates: Record<string, Rate>;
-  /** Rounds send different random arrivals. */
+  /** The number of the round. Each round sends different random arrivals. */
   round: number;
   cases: Record<string, PreparedCase>;
   /** Ends the stage before its time. */
@@ -64,7 +64,7 @@ export interface StageOptions {
 }
 
 const DRAIN_MS = 30_000;
-/** A stage that is stopped by hand ends soon. */
+/** The time for late answers after a stage was stopped by hand, because somebody waits for the end. */
 const STOPPED_DRAIN_MS = 2_000;
 /**
  * The largest share of a core that the loader may use. One thread sends all calls, and above this share its own queue
@@ -115,7 +115,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/** Resolves with the work, or after some time. */
+/** Waits for work, but at most for some time. */
 async function settleWithin(timeMs: number, work: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   await Promise.race([work, sleep(timeMs, undefined, { signal: done.signal }).catch(() => undefined)]);

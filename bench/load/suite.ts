@@ -16,7 +16,7 @@ export interface HttpCall {
 export interface Expectation {
   /** Content type, without its parameters; `image/` stands for every image. */
   type: string;
-  /** The answer is an image of this width, in pixels. */
+  /** The width of the image in pixels. */
   width?: number;
 }
 
@@ -44,7 +44,10 @@ export interface CaseContext {
 export interface LoadCase {
   /** The typical caller of such calls, and their purpose. */
   description: string;
-  /** @returns the call of a turn; turns count from 0. */
+  /**
+   * Prepares the case.
+   * @returns a function that builds a call from its number, which counts from 0.
+   */
   prepare(context: CaseContext): Promise<(turn: number) => HttpCall>;
   /** Statuses that count as right answers besides 2xx. */
   expected?: readonly number[];
@@ -54,11 +57,12 @@ export interface LoadCase {
    */
   check?(answer: CallResponse, call: HttpCall): string | null;
   /**
-   * The next call of the same work, such as the question whether a job has ended. The work takes until its last answer.
+   * The next call of the same work, such as the question whether a job has ended. The latency of the work includes all
+   * of them.
    * @returns null when the answer was the last one.
    */
   follow?(answer: CallResponse): HttpCall | null;
-  /** False: each call opens its own connection. True by default. */
+  /** Whether calls reuse connections; true by default. Otherwise each call opens its own connection. */
   keepAlive?: boolean;
   /** Speed at which bodies are sent, as from a phone; by default as fast as they can be. */
   uploadBytesPerSecond?: number;
@@ -69,7 +73,10 @@ export interface LoadCase {
 interface StageBase {
   name: string;
   seconds: number;
-  /** The stage is run, but left out of the tables, the comparisons and the thresholds. */
+  /**
+   * Whether the stage only warms up the instance. It is then left out of the tables, the comparisons and the
+   * thresholds.
+   */
   isWarmUp?: true;
 }
 
@@ -83,13 +90,13 @@ export interface ClosedStage extends StageBase {
 /** Open loop: calls become due at random times with this mean rate, however slow the answers are. */
 export interface OpenStage extends StageBase {
   loop: 'open';
-  /** Calls per second by case; or a ramp, given times, or a multiple of the case's rate in an earlier stage. */
+  /** The rate of each case. It may be a multiple of the case's rate in an earlier stage. */
   perSecond: Record<string, Rate | RateOf>;
   /** Calls that were refused with a Retry-After are sent once more when it has passed. */
   retries?: true;
 }
 
-/** Calls per second, whose times are random; or a ramp of them, or the times themselves. */
+/** Calls at random times with a mean rate per second, a ramp of rates, or calls at given times. */
 export type Rate = number | Ramp | GivenTimes;
 
 /** A rate that changes evenly from the start of a stage to its end, in calls per second. */
@@ -134,6 +141,6 @@ export interface LoadSuite {
   cases: Record<string, LoadCase>;
   stages: readonly Stage[];
   thresholds?: readonly Threshold[];
-  /** Growth of the instance's memory that a run of half an hour or more may show. */
+  /** The largest growth of the instance's memory that a run of half an hour or more may show. */
   mostMegabytesPerHour?: number;
 }

@@ -19,7 +19,7 @@ export interface Figures {
   right: number;
   wrong: number;
   unanswered: number;
-  /** Right answers per second that came inside the stage: goodput. */
+  /** Goodput: right answers per second that arrived during the stage. */
   perSecond: number;
   /** Share of the calls that are wrong or unanswered; null if none was sent. */
   errorShare: number | null;
@@ -31,9 +31,9 @@ export interface Figures {
 export interface CaseResult extends Figures {
   /** Items of right answers per second, such as those of batches; null if an answer has one item. */
   itemsPerSecond: number | null;
-  /** Answers that came after the end of the stage. They do not count for `perSecond`. */
+  /** Answers that arrived after the end of the stage. They do not count for `perSecond`. */
   drained: number;
-  /** Rate of the suite, for an open stage. */
+  /** The rate that the suite asks for; null for a closed stage. */
   askedPerSecond: number | null;
   /** Calls that were sent per second. Compared with the asked rate, it shows what chance and a slow loader changed. */
   offeredPerSecond: number;
@@ -114,7 +114,7 @@ export function rounded(value: number, digits = 2): number {
 
 /** One second of a case. */
 export interface Second {
-  /** Seconds since the stage began, at the end of this one: from 1 on. */
+  /** The end of this second, in seconds since the stage began; the first is 1. */
   at: number;
   /** Right answers that came in this second. */
   right: number;
@@ -133,8 +133,9 @@ interface Collected {
 }
 
 /**
- * The seconds of a case. Answers are placed where they came, latencies and lateness where their call was due: a stall
- * is a gap of answers, and a spike of latency where it began.
+ * The seconds of a case. Answers count in the second in which they arrive. Latencies, and delays by the loader, count
+ * in the second in which their call was due. A stall is therefore a gap in the answers, and a spike of latency where it
+ * began.
  */
 export class Timeline {
   readonly #startMs: number;

@@ -16,7 +16,7 @@ export interface LoadTarget extends AsyncDisposable {
 }
 
 export interface TargetOptions {
-  /** Empty: the bench starts the service itself. */
+  /** The URL of the instance; if empty, the bench starts the service itself. */
   url: string;
   keys: readonly string[];
   /** Whether to load another machine's instance without asking. */
@@ -26,7 +26,7 @@ export interface TargetOptions {
   accounts: number;
 }
 
-/** The part of the options that a suite decides. */
+/** The options that the suite decides. */
 export function environmentOf({ settings = {}, accounts = 1 }: LoadSuite) {
   return { settings, accounts };
 }
@@ -59,9 +59,9 @@ function parseAddress(text: string, option: string): URL {
 }
 
 /**
- * Starts the service here.
- * @param options.main its entry; by default that of this tree.
- * @param options.name of that tree.
+ * Starts the service on this machine.
+ * @param options.main the entry file of the service; by default that of this tree.
+ * @param options.name the name of that tree in reports.
  */
 export async function startTarget(
   settings: Record<string, string>,

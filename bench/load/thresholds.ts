@@ -3,7 +3,7 @@ import type { StageResult } from './stage.ts';
 import type { LoadSuite, Measure, Threshold } from './suite.ts';
 import type { Figures } from './tally.ts';
 
-/** Checks each threshold. A case that was not measured breaks it. */
+/** Checks each threshold. A threshold on a case that was not measured counts as broken. */
 export function checkedThresholds(
   thresholds: readonly Threshold[],
   stages: readonly StageResult[],
@@ -14,7 +14,7 @@ export function checkedThresholds(
   });
 }
 
-/** Checks the growth of memory of a suite that bounds it; nothing if the run was too short for a trend. */
+/** Checks the growth of memory, if the suite limits it. The result is empty if the run was too short for a trend. */
 export function checkedMemory(
   { mostMegabytesPerHour }: LoadSuite,
   memory: { megabytesPerHour: number | null } | null,
@@ -43,7 +43,7 @@ function failureOf(threshold: Threshold, stages: readonly StageResult[]): string
   return null;
 }
 
-/** The least value of a threshold. If the earlier stage was not measured, no value is enough. */
+/** The lower limit of a threshold; infinite if it is a multiple of a result that was not measured. */
 function leastOf(
   atLeast: Threshold['atLeast'],
   name: string,

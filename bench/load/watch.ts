@@ -74,7 +74,7 @@ export function watch(url: string, pid: number | null): Watch {
   };
 }
 
-/** The role of a process by its command line: all threads of Node have the same name. */
+/** The role of a process by its command line, because all processes of Node have the same name. */
 function roleOf(pid: number, name: string): string {
   try {
     // Chromium writes its whole command line as one argument.

@@ -18,12 +18,12 @@ const DEFAULT_EFFORT: Effort = {
 };
 const FORMATS: readonly PeerFormat[] = ['webp', 'jpeg', 'avif'];
 const WIDTH_PX = 512;
-/** Smaller pictures are scaled down to this share of their width. */
+/** A picture that is too small for the usual width is scaled to this share of its own width. */
 const MIN_SCALE = 0.32;
 
 /**
- * `peers --imgproxy URL …`: Darkroom compared with servers that the user has running, asked for the same pictures in
- * turn.
+ * `peers --imgproxy URL …`: compares Darkroom with servers that the user has running. All are asked for the same
+ * pictures, in turn.
  */
 export async function runPeers(argv: readonly string[]): Promise<void> {
   const options = readPeerOptions(argv);

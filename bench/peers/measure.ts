@@ -26,16 +26,16 @@ interface RoundResult {
 /** The measurements of a side in one case. */
 interface SideMeasurement {
   side: PeerSide;
-  /** Null until its first right answer. */
+  /** The first right answer; null before it. */
   answer: PeerResponse | null;
   rounds: RoundResult[];
-  /** Why it is not measured; empty if it is. */
+  /** The reason why the side is not measured; empty if it is. */
   note: string;
 }
 
 /**
- * Measures all sides at one case, in turn within each round; the first side is the one that others are compared with.
- * @returns a row for each side. One that answers wrongly has a note in place of figures.
+ * Measures all sides with one case. In each round, the sides take turns. The first side is the base of the comparison.
+ * @returns a row for each side. A side that answers wrongly has a note instead of figures.
  */
 export async function measureCase(
   peerCase: PeerCase,
@@ -68,7 +68,7 @@ export async function measureCase(
   return rows;
 }
 
-/** Does the work of a side that has only answered rightly so far, and notes the first wrong answer. */
+/** Runs the work of a side, unless the side has answered wrongly before. The first wrong answer is noted. */
 async function skipAfterWrongResponse(one: SideMeasurement, work: () => Promise<void>): Promise<void> {
   if (one.note !== '') return;
   try {

@@ -7,12 +7,12 @@ import type { BenchPicture } from '../load/suite.ts';
 export interface Peer {
   name: string;
   /**
-   * Its answer to a GET of this address; `{width}`, `{format}`, `{quality}` and `{source}` are replaced by those of the
-   * case.
+   * The address of its pictures, which are requested by GET. `{width}`, `{format}`, `{quality}` and `{source}` are
+   * replaced by those of the case.
    */
   pattern: string;
   port: number;
-  /** Root of its process tree; null: that of the process that listens on the port. */
+  /** The root of its process tree; null: the process that listens on the port. */
   pid: number | null;
 }
 
@@ -36,7 +36,7 @@ const PEER_PATHS = {
 type KnownPeer = keyof typeof PEER_PATHS;
 
 const PATTERN_EXAMPLE = "--pattern 'http://127.0.0.1:8080/{width}/{format}/{source}'";
-/** The placeholders without which a server cannot know the case. */
+/** The placeholders that every address needs. */
 const REQUIRED_PLACEHOLDERS = ['{width}', '{format}', '{source}'];
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
@@ -70,7 +70,9 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
   return { peers, imagesFolder: values.images, cases: values.cases, out: values.out };
 }
 
-/** @param name null for a server that is called by its address. */
+/**
+ * @param name null for a server that is given only by its address.
+ */
 function parsePeer(name: KnownPeer | null, pattern: string, pids: ReadonlyMap<number, number>): Peer {
   const option = name ?? 'pattern';
   const missing = REQUIRED_PLACEHOLDERS.filter((part) => !pattern.includes(part));
@@ -93,7 +95,7 @@ function readPid(text: string): [port: number, pid: number] {
 
 /** Serves the pictures on loopback, for servers that fetch what they work on. */
 export interface PictureServer extends Disposable {
-  /** An address of a picture that was never given before, so that no cache of a server knows it. */
+  /** A new address of a picture, which no cache of a server knows. */
   nextUrl(picture: BenchPicture): string;
 }
 

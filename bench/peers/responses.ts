@@ -6,7 +6,7 @@ import type { PeerCase, PeerSide } from './sides.ts';
 /** A right answer: the picture in the format and width that were asked for. */
 export interface PeerResponse {
   bytes: number;
-  /** SSIMULACRA 2 against the source, scaled to the answer's size by Lanczos in all its pixels. */
+  /** SSIMULACRA 2 against the source, which is scaled to the answer's size with a Lanczos kernel. */
   likeness: number;
 }
 
@@ -40,7 +40,10 @@ export async function checkedResponse(
   return { bytes: bytes.byteLength, likeness };
 }
 
-/** Asks and reads the whole body. @throws WrongResponseError for another status, or a type that is not a picture's. */
+/**
+ * Requests a picture, and reads the whole body.
+ * @throws WrongResponseError for another status, or a type that is not a picture's.
+ */
 export async function readResponse(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
   const response = await requestPicture(side, peerCase, quality);
   const bytes = await readBytes(response);
@@ -50,8 +53,8 @@ export async function readResponse(side: PeerSide, peerCase: PeerCase, quality: 
 }
 
 /**
- * The size that a side needs at a likeness: on the line between the first two qualities around it, going from `quality`
- * in its direction. Null if none of them reaches it.
+ * The file size that a side needs for a likeness. It is interpolated between the first two qualities around it; the
+ * search starts at `quality`. Null if no quality reaches the likeness.
  */
 export async function bytesAt(
   likeness: number,

@@ -125,7 +125,7 @@ function targetOf(link: string): string {
   return readOrNull(() => readlinkSync(link)) ?? '';
 }
 
-/** Null for what ended meanwhile or belongs to another user. */
+/** The result of a read; null if the process has ended, or belongs to another user. */
 function readOrNull<T>(read: () => T): T | null {
   try {
     return read();

@@ -2,7 +2,7 @@
 export interface RequestedTransform {
   query: string;
   source: string;
-  /** What else the address asks for, and what is not sent, such as `crop`. */
+  /** The requested options that are not replayed, such as `crop`. */
   without: string[];
 }
 
@@ -24,7 +24,9 @@ interface TransformFields {
 /** Names of formats in addresses that are not those of the interface. */
 const FORMATS: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
-/** @param scale by which both sides are multiplied, such as the pixels of a screen per pixel of a page. */
+/**
+ * @param scale the factor for both sides, such as the device pixels per CSS pixel.
+ */
 function transformOf(
   { width, height, fit, quality, format }: TransformFields,
   { source, without, scale = { x: 1, y: 1 } }: Omit<RequestedTransform, 'query'> & { scale?: Scale },
@@ -50,7 +52,7 @@ interface Scale {
   y: number;
 }
 
-/** Undefined for a side that follows the other one. */
+/** A side times a factor; undefined for a side that follows the other one. */
 function scaled(side: string | undefined, factor: number): string | undefined {
   return Number(side) > 0 ? String(Math.max(1, Math.round(Number(side) * factor))) : undefined;
 }
@@ -110,7 +112,7 @@ export function fromImgproxy(
   return asked.transform(source, format);
 }
 
-/** For example `w:300`, and neither `http:` nor the `filters:` of thumbor. */
+/** Whether a part is an option such as `w:300`, and not a URL or the `filters:` of thumbor. */
 function isOption(part: string): boolean {
   return /^[a-z_]+:[^/]/.test(part) && !part.startsWith('filters:');
 }
@@ -129,7 +131,7 @@ class ImgproxyOptions {
   readonly #without = new Set<string>();
   #pixelRatio = 1;
   #zoom: Scale = { x: 1, y: 1 };
-  /** Whether an option, or a preset, is one of imgproxy's for certain. */
+  /** Whether at least one option or preset certainly belongs to imgproxy. */
   isKnown = false;
 
   constructor(presets: PresetOptions) {
@@ -150,7 +152,10 @@ class ImgproxyOptions {
     else if (!WITHOUT_EFFECT.test(name)) this.#without.add(name);
   }
 
-  /** @returns false for an option that is not replayed. */
+  /**
+   * Reads one option.
+   * @returns false for an option that is not replayed.
+   */
   #read(name: string, values: readonly string[]): boolean {
     const fields = this.#fields;
     const [first, second] = values;
@@ -173,7 +178,9 @@ class ImgproxyOptions {
     Object.assign(this.#fields, { width, height });
   }
 
-  /** @param format the ending of the address, which has the last word. */
+  /**
+   * @param format the ending of the address, which overrides an option.
+   */
   transform(source: string, format: string | undefined): RequestedTransform | UnusableAddress {
     const { x, y } = this.#zoom;
     const scale = { x: x * this.#pixelRatio, y: y * this.#pixelRatio };

@@ -29,11 +29,11 @@ interface Recording {
 /** A call as its line tells it. */
 interface LoggedCall {
   loggedMs: number;
-  /** Time from the arrival to the line. */
+  /** The time from the arrival of the call to its line. */
   tookMs: number;
-  /** imgproxy writes two lines for a call; null for a line that is the only one. */
+  /** The kind of a line of imgproxy, which writes two for a call; null for a log with one line per call. */
   mark: 'started' | 'completed' | null;
-  /** The same in both lines of a call. */
+  /** A text that is the same in both lines of a call. */
   request: string;
   transform: Transform | UnusableAddress;
 }
@@ -46,7 +46,7 @@ interface LeftOut {
 }
 
 const SECOND_MS = 1000;
-/** A smaller body of this service's log is not a picture, but the JSON that names one. */
+/** A smaller body in this service's log is not a picture, but JSON that names one. */
 const MIN_BYTES = 256;
 
 /**
@@ -75,7 +75,7 @@ export function readRecording(text: string, presets: PresetOptions = {}): Record
   };
 }
 
-/** What a replay leaves out, in sentences; empty if it is nothing. */
+/** Sentences about what a replay leaves out; empty if it leaves out nothing. */
 export function leftOutOf({ leftOut, without }: Recording): string {
   const list = (counts: Map<string, number>) =>
     [...counts].map(([name, count]) => `${name} (${count})`).join(', ');
@@ -131,7 +131,7 @@ function readAddressLine(line: string, presets: PresetOptions): LoggedCall | Lef
   return NO_CALL;
 }
 
-/** The calls in the order of the log's times, and the number of lines that told of a call for the second time. */
+/** The calls in the order of the log's times, and the number of dropped lines that repeat a call. */
 function dropSecondLines(logged: readonly LoggedCall[]): { calls: LoggedCall[]; secondLines: number } {
   const started = new Map<string, number>();
   const order = (one: LoggedCall) => (one.mark === 'completed' ? 1 : 0);
@@ -146,7 +146,7 @@ function dropSecondLines(logged: readonly LoggedCall[]): { calls: LoggedCall[]; 
   return { calls, secondLines: sorted.length - calls.length };
 }
 
-/** Logs that count whole seconds have many lines at once; they are spread evenly over their second. */
+/** Spreads calls evenly over their second if the log has whole seconds only. */
 function spreadWithinSecond(calls: readonly LoggedCall[]): LoggedCall[] {
   if (calls.some(({ loggedMs }) => loggedMs % SECOND_MS !== 0)) return [...calls];
   const counts = new Map<number, number>();
@@ -160,7 +160,7 @@ function spreadWithinSecond(calls: readonly LoggedCall[]): LoggedCall[] {
   });
 }
 
-/** The most frequent reason first. */
+/** The number of entries by reason, the most frequent reason first. */
 function countReasons(parts: readonly LeftOut[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { reason, count } of parts) if (count > 0) counts.set(reason, (counts.get(reason) ?? 0) + count);

@@ -19,7 +19,7 @@ export interface ReportCheck {
   skipped?: string;
 }
 
-/** How many checks passed, and of a comparison how many there could be, as a sentence. */
+/** A sentence with the number of passed checks and, for a comparison, of possible checks. */
 export function countsOf(checks: readonly ReportCheck[]): string {
   const made = checks.filter(({ skipped }) => skipped === undefined);
   const failed = made.filter(({ failure }) => failure !== null).length;

@@ -48,7 +48,7 @@ export interface MemoryTrend {
   firstMegabytes: number;
   lastMegabytes: number;
   mostMegabytes: number;
-  /** Slope of the straight line through all samples (least squares); null below half an hour, if it says nothing. */
+  /** Slope of the straight line through all samples (least squares); null below half an hour, which shows no trend. */
   megabytesPerHour: number | null;
 }
 

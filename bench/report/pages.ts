@@ -61,10 +61,13 @@ ${body}
 `;
 }
 
-/** Cells that are aligned as numbers: a figure, also with its interval, two of them, or the word for none. */
+/** Matches cells that are aligned as numbers: a figure with or without its interval, two figures, or `none`. */
 const NUMBER_PATTERN = /^-?[\d.]+( ?%|\/s)?( \([^)]*\))?$|^\S+ → \S+$|^none$/;
 
-/** @param rows cells as HTML. */
+/**
+ * A table as HTML.
+ * @param rows cells as HTML.
+ */
 export function htmlTable(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const isNumber = (column: number) => rows.some((row) => NUMBER_PATTERN.test(row[column] ?? ''));
   const names = head.map((name, column) => `<th${isNumber(column) ? ' class="number"' : ''}>${name}</th>`);

@@ -21,8 +21,8 @@ export interface TuneResult extends Recommendation {
 const WIDEST_PERCENT = 2;
 
 /**
- * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval, and a line
- * marks its base, and its figures are answers per second and milliseconds.
+ * The trials and the recommendation as one HTML page that needs no network. Each trial is a dot with its interval,
+ * beside a line that marks its base. Its figures are answers per second and milliseconds.
  */
 export function tunePage(result: TuneResult): string {
   const { host } = result;

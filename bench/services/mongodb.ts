@@ -7,9 +7,9 @@ import { CACHE, type TestServer } from './server.ts';
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 /**
- * A MongoDB to test against: the one of MONGODB_URL, else a mongod that is there or can be fetched, else a server in
- * Java. Null, with a message on stderr, when none can run; an error instead if CI is true, because nothing is skipped
- * there.
+ * A MongoDB to test against: the one of MONGODB_URL, else a mongod that is installed or can be downloaded, else a
+ * server in Java. Null, with a message on stderr, when none can run. If CI is true, that is an error instead, because
+ * CI skips nothing.
  */
 export async function startMongo(): Promise<TestServer | null> {
   const { MONGODB_URL, CI } = process.env;
@@ -29,7 +29,7 @@ export async function startMongo(): Promise<TestServer | null> {
 }
 
 async function startMongod(): Promise<TestServer> {
-  // No second try: a network that does not allow the download fails at once.
+  // The download is not retried, so that it fails at once in a network that does not allow it.
   process.env.MONGOMS_MAX_RETRIES ??= '0';
   const binary = MongoBinary.getPath({ downloadDir: CACHE });
   const late = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
@@ -41,7 +41,7 @@ async function startMongod(): Promise<TestServer> {
   return { url: server.getUri(), stop: async () => void (await server.stop()) };
 }
 
-/** The URL of a database of one's own on a server, so that tests do not meet. Drop it with `dropDatabase`. */
+/** The URL of a new database on a server, so that tests do not share one. Drop it with `dropDatabase`. */
 export function randomDatabase(serverUrl: string): string {
   const [, server, query = ''] = /^([a-z+]+:\/\/[^/?]+)[^?]*(\?.*)?$/.exec(serverUrl) ?? [];
   if (server === undefined) throw new Error(`${serverUrl} is no URL of MongoDB's.`);

@@ -8,7 +8,7 @@ const INSTALL_TIMEOUT_MS = 120_000;
 
 /**
  * The Redis of REDIS_URL, which others may be using, else a separate one. Null, with a message on stderr, when none can
- * run; an error instead if CI is true, because nothing is skipped there.
+ * run. If CI is true, that is an error instead, because CI skips nothing.
  */
 export async function startRedis(): Promise<TestServer | null> {
   const url = process.env.REDIS_URL;
@@ -16,8 +16,8 @@ export async function startRedis(): Promise<TestServer | null> {
 }
 
 /**
- * A Redis that nobody else uses, to be flushed and killed; null or an error as above.
- * @param keeps whether it has after a restart what it had before it.
+ * A Redis that nobody else uses, so that it can be flushed and killed; null or an error as for `startRedis`.
+ * @param keeps whether its data survives a restart.
  */
 export async function startPrivateRedis(keeps = false): Promise<OwnServer | null> {
   const command = (await findProgram('redis-server')) ?? (await install());

@@ -18,14 +18,14 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** A server of its own process, which can be taken away and brought back on the same port and directory. */
+/** A server in a separate process, which can be killed, frozen and restarted on the same port and directory. */
 export interface OwnServer extends TestServer {
   port: number;
   /** SIGKILL. What the server has not written is lost. */
   kill(): Promise<void>;
   /** Starts it again after a kill. @throws Error if it does not become ready. */
   restart(): Promise<void>;
-  /** SIGSTOP: connections stay, and nothing is answered; or SIGCONT. */
+  /** SIGSTOP: connections stay open, but nothing is answered. `thaw` sends SIGCONT. */
   freeze(): void;
   thaw(): void;
 }
@@ -39,7 +39,7 @@ interface ServerSpec {
   isReady: (port: number) => Promise<boolean>;
 }
 
-/** Starts a server on a free port of loopback, in an empty directory that goes with it. */
+/** Starts a server on a free port of loopback, in an empty directory that is removed with it. */
 export async function startServer(spec: ServerSpec): Promise<OwnServer> {
   for (let attempt = 1; ; attempt++) {
     const directory = await mkdtemp(join(tmpdir(), 'darkroom-server-'));
@@ -116,12 +116,12 @@ export async function findProgram(name: string): Promise<string | null> {
   return null;
 }
 
-/** Where what tests build or fetch is kept between runs. */
+/** The folder for what tests build or download. It is kept between runs. */
 export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 /**
- * A folder of the cache, built when it is not there. It appears whole or not at all: processes that build it at the
- * same time build it each, and the first one's stays.
+ * A folder of the cache, built if it does not exist. It appears completely or not at all. Processes that build it at
+ * the same time each build a copy, and the first one is kept.
  */
 export async function cached(name: string, build: (folder: string) => Promise<void>): Promise<string> {
   const folder = `${CACHE}/${name}`;

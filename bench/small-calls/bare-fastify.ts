@@ -4,8 +4,8 @@ import { envelopeSchemaOf, successEnvelope } from '../../src/platform/http/envel
 import { AccountCredits, ApiKey } from '../../src/product/accounts/schema.ts';
 
 /**
- * The baseline of manners: Fastify with the same answers and schemas, and nothing around them. It sends its URL over
- * IPC.
+ * The baseline of the suite `manners`: a Fastify server with the same answers and schemas, and nothing else. It sends
+ * its URL over IPC.
  */
 const app = Fastify();
 const key = {

@@ -11,7 +11,7 @@ export interface ServerUnderTest {
 
 export interface SmallCall {
   path: string;
-  /** In place of `path`: asked for in turn, and each connection begins elsewhere. */
+  /** The paths that are requested in turn, instead of `path`. Each connection starts at another one. */
   paths?: readonly string[];
   headers: Record<string, string>;
   /** The body of a POST; without one the call is a GET. */
@@ -55,7 +55,7 @@ export async function measureCall(
   };
 }
 
-/** Gives each connection all of the paths, beginning where the one before it does not get for a while. */
+/** Gives each connection all of the paths. Each starts far from where the one before it starts. */
 function spreadOver(paths: readonly string[], headers: Record<string, string>) {
   let clients = 0;
   return (client: autocannon.Client) => {
@@ -66,7 +66,7 @@ function spreadOver(paths: readonly string[], headers: Record<string, string>) {
   };
 }
 
-/** The ratios of one side to the other, turn by turn. */
+/** The ratios of one side to the other, one per round. */
 export function ratios(some: readonly number[], others: readonly number[]): number[] {
   return some.map((one, turn) => one / (others[turn] ?? Number.NaN));
 }

@@ -17,7 +17,7 @@ function json(path: string, body: object): HttpCall {
   return { method: 'POST', path, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(body)) };
 }
 
-/** The picture whose size is nearest to some megapixels. */
+/** The picture whose size is nearest to a number of megapixels. */
 function nearestPicture(pictures: readonly BenchPicture[], megapixels: number): BenchPicture {
   const distance = (picture: BenchPicture) => Math.abs(Math.log(megapixelsOf(picture) / megapixels));
   const [picture] = pictures.toSorted((a, b) => distance(a) - distance(b));
@@ -51,7 +51,7 @@ function expectationOf(query: string, { bytes }: BenchPicture): Expectation {
   return { ...expected, width: Math.min(own, Number(asked.get('width'))) };
 }
 
-/** Sends the picture nearest to some megapixels through one query. */
+/** Calls that transform the picture nearest to a number of megapixels by one query. */
 export function transforms(megapixels: number, query: string): LoadCase {
   return {
     description: `The picture nearest to ${megapixels} megapixels: ${query}.`,
@@ -62,7 +62,7 @@ export function transforms(megapixels: number, query: string): LoadCase {
   };
 }
 
-/** Sends files of 3 to 8 MB, as cameras write them, through one query in turn. */
+/** Calls that transform files of 3 to 8 MB, as cameras write them, by one query. */
 export function cameraBodies(query: string): LoadCase {
   return {
     description: `Files of 3 to 8 MB as bodies: ${query}.`,
@@ -95,8 +95,8 @@ export const webPages: LoadCase = {
 };
 
 /**
- * Sends stored pictures through the queries of a log, in its order. A picture of the log is always the same picture
- * here: the one whose file is of the nearest size if the log has the size, else the next one.
+ * Calls that transform stored pictures by the queries of a log, in its order. Each picture of the log is always
+ * replaced by the same picture: the one with the nearest file size if the log has sizes, else the next one.
  */
 export async function storedTransforms(
   context: CaseContext,
@@ -179,7 +179,7 @@ function jobOf(answer: CallResponse): JobResponse['data'] {
   return (JSON.parse(answer.body.toString('utf8')) as JobResponse).data;
 }
 
-/** A job whose items were not all made is wrong. */
+/** The error of a job whose items were not all made; null otherwise. */
 function jobError(answer: CallResponse): string | null {
   const { status, outcome } = jobOf(answer);
   return FINAL_STATUSES.includes(status) && outcome !== 'all' ? `job ${status}, outcome ${outcome}` : null;
@@ -204,7 +204,7 @@ export function batches(items: number): LoadCase {
   };
 }
 
-/** Jobs of one item whose end the same call waits for. */
+/** Jobs of one item. The call that submits a job waits for its end. */
 export const waitedJobs: LoadCase = {
   description: 'Jobs of one item, waited for in the call that submits them.',
   check: jobError,

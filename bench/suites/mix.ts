@@ -1,7 +1,10 @@
 import type { LoadSuite } from '../load/suite.ts';
 import { agents, batches, cards, questions, webPages } from './calls.ts';
 
-/** Shares of a typical day, of what the host can do of each kind alone: about half of it in all. */
+/**
+ * The load of a typical day: for each kind of calls, a share of what the host can do of that kind alone, about half of
+ * the host in all.
+ */
 const DAILY_RATES = {
   web: { times: 0.25, stage: 'web alone' },
   agents: { times: 0.15, stage: 'agents alone' },

@@ -18,14 +18,14 @@ const overload: LoadSuite = {
   name: 'overload',
   description:
     'Bodies of 3 to 8 MB in an open loop at three times what the host can do: how much of the goodput stays, how the rest is refused, whether a call that waits for Retry-After then succeeds, and whether probes are still answered.',
-  // The limit of the host is to be reached, not that of an account.
+  // With several accounts, the limit of the host is reached before that of an account.
   accounts: 8,
   cases: { camera: cameraBodies('op=resize&width=512&format=webp'), health },
   stages: [
     { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { camera: 4 } },
     { name: 'capacity', seconds: 20, loop: 'closed', connections: { camera: 8 } },
     { name: 'overload', seconds: 60, loop: 'open', perSecond: OVERLOAD_RATES },
-    // Refused calls that come again raise the load to about five times the capacity.
+    // Retries of refused calls raise the load to about five times the capacity.
     { name: 'with repeats', seconds: 30, loop: 'open', retries: true, perSecond: OVERLOAD_RATES },
     { name: 'afterwards', seconds: 20, loop: 'closed', connections: { camera: 8 } },
   ],

@@ -4,7 +4,7 @@ import { readPresets } from '../replay/addresses.ts';
 import { leftOutOf, type RecordedCall, readRecording } from '../replay/recording.ts';
 import { storedTransforms } from './calls.ts';
 
-/** Set by the command `replay`: the loading process imports this suite by itself. */
+/** The command `replay` sets these variables, because the loading process imports this suite by itself. */
 const { BENCH_REPLAY_LOG = '', BENCH_REPLAY_SPEED = '1', IMGPROXY_PRESETS = '' } = process.env;
 const speed = Number(BENCH_REPLAY_SPEED);
 const recording = readRecording(readFileSync(BENCH_REPLAY_LOG, 'utf8'), readPresets(IMGPROXY_PRESETS));

@@ -15,7 +15,7 @@ const spike: LoadSuite = {
   name: 'spike',
   description:
     'Ten times the usual load for a minute, and whether the minute after it looks like the minute before it.',
-  // The limit of the host is to be reached, not that of an account.
+  // With several accounts, the limit of the host is reached before that of an account.
   accounts: 8,
   cases: { web: webPages, questions },
   stages: [
@@ -30,7 +30,7 @@ const spike: LoadSuite = {
     { stage: 'before', case: 'web', measure: 'errorShare', atMost: 0 },
     {
       ...{ stage: 'spike', case: 'web', measure: 'perSecond' as const },
-      // Questions, repeats and the loader take their part of the host.
+      // The rest of the host is used by questions, retries and the loader.
       atLeast: { times: 0.75, stage: 'capacity' },
     },
     { stage: 'after', case: 'web', measure: 'errorShare', atMost: 0 },

@@ -2,14 +2,14 @@ import type { LoadSuite } from '../load/suite.ts';
 import { cards, transforms, webPages } from './calls.ts';
 
 /**
- * Stages are short, because differences between two settings show in many rounds, not in long ones. `queue` and `big`
- * load what only some settings change; a trial of another setting leaves them out.
+ * Stages are short, because many short rounds show a difference between two settings better than a few long ones.
+ * `queue` and `big` load what only some settings change; a trial of another setting leaves them out.
  */
 const tune: LoadSuite = {
   name: 'tune',
   description:
     'Small pictures, pages, photographs and cards at full strength and together, in stages short enough for many rounds.',
-  // The limits of the host are to be reached, not that of the one account.
+  // The limits of the host are reached before that of the one account.
   settings: { SYNC_CALLS_PER_ACCOUNT: '1000' },
   cases: {
     small: transforms(0.03, 'op=resize&width=64&format=jpeg'),

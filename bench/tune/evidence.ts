@@ -16,12 +16,15 @@ export interface Evidence {
 
 export type Conclusion = 'better' | 'worse' | 'open';
 
-/** Share of false alarms of a whole claim, in all looks at it together. */
+/** The accepted share of false alarms of a conclusion, over all looks at the figures together. */
 export const FALSE_ALARM_RATE = 0.05;
 /** More CPU time per call than this ratio counts against a setting. */
 const MAX_COST_RATIO = 1.05;
 
-/** @param falseAlarms share of false alarms of each interval. */
+/**
+ * The evidence of some rounds.
+ * @param falseAlarms share of false alarms of each interval.
+ */
 export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARM_RATE): Evidence {
   const difference = (read: (round: RoundRatios) => number | null): SideDifference | null => {
     const estimate = estimateOf(rounds.map(read));
@@ -46,15 +49,15 @@ export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE
 }
 
 /**
- * Share of false alarms that a look may use, when one looks again after each further rounds: 1/2, 1/6, 1/12 … of the
- * whole, which it never exceeds.
+ * The share of false alarms that one look at the figures may use, if they are looked at again after further rounds:
+ * 1/2, 1/6, 1/12 … of the whole share. Together, all looks never exceed it.
  * @param look counts from 1.
  */
 export function falseAlarmsOf(look: number): number {
   return FALSE_ALARM_RATE / (look * (look + 1));
 }
 
-/** Standard errors at which a difference is likely to be distinguished from chance. */
+/** The number of standard errors at which a difference is likely to be distinguished from chance. */
 const CLEAR_ROUNDS = 3;
 
 /**

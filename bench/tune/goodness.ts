@@ -6,7 +6,7 @@ import type { RoundRatios } from './evidence.ts';
 /** Weight of each case in the goodness of a round; other cases do not count. */
 export type Weights = Record<string, number>;
 
-/** Change of the p99 beyond which a tail counts, whatever the throughput: shorter ones are mostly chance. */
+/** The ratio of p99s from which a change counts, whatever the throughput is. Smaller changes are mostly chance. */
 const MAX_TAIL_RATIO = 1.5;
 
 /** A stage of both sides. */
@@ -45,7 +45,7 @@ function cpuOf(pairs: readonly StagePair[], weights: Weights): number | null {
 
 type WeighedRatio = readonly [ratio: number | null, weight: number];
 
-/** Null if no ratio has a weight. */
+/** The weighted geometric mean of ratios; null if no ratio has a weight. */
 function geometricMean(ratios: readonly WeighedRatio[]): number | null {
   let log = 0;
   let weightSum = 0;

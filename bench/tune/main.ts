@@ -99,7 +99,10 @@ async function main(): Promise<void> {
   await reportOutcome(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
 }
 
-/** A run of many minutes is not to end with a result that cannot be written. @throws Error that names the fix. */
+/**
+ * Checks that the result can be written, before a run of many minutes.
+ * @throws Error that names the fix.
+ */
 function assertWritable(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
@@ -127,7 +130,7 @@ interface TrialOptions {
   onRound: (number: number, ratios: RoundRatios) => void;
 }
 
-/** Measures a candidate against a base. A trial that is stopped answers with the rounds that are complete. */
+/** Measures a candidate against a base. A trial that is stopped returns its complete rounds. */
 async function measureTrial(options: TrialOptions): Promise<TrialMeasurement> {
   try {
     return await runTrial(options);
@@ -159,7 +162,10 @@ async function runTrial({
   return { rounds: done.map((round) => ratiosOf(round, weights)), figures: figuresOf(done) };
 }
 
-/** `3 of 11, 7 min left: IMAGE_THREADS=2 against the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */
+/**
+ * A line such as `3 of 11, 7 min left: IMAGE_THREADS=2 against the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2
+ * rounds`.
+ */
 function sentenceOf(
   { candidate, base, rounds, goodness, cpu }: CandidateTrial,
   progress: TrialProgress,

@@ -37,15 +37,15 @@ export function powerAfter({ ratios }: CandidateTrial, roundsLeft: number): stri
   return `${noise} The time that is left is at most ${roundsLeft} rounds, which show a difference of ${percent(differenceShownBy(roundsLeft, deviation))}.`;
 }
 
-/** `round 3 of 8: 0.71, CPU 1.02`. */
+/** A line such as `round 3 of 8: 0.71, CPU 1.02`. */
 export function roundSentence(number: number, of: number, { goodness, cpu }: RoundRatios): string {
   const figure = goodness === null ? 'no figure, the loader was the limit' : goodness.toFixed(2);
   return `round ${number} of ${of}: ${figure}${cpu === null ? '' : `, CPU ${cpu.toFixed(2)}`}`;
 }
 
 /**
- * The difference between the first and the second half of the rounds of one pair, as a share: what the same comparison
- * differs by from itself.
+ * The difference between the first and the second half of the rounds of one pair, as a share. It shows how much a
+ * comparison varies by itself.
  */
 function halvesDifference(rounds: readonly RoundRatios[]): number {
   const logs = rounds.flatMap(({ goodness }) =>

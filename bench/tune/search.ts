@@ -56,7 +56,7 @@ export interface TuneSearchOptions {
   /** The settings of the operator's file and environment; empty if they set none. */
   current?: Candidate;
   measure: MeasureTrial;
-  /** False when there is no time for more trials with this number of rounds. */
+  /** Whether there is time for further trials, each with one of these numbers of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
   onTrial?: (trial: CandidateTrial, progress: TrialProgress) => void;
 }
@@ -64,7 +64,7 @@ export interface TuneSearchOptions {
 const FIRST_ROUNDS = 2;
 /** Pairs of the best three. */
 const MAX_PAIRS = 3;
-/** Rounds of the present settings in one look at them, and the fewest that are worth a look. */
+/** The rounds of the present settings between two looks at their figures, and the fewest that are worth a look. */
 const CURRENT_ROUNDS = 8;
 const MIN_CURRENT_ROUNDS = 3;
 const MAX_CURRENT_ROUNDS = 40;
@@ -126,7 +126,7 @@ export async function search(options: TuneSearchOptions): Promise<Recommendation
   };
 }
 
-/** The trials so far, with the rounds of all trials of a pair together. */
+/** The trials so far. All trials of the same candidate and base are joined. */
 class TrialLog {
   readonly trials: CandidateTrial[] = [];
   readonly #options: TuneSearchOptions;
@@ -157,7 +157,7 @@ class TrialLog {
     return this.#byPair.get(pairOf(candidate, base)) ?? [];
   }
 
-  /** Those that were tried against the default, each once. */
+  /** The candidates that were tried against the default, each once. */
   candidates(): Candidate[] {
     const againstDefault = this.trials.filter(
       ({ candidate, base }) => keyOf(base) === keyOf({}) && keyOf(candidate) !== keyOf({}),
@@ -170,7 +170,7 @@ function pairOf(candidate: Candidate, base: Candidate): string {
   return `${keyOf(candidate)} against ${keyOf(base)}`;
 }
 
-/** Trials of all later passes over a field of this size, with the confirmation. */
+/** The number of trials in all later passes if `size` candidates are left, including the confirmation. */
 function laterTrials(size: number): number {
   return size < 1 ? 1 : size + laterTrials(size / 2);
 }
@@ -189,7 +189,10 @@ class CurrentJudge {
     this.#options = options;
   }
 
-  /** Measures until a difference is shown, the time is over, or `isWorthwhile` denies the rounds still needed. */
+  /**
+   * Measures until a difference is shown, the time is over, or `isWorthwhile` returns false for the number of rounds
+   * that are still needed.
+   */
   async judgeCurrent(isWorthwhile: (needed: number) => boolean): Promise<void> {
     const { candidates, hasTimeFor } = this.#options;
     if (keyOf(this.#current) === keyOf({})) return;
@@ -259,7 +262,10 @@ function sortByGoodness(candidates: readonly Candidate[], log: TrialLog): Candid
     .sort((one, other) => goodness(other) - goodness(one));
 }
 
-/** Whether its rounds against the default put it above the incumbent, without a CPU time that is shown to be worse. */
+/**
+ * Whether a candidate looks better than the incumbent by its rounds against the default, and its CPU time is not shown
+ * to be worse.
+ */
 function looksBetter(candidate: Candidate, incumbent: Candidate, log: TrialLog): boolean {
   if (keyOf(candidate) === keyOf(incumbent)) return false;
   const rounds = log.roundsOf(candidate, {});

@@ -38,7 +38,7 @@ function winnerSentence({ candidate, rounds }: Confirmation, { incumbent }: Sear
   return `Use ${keyOf(candidate)}: ${gain} % better than ${nameOf(incumbent)} in ${rounds.length} rounds (at least ${least} % with 95 % confidence${cpuOf(rounds)}).`;
 }
 
-/** The present settings that give way to others, and are worse than the default themselves. */
+/** Sentences about replaced settings that are worse than the default themselves. */
 function aboutReplaced({ current, aboutCurrent }: SearchFindings): string[] {
   if (aboutCurrent.conclusion !== 'worse') return [];
   return [

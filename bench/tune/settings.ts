@@ -71,7 +71,10 @@ export const TUNED_SETTINGS = [
 /** The tuned settings that are in force now. */
 export interface CurrentSettings {
   settings: Candidate;
-  /** Names of those that the environment sets. It wins over the file, which so cannot change them. */
+  /**
+   * The names of those that the environment sets. A change of the file has no effect on them, because the environment
+   * takes precedence.
+   */
   ofEnvironment: string[];
 }
 

@@ -5,7 +5,7 @@ export class TrialClock {
   #trials = 0;
   #spentMs = 0;
   #allRounds = 0;
-  /** Number of rounds after the first of their trial, whose own time is known. */
+  /** The number of timed rounds. The first round of a trial is not timed, because the start is part of it. */
   #timed = 0;
   #timedMs = 0;
 
@@ -39,7 +39,7 @@ export class TrialClock {
     return neededMs < this.leftMs();
   }
 
-  /** Rest of the budget in milliseconds, from 0 on. */
+  /** The rest of the budget in milliseconds, at least 0. */
   leftMs(): number {
     return Math.max(0, this.#endsMs - this.#elapsedMs());
   }

@@ -16,8 +16,8 @@ const JAVA_SOURCES = ['MongoServer', 'DatabaseWithPartialIndexes', 'PartialUniqu
 const BUILD_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Starts MongoServer.java on a free port. The first call builds it with Maven. The server ends with this process,
- * however that ends: it reads to the end of an input that this process holds open.
+ * Starts MongoServer.java on a free port. The first call builds it with Maven. The server ends with this process in any
+ * case, because it waits for the end of an input that this process holds open.
  */
 export async function startMongoJavaServer(): Promise<TestServer> {
   const sources = await Promise.all([POM, ...JAVA_SOURCES].map((path) => readFile(path)));
