@@ -10,10 +10,10 @@ export function envFile(environment: NodeJS.ProcessEnv = process.env): string {
   return environment.ENV_FILE || DEFAULT_ENV_FILE;
 }
 
-/** What a file of settings says. */
+/** The content of a settings file. */
 export interface EnvFile {
   settings: Readonly<Record<string, string | undefined>>;
-  /** A sentence for each fault. With any, nothing of the file may be used. */
+  /** A sentence for each fault. If there is one, nothing of the file may be used. */
   violations: readonly string[];
   /** A sentence for each line that is probably a mistake. */
   warnings: readonly string[];
@@ -68,7 +68,7 @@ export function loadEnvFile(
   return { violations, warnings };
 }
 
-/** The default file may be missing; one that somebody named is missed. */
+/** A warning that the file is missing. The default file may be missing. */
 function missing(path: string): string[] {
   if (path === DEFAULT_ENV_FILE) return [];
   return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];

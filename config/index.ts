@@ -122,7 +122,7 @@ function violationOf(name: string, given: string, setting: Setting<unknown>): st
     : `${name} is ${JSON.stringify(given)}, but ${setting.accepts}.`;
 }
 
-/** Rules between settings. */
+/** Violations of rules that involve several settings. */
 function crossViolations({ stores, http }: Settings): string[] {
   const violations: string[] = [];
   if ((stores.MONGODB_URL === '') !== (stores.REDIS_URL === '')) {

@@ -45,9 +45,9 @@ import { createPrimaryControls } from './processes/primary-controls.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { endOnHelp, openInBrowser, printToStdout, surviveOutputErrors } from './processes/terminal.ts';
 
-/** The longest lease that a process may have held. */
+/** The longest lease that a process may hold when it dies. */
 const MAX_LEASE_MS = 120_000;
-/** Longer than a start takes from the creation of the first account to the printing of its key. */
+/** The lease for making the first account. It is longer than a start takes from then until the key is printed. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
 const USAGE = `npm start [-- --open]
@@ -147,7 +147,7 @@ async function main(): Promise<void> {
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
   await printWelcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
-  // Whoever waits for readiness can read the first key by then.
+  // The start is announced after the first key is printed, so that whoever waits for readiness can read the key.
   supervisor.announceStart();
 }
 

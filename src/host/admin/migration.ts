@@ -56,7 +56,10 @@ export async function runMigrateCommand(
   return { data: { ...places, ...report }, text: `${formatBothSides(places)}\n\n${summary}` };
 }
 
-/** The message for a DATA_DIR without stores. With it, a wrong DATA_DIR does not become a new, empty store. */
+/**
+ * The message that refuses a DATA_DIR without stores. Without this refusal, a wrong DATA_DIR would get new, empty
+ * stores.
+ */
 export function noStoresMessage(dataDir: string): string {
   return `There are no stores in DATA_DIR (${resolve(dataDir)}), and the first start makes them: start the service, or correct DATA_DIR.`;
 }

@@ -99,7 +99,10 @@ export function testedRenderFinding({ failure, milliseconds }: TestedRender): Do
   );
 }
 
-/** @param setting the value of RENDER_SANDBOX. With `required`, renders are refused if there is no sandbox. */
+/**
+ * The finding about the browser's sandbox.
+ * @param setting the value of RENDER_SANDBOX. With `required`, renders are refused if there is no sandbox.
+ */
 export function browserSandboxFinding(obstacle: string | null, setting: string): DoctorFinding {
   if (obstacle === null) return okFinding('Browsers run within their sandbox.');
   const message = `Browsers run without their sandbox: ${obstacle}.`;

@@ -97,7 +97,10 @@ export function freeSpaceFinding(freeBytes: number, totalBytes: number, reserveB
     : okFinding(message);
 }
 
-/** @param files the inodes of the file system; 0 if it has no fixed number. */
+/**
+ * The findings about free inodes.
+ * @param files the inodes of the file system; 0 if it has no fixed number.
+ */
 export function inodeFindings(files: number, free: number): DoctorFinding[] {
   if (files === 0) return [];
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;

@@ -36,7 +36,7 @@ export class OperatorSessions {
   async useLink(link: string): Promise<boolean> {
     const { flagged } = await this.#coordination.admit({ flag: flagKeyOf('link', link) });
     if (!flagged) return false;
-    // Two concurrent uses may both read an unused flag. Of a counter, only one use is the first.
+    // Two concurrent uses may both find the flag unused, but only one of them gets the count 1.
     const { count } = await this.#coordination.strike(flagKeyOf('link-use', link), OPERATOR_LINK_LIFE_MS);
     return count === 1;
   }
@@ -137,7 +137,7 @@ export class OperatorAccess {
     }
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#accessError(request, 'A credential of the operator is missing');
-    // An expired session is not an attack, but a guessed one would look the same.
+    // An expired session counts as a wrong credential, because a guessed one would look the same.
     if (!(await this.#options.sessions.isOpen(session)))
       await this.#verifyCredential(request, async () => false);
   }

@@ -45,7 +45,10 @@ export class LoadHistory {
   readonly #marks: HistoryMark[] = [];
   #count = 0;
 
-  /** @param atMs epoch milliseconds, later than those of the sample before. */
+  /**
+   * Records a sample.
+   * @param atMs epoch milliseconds, later than those of the sample before.
+   */
   record(atMs: number, row: LoadRow): void {
     const slot = this.#count % MAX_SAMPLES;
     this.#at[slot] = atMs;
@@ -177,7 +180,10 @@ export class LoadRecorder {
     return this.#now;
   }
 
-  /** @param snapshots the number of snapshots of each process that the row covers. */
+  /**
+   * The load of the host over the latest snapshots of some processes.
+   * @param snapshots the number of snapshots of each process that the row covers.
+   */
   #rowOver(snapshots: number, processIds: readonly string[]): LoadRow | null {
     const { hostId } = this.#options;
     const observed = processIds.flatMap((processId): ObservedProcess[] => {

@@ -61,7 +61,10 @@ export class HostReporter {
     this.recordMark({ kind: 'restart', by: '', text });
   }
 
-  /** @param afterMs epoch milliseconds. The history contains only what is newer. */
+  /**
+   * The state of the host now, and its history.
+   * @param afterMs epoch milliseconds. The history contains only what is newer.
+   */
   report(afterMs: number): HostReport {
     const { history, recorder, processes, settings } = this.#options;
     const row = recorder.currentRow();

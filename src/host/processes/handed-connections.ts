@@ -33,7 +33,8 @@ export interface HandedConnections {
 const MAX_CHANNEL_POLLS = 200;
 const CHANNEL_POLL_MS = 5;
 /**
- * More event loop turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang.
+ * The most event loop turns to wait until no connection is left. It is above the number of connections that can wait in
+ * the kernel (511, the backlog of Node), and takes 5 s if all processes hang.
  */
 const MAX_LISTENING_TURNS = 1_000;
 

@@ -311,7 +311,10 @@ export class Supervisor {
     }
   }
 
-  /** @throws Error when no successor listened after all attempts. */
+  /**
+   * Replaces one process, with several attempts.
+   * @throws Error when no successor listened after all attempts.
+   */
   async #replaceOne(old: Worker): Promise<void> {
     for (let tries = 1; !this.#stopping && !old.isDead(); tries += 1) {
       const { worker, listening } = this.#fork();
@@ -393,7 +396,7 @@ function idsOf(workers: readonly Worker[]): number[] {
   return workers.map(({ id }) => id);
 }
 
-/** 0, 100, 200, 400 … 10,000 ms. */
+/** The delay before a dead process is replaced: 0, 100, 200, 400 … 10,000 ms. */
 function delayAfter(earlyExits: number): number {
   if (earlyExits === 0) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), MAX_DELAY_MS);
