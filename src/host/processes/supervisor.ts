@@ -311,10 +311,7 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Replaces one process, with several attempts.
-   * @throws Error when no successor listened after all attempts.
-   */
+  /** @throws Error when no successor listened after several attempts. */
   async #replaceOne(old: Worker): Promise<void> {
     for (let tries = 1; !this.#stopping && !old.isDead(); tries += 1) {
       const { worker, listening } = this.#fork();
