@@ -61,7 +61,7 @@ export interface ApiCall {
   accept?: string;
 }
 
-/** A call that is ready to be sent as often as needed. */
+/** A call with its headers and its body, which can be sent repeatedly. */
 interface PreparedCall {
   method: string;
   url: string;

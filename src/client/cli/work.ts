@@ -49,7 +49,7 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   if (op.syncEndpoint === TRANSFORM_ENDPOINT)
     return { work: { op: op.op, ...parameters } as TransformWork, layer };
   if (op.params.layerAssetId === undefined) throw new UsageError(otherCommandHint(op));
-  // An op that reads a second picture runs as a step.
+  // An op that reads a second picture is sent as a step, which names the picture.
   const named =
     isNamed && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
   return { work: { steps: [{ op: op.op, parameters: { ...parameters, ...named } } as Step] }, layer };

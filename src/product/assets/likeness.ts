@@ -11,7 +11,7 @@ const HASH_BYTE_NAMES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as cons
 export const MAX_HASH_DISTANCE = HASH_BYTE_NAMES.length - 1;
 export const DEFAULT_HASH_DISTANCE = 6;
 
-/** One index per byte. Assets of an account with the same byte stand side by side in it. */
+/** One index per byte. In each index, the assets of an account with the same byte are neighbours. */
 export const HASH_INDEXES: readonly IndexSpec[] = HASH_BYTE_NAMES.map((byte) => ({
   name: `hash-${byte}`,
   fields: sortBy('accountId', 'state', `hashBytes.${byte}`),

@@ -182,9 +182,7 @@ export class AssetsStore {
     );
   }
 
-  /**
-   * Abandons an upload, or an output of a job, that is not visible yet. Returns null when it has left the given state.
-   */
+  /** Abandons an upload, or an output of a job, that is not visible yet. Returns null when its state has changed. */
   async abandon(
     accountId: string,
     assetId: string,

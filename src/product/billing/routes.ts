@@ -13,7 +13,7 @@ interface BillingRoutesOptions {
   store: BillingStore;
   movements: CreditMovements;
   syncRuns: SyncRunCounter;
-  /** Every kind of work that usage counts. */
+  /** The sources whose usage GET /usage sums. */
   usageSources: () => readonly UsageSource[];
   gate: CallGate;
   now: () => Date;

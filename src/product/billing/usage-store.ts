@@ -78,7 +78,7 @@ export const USAGE_DAYS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The numbers of calls of the accounts. */
+/** Stores how many synchronous calls each account made, by hour and by day. */
 export class UsageStore {
   readonly #hours: DocumentCollection<HourlyUsage>;
   readonly #days: DocumentCollection<DailyUsage>;

@@ -86,7 +86,7 @@ export const OPS = Object.fromEntries(ALL_OPS.map((op) => [op.op, op])) as {
   [N in OpName]: Extract<(typeof ALL_OPS)[number], { op: N }>;
 };
 
-/** The op of this name, if one was given and there is one. */
+/** The op with this name; undefined without a name, and for an unknown one. */
 export function findOp(name: string | undefined): Op | undefined {
   return name !== undefined && Object.hasOwn(OPS, name) ? OPS[name as OpName] : undefined;
 }

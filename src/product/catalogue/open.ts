@@ -117,7 +117,6 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
   );
 }
 
-/** Every op, as the catalogue shows it. */
 function opDefinitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => opDefinitionOf(op, plans, models));
 }

@@ -218,9 +218,7 @@ class DeliveryMeter {
   }
 }
 
-/**
- * Declares the gauges of the cache. Every process sees the same cache, so the process with the largest figures counts.
- */
+/** Declares the gauges of the cache. Every process sees the same cache, so the largest of their figures is exported. */
 function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
   new Gauge({
     name: 'darkroom_delivery_cache_bytes',

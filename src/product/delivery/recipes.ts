@@ -199,7 +199,6 @@ function undeliverableError({ does, step }: SinglePassObstacle): ApiError {
   return field.refuse(message);
 }
 
-/** The format of an extension that names one. */
 export function formatOfExtension(extension: Exclude<AddressExtension, 'auto'>): OutputFormat {
   return extension === 'jpg' ? 'jpeg' : extension;
 }

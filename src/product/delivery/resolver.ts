@@ -244,8 +244,8 @@ export function presetTagOfName(name: string): string | null {
 }
 
 /**
- * Throws the error of an asset or a preset that never existed for one that was deleted. Any other error is thrown
- * unchanged.
+ * Replaces the error of a deleted asset or preset by the error of one that never existed, so that both look the same.
+ * Any other error is thrown unchanged.
  */
 function asDeletedError(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');

@@ -43,7 +43,10 @@ export interface PricedVariant {
   parameters: GivenParameters;
   /** Empty for a render. */
   segments: PlanSegment[];
-  /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
+  /**
+   * Warnings about its steps. A synchronous call with the same steps returns the same warnings. Absent if there are
+   * none.
+   */
   warnings?: CallWarning[];
   /** The cost of each segment for one item, in credits. */
   credits: number[];
@@ -107,8 +110,8 @@ interface StoredDefinition extends Omit<JobDefinition, 'variants'> {
 }
 
 /**
- * A definition as text to store. Parameters that variants share are stored once. Otherwise a job of 20 variants with
- * large parameters would store them 40 times.
+ * Serializes a definition. Parameters that variants share are stored only once, because a job may have 20 variants with
+ * large parameters.
  */
 export function serializeDefinition(definition: JobDefinition): string {
   const [first] = definition.variants;

@@ -304,7 +304,7 @@ export class ItemsStore {
     return (await this.#items.findOne({ _id, epoch, ...expectedFields }, { fields: ['_id'] })) !== null;
   }
 
-  /** Those of the items whose outcome is decided but not yet counted in the job. */
+  /** Returns those of the items whose outcome is decided but not yet counted in the job. */
   async findUncounted(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));

@@ -11,7 +11,7 @@ export interface PassSegment
   index: number;
   /** The indexes of its steps in the list that was sent. */
   stepIndexes: number[];
-  /** The pass as operations of the registry, as a job shows it. */
+  /** The operations of the pass, in the form in which the API shows a job. */
   pipeline: CompiledPass['pass']['steps'];
   produces: 'image' | 'json';
 }

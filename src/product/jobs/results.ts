@@ -174,7 +174,7 @@ export class JobResults {
    */
   async checkHasPicture(job: JobDocument): Promise<void> {
     if (!hasEnded(job)) return;
-    // All items of a job make pictures, or none does.
+    // Either all items of a job make pictures or none does, so reading one item is enough.
     const [first] = await this.#context.items.findFirst(job._id, 1, 'COMPLETED');
     if (first?.outcome?.resultAssetId === undefined) throw noResultsError();
   }

@@ -60,7 +60,7 @@ export const JOBS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The filters of the listing of jobs, as its store takes them. */
+/** The filters of a listing of jobs, after their validation. */
 export interface JobFilters {
   status?: string | undefined;
   type?: string | undefined;
@@ -91,7 +91,7 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId, ...this.#visibleFilter(accountId) });
   }
 
-  /** The job that was submitted under a key, whether shown or not. */
+  /** The job that was submitted under an Idempotency-Key, even if it is hidden. */
   async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, idempotencyKey });
   }
@@ -119,7 +119,7 @@ export class JobsStore {
     return this.#jobs.find(this.#listingFilter(accountId, { rootJobId }));
   }
 
-  /** The attempt that resumes a job, whether shown or not. */
+  /** The attempt that resumes a job, even if it is hidden. */
   async findChild(accountId: string, parentJobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, parentJobId });
   }

@@ -180,7 +180,7 @@ class InProcessCalls {
 function credentialHeaders({
   headers: { authorization, cookie = '' },
 }: FastifyRequest): Record<string, string> {
-  // The gate has checked that a page of this service sent the cookie.
+  // The header says that a page of this service sent the cookie. The gate has already checked that.
   if (authorization === undefined) return { cookie, 'x-console': '1' };
   return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

@@ -54,7 +54,7 @@ export interface ProviderCall {
   requestId?: string;
   /**
    * Stores the id of a request, at a provider whose requests can be resumed. It is awaited before the result is polled,
-   * and rejects when the item has another owner by now.
+   * and rejects when the item has got another owner in the meantime.
    */
   keep(requestId: string): Promise<void>;
 }

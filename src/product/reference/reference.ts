@@ -65,7 +65,7 @@ export class DocumentationTexts {
     return this.#cached('search.json', () => JSON.stringify(searchIndex(this.#library)));
   }
 
-  /** The skill for agents with a shell. */
+  /** The guidelines in the format of a skill, for agents with a shell. */
   skill(): string {
     return this.#cached('skill.md', () => skillText(this.#sources.guidelines));
   }

@@ -187,7 +187,6 @@ function unknownField(name: string): ApiError {
   );
 }
 
-/** What is told of a comparison. */
 export function comparisonWarnings({
   comparesFirstFrames,
 }: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {

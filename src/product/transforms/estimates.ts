@@ -41,7 +41,7 @@ export const ImageEstimate = componentSchema('ImageEstimate', {
 });
 export type ImageEstimate = Static<typeof ImageEstimate>;
 
-/** What each of several outputs would be. */
+/** The estimates of several outputs. */
 export const OutputEstimates = componentSchema('OutputEstimates', {
   outputs: Type.Array(
     Type.Object({
@@ -106,7 +106,7 @@ export function sendOutputEstimates(
 
 export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';
 
-/** The warnings of estimates, for the header. */
+/** The warnings in all estimates, for X-Service-Warnings. */
 export function warningsInEstimates(estimates: readonly (ImageEstimate | ApiError)[]): CallWarning[] {
   return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
 }

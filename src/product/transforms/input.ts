@@ -52,7 +52,7 @@ export type ImageSource =
 /** The source of a call's image, the fields of its body, and its files besides the image. */
 export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
 
-/** What a body contains: where the image is, and for a call that changes it, also the work. */
+/** What a body contains: the image, and for some calls also the work on it. */
 type BodyContents = 'image' | 'image and work';
 
 /**
@@ -91,7 +91,7 @@ export async function readCallInput(
 
 /**
  * Parses the fields of a body that was read before: JSON, or the texts of a form.
- * @throws ApiError as `readInput`.
+ * @throws ApiError as `readCallInput`.
  */
 export function parseBodyFields(
   { body, isForm }: Pick<CorrectableCall, 'body' | 'isForm'>,
@@ -106,7 +106,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
   return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
-/** The fields of the query of a call that does work; all others are parameters of its op, which a body has too. */
+/** The fields that must be in the query. All other query fields may be in the body instead. */
 const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
 /** @throws ApiError invalid_param on a field of the body that belongs to the query. */

@@ -41,9 +41,9 @@ export interface PoolCallTerms {
   deadlineMs: number;
   /** Whether somebody waits for the result. Absent for a synchronous call. */
   work?: WorkClass;
-  /** Ends the waits of a job. */
+  /** Aborts the waits of a job's work, because the job is being cancelled. */
   waitSignal?: AbortSignal;
-  /** The admission of the call to the image pool while its body is read. */
+  /** The place of the call in the queue of the image pool. It is taken while the body is still being read. */
   incoming?: IncomingCall;
 }
 
@@ -68,7 +68,7 @@ export interface SyncCall {
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
   expectedBy(imageWorkers: ImageWorkers): PoolCallTerms;
-  /** Milliseconds since it was admitted. */
+  /** Milliseconds since the call was admitted. */
   admittedMs(): number;
   /** Waits for the result of work. The account's slot is kept until the work has really ended, which may be later. */
   finish<T>(work: RunningCall<T>): Promise<T>;

@@ -17,7 +17,7 @@ const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
  * The ids of the assets that a document references, each once, in order. The caller must check whether they exist, and
  * whose they are.
  *
- * @param html as withAssetScheme made it
+ * @param html the result of withAssetScheme
  */
 export function assetIdsIn(html: string): string[] {
   const named = html.matchAll(ASSET_SCHEME);
@@ -54,7 +54,7 @@ interface PageAssets {
 /**
  * Finds the account's own assets that a document references. An asset that does not exist, or is another account's, is
  * not loaded; the page is drawn without it.
- * @param html as withAssetScheme made it
+ * @param html the result of withAssetScheme
  */
 export async function findPageAssets(
   html: string,

@@ -244,10 +244,7 @@ function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacl
   };
 }
 
-/**
- * The field of an op's parameter by its bare name, wherever it was sent: in the query, as a form field, or in
- * `parameters`.
- */
+/** Finds the field in which a parameter of an op was sent: in the query, as a form field, or in `parameters`. */
 function parameterIn(
   query: RawQueryFields,
   { parameters = {}, texts = {} }: BodyFields,

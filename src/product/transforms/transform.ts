@@ -296,7 +296,7 @@ const FORM_FIELDS = {
   outputs: Type.Optional(Type.String({ description: `JSON text. ${RequestedOutputs.description}` })),
 };
 
-/** The jobs with the image of a call. A job takes only assets, so that other images must be uploaded first. */
+/** Adds the image of a call to the bodies of jobs. Jobs take only assets, so any other image must be uploaded first. */
 function jobsOf(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
   const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
   const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...assets }]));

@@ -19,7 +19,7 @@ interface AssetFile extends StoredFile {
   read(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Assets as workers read them. */
+/** Reads assets for the work of calls and jobs. */
 export class AssetReader {
   readonly #records: AssetRecordCache;
   readonly #objects: ObjectStore;

@@ -64,7 +64,7 @@ export interface UploadedAsset {
   palette?: AssetPalette;
 }
 
-/** How stored bytes become an asset. */
+/** Options for making an asset of stored bytes. */
 interface FinishOptions {
   /** Aborts when the client disconnects. */
   client: AbortSignal;

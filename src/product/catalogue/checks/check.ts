@@ -235,7 +235,9 @@ function entryViolation(
   return { key: parent[0] ?? names[0], message, corrections, details: { allowed } };
 }
 
-/** A text of digits, as the query has numbers, as a number; any other value as it is. */
+/**
+ * Converts text of digits to a number, because the numbers in a query are text. Other values are returned unchanged.
+ */
 function numberIfNumeric(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
 }

@@ -41,7 +41,7 @@ export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile
   return segmentsOf(compiled);
 }
 
-/** Says that a step reads a second picture which the call does not contain. */
+/** The obstacle that a step reads a second picture which the call does not contain. */
 const READS_SECOND_ASSET = 'reads a second asset';
 
 /** Why a list is not one pass. `does` completes the sentence "has a step that …". */
@@ -180,7 +180,7 @@ function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFin
   throw parameterError({ ...violation, message }, at);
 }
 
-/** The prompt of an op without a default prompt. It is accepted because some models of the op use it. */
+/** The schema of a prompt for an op that declares none. It is accepted, because some models of the op use a prompt. */
 const ANY_PROMPT = promptSchema('What to heed.');
 
 /** The schema of the prompt of each AI op. Each is made once, because validators are cached per schema object. */

@@ -44,7 +44,7 @@ export interface AiStep {
 
 export type CompiledStep = DeterministicStep | AiStep;
 
-/** Adjacent deterministic steps as one pass, and what is done with its result instead of returning it. */
+/** Adjacent deterministic steps as one pass. Its result may be compared or read instead of being returned. */
 export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
   steps: readonly DeterministicStep[];

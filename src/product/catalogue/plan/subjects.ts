@@ -131,7 +131,7 @@ export interface NamedAsset {
 /** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
 export interface RequestedAnswerSchema {
   schema: GivenParameters;
-  /** The parameter that a refusal of it names. */
+  /** The parameter that an error about the schema names. */
   param: string;
 }
 
@@ -139,7 +139,7 @@ export interface RequestedAnswerSchema {
 export interface CheckedSteps {
   segments: CompiledSegment[];
   subjects: PromptSubject[];
-  /** The assets that it names. Their existence is still to be checked. */
+  /** The assets that the steps and subjects name. Their existence is still to be checked. */
   named: NamedAsset[];
   /** The answer schemas of the request. The caller still has to compile them. */
   schemas: RequestedAnswerSchema[];

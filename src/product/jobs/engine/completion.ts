@@ -18,9 +18,9 @@ interface CompletionOptions {
 
 /**
  * Completes jobs, each once. One conditional update gives a job its final status and its charge: the update that
- * records its last outcomes if all of them succeeded (outcomes.ts), else a separate one. The clean-up follows from the
- * document alone: the charge, the quota, then the event. A key of its own guards each step, so that the sweep may
- * repeat them.
+ * records its last outcomes if all of them succeeded (outcomes.ts), else a separate one. The clean-up needs only the
+ * job's document. It charges the account, returns unused quota, and then stores the event. Each of these steps has its
+ * own idempotency key, so that the sweep may repeat it.
  */
 export class JobCompletion {
   readonly #context: JobsContext;

@@ -75,7 +75,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   };
 }
 
-/** The failure that represents a job with failed items. */
+/** The error fields of a job with failed items, taken from one of these items. */
 async function readError({ items }: EndContext, job: JobDocument): Promise<Partial<EndedJob>> {
   if (job.failedItems === 0) return {};
   const failure = await items.firstFailure(job._id);

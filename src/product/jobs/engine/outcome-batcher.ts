@@ -81,7 +81,7 @@ class JobBatch {
   readonly #jobId: string;
   readonly #parts: BatcherOptions;
   readonly #clock: Clock;
-  /** Called when the job is over, and when no outcome waits. */
+  /** Called when the job has ended, or when no outcome of it waits. */
   readonly #onIdle: (isOver: boolean) => void;
   readonly #view: RecordedJobView;
   readonly #waiting: WaitingOutcome[] = [];
@@ -98,7 +98,7 @@ class JobBatch {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
     this.#onIdle = onIdle;
-    // A job without a settlement has nothing to publish, so it need not be read again.
+    // A job without recorded outcomes has nothing to publish, so it need not be read again.
     this.#view = { job: job.settlement === null ? job : null, readCount: 0 };
   }
 

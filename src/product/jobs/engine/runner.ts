@@ -57,14 +57,14 @@ interface RunnerOptions {
 }
 
 /**
- * Claims items of running jobs, works on them and has their outcomes recorded. Every API process has a runner. Runners
- * see of each other only which items are claimed.
+ * Claims items of running jobs, works on them and has their outcomes recorded. Every API process has one runner.
+ * Runners know of each other only by the claims in the store.
  */
 export class JobRunner {
   readonly #context: JobsContext;
   readonly #parts: RunnerOptions;
   readonly #clock: Clock;
-  /** Tells this runner from earlier runners of its process. */
+  /** Identifies this runner. Earlier runners of the same process had other names. */
   readonly #owner: string;
   readonly #prefetches: Record<WorkKind, ItemPrefetch>;
   readonly #active = new Map<string, ActiveJob>();
@@ -169,8 +169,7 @@ export class JobRunner {
   }
 
   /**
-   * Stops the runner. Running work may finish for some seconds. The other items are then put back, which takes at most
-   * 2 s.
+   * Stops the runner. Running work gets some seconds to finish. All other items are put back, which takes at most 2 s.
    */
   async stop(): Promise<void> {
     const { promise: idle, resolve } = Promise.withResolvers<void>();

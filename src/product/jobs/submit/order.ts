@@ -14,7 +14,7 @@ export type JobOrderFields = Pick<
   'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'
 >;
 
-/** An item before it has a job. */
+/** The fields of a new item that are known before its job exists. */
 export type NewItemFields = Pick<
   ItemDocument,
   'rootIndex' | 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'
@@ -108,7 +108,10 @@ export function newJob(
   };
 }
 
-/** Smaller jobs do not count towards the account's limit, because the rate of calls limits their number. */
+/**
+ * The size from which a job counts towards the account's limit of stored bytes. Smaller jobs do not, because the rate
+ * of calls limits their number.
+ */
 const MIN_KEPT_BYTES = 16 * 1024;
 /** Bytes of an item's document and its index entries, without its row. */
 const BYTES_PER_ITEM = 512;

@@ -60,7 +60,7 @@ export class JobResuming {
   }
 
   /**
-   * Submits the new attempt.
+   * Submits a new attempt with the failed and cancelled items of a job.
    * @throws ApiError of a job that cannot be resumed, and those of a submit.
    */
   async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
@@ -95,7 +95,7 @@ export class JobResuming {
   async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await this.#context.jobs.findChild(accountId, jobId);
-      // A repeat of the request that made the newer attempt gets its response later, by its key.
+      // The request that made the newer attempt is being repeated. It gets its response later, by its Idempotency-Key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttemptError();
       if (polls === MAX_POLLS) throw jobBeingResumedError();

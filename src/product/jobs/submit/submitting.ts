@@ -75,7 +75,7 @@ export class JobSubmission {
 
   /**
    * Submits a checked job.
-   * @throws ApiError of its limits, its credits or its key.
+   * @throws ApiError for a limit of the account, for missing credits, or for a used Idempotency-Key.
    */
   submit = async (caller: Caller, order: JobOrder, terms: SubmitTerms = {}): Promise<SubmitResult> => {
     const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
@@ -108,7 +108,7 @@ export class JobSubmission {
     }
   };
 
-  /** Stores a new job. If an earlier request used its key, the job of that request is returned. */
+  /** Stores a new job. If an earlier request used its Idempotency-Key, the job of that request is returned. */
   async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
@@ -125,7 +125,7 @@ export class JobSubmission {
     throw requestInProgressError();
   }
 
-  /** The job under this key. Null when the key is free, or its day has just ended. */
+  /** The earlier job with the same Idempotency-Key. Null when the key is free, or was first used a day ago. */
   async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument): Promise<JobDocument | null> {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);

@@ -31,7 +31,6 @@ export function createPassWork(options: PassWorkOptions) {
     new PassRun(options, call, segment, input).run();
 }
 
-/** A pass over the picture of one item. */
 class PassRun {
   readonly #options: PassWorkOptions;
   readonly #call: ItemCall;
