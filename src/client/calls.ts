@@ -53,10 +53,8 @@ export function sendNamedCall<N extends CallName>(
   const filled = template.replace(/\{(\w+)\}/g, (_, parameter: string) =>
     pathSegment(path[parameter], parameter),
   );
-  return transport.json(
-    { method, path: filled, query, ...(body !== undefined && { body: jsonRequestBody(body) }) },
-    options,
-  );
+  const call = { method, path: filled, query, ...(body !== undefined && { body: jsonRequestBody(body) }) };
+  return transport.json(call, options);
 }
 
 /** Makes a call by its name, and returns the `data` of its response. */

@@ -137,11 +137,8 @@ async function main(): Promise<void> {
   if (port === null) return;
   if (METRICS_PORT !== 0)
     await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
-  await answerControls(
-    stores.coordination,
-    { hostId, processId: PRIMARY_PROCESS_ID },
-    createPrimaryControls({ hostId, supervisor, capacity, reporter, log }),
-  );
+  const handle = createPrimaryControls({ hostId, supervisor, capacity, reporter, log });
+  await answerControls(stores.coordination, { hostId, processId: PRIMARY_PROCESS_ID }, handle);
   const { PROCESSES: processes } = settings.processes;
   log.info(processCountSentence(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');

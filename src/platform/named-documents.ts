@@ -168,14 +168,8 @@ function tooManyDocumentsError({ noun, limit }: ResourceKind, left: number): Api
 
 /** The error 500, retryable: concurrent writes to the same document were faster in every attempt. */
 function contendedError({ noun }: ResourceKind): ApiError {
-  return new ApiError(
-    'internal_error',
-    `Too many calls changed the same ${noun} at once: repeat the same call.`,
-    {
-      details: { reason: 'contention' },
-      retryAfterSeconds: 1,
-    },
-  );
+  const message = `Too many calls changed the same ${noun} at once: repeat the same call.`;
+  return new ApiError('internal_error', message, { details: { reason: 'contention' }, retryAfterSeconds: 1 });
 }
 
 /** An entry of an import that was refused, with its index as sent. */

@@ -131,10 +131,8 @@ export async function deleteExpiredBatch<T extends DocumentWithId & { expiresAt:
   collection: DocumentCollection<T>,
   now: Date,
 ): Promise<number> {
-  const expired = await collection.find(
-    { expiresAt: { $lte: now.toISOString() } },
-    { sort: sortBy('expiresAt'), limit: MAX_BATCH_SIZE, fields: ['_id'] },
-  );
+  const options = { sort: sortBy('expiresAt'), limit: MAX_BATCH_SIZE, fields: ['_id'] };
+  const expired = await collection.find({ expiresAt: { $lte: now.toISOString() } }, options);
   if (expired.length === 0) return 0;
   return collection.deleteMany({ _id: { $in: expired.map(({ _id }) => _id) } });
 }

@@ -59,11 +59,8 @@ async function blurReducedCopy(picture: PassPicture, sigma: number): Promise<Pix
   if (across > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'rows', Math.sqrt(across ** 2 - shared ** 2));
   if (down > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'columns', Math.sqrt(down ** 2 - shared ** 2));
   const blurred = await readPixels(blurAtFullSize(picture.pipelineOver(reducedWithMargin), shared));
-  return enlargePixels(blurred, pixels, 'cubic', picture.checkDeadline, {
-    ...size,
-    left: margin,
-    top: margin,
-  });
+  const part = { ...size, left: margin, top: margin };
+  return enlargePixels(blurred, pixels, 'cubic', picture.checkDeadline, part);
 }
 
 /** The sigma in pixels of a reduced copy, without the blur of the reduction itself. */

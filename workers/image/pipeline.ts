@@ -132,12 +132,8 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     // The profile of an HDR input is used for reading only.
     ...(isHdr ? (['srgb'] as const) : []),
   ]);
-  const { steps, encode } = await withProfileColours(
-    { steps: planned, encode: output },
-    task,
-    source,
-    profile,
-  );
+  const painting = { steps: planned, encode: output };
+  const { steps, encode } = await withProfileColours(painting, task, source, profile);
   const carried = await prepareCarriedBlocks(task.input, {
     policy: encode.metadata,
     format: source.format,

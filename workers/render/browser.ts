@@ -157,10 +157,8 @@ export async function startBrowser(
     kill();
     await gone;
     const isCrash = CRASH_SIGNALS.has(child.signalCode);
-    throw new BrowserStartError(`${executable.path} did not start: ${stderrTail()}`, {
-      cause: error,
-      isCrash,
-    });
+    const message = `${executable.path} did not start: ${stderrTail()}`;
+    throw new BrowserStartError(message, { cause: error, isCrash });
   }
 }
 

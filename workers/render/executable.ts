@@ -91,10 +91,8 @@ async function unpackBundledBrowser(cacheDir: string): Promise<BrowserExecutable
     await mkdir(cacheDir, { recursive: true });
     const fresh = await mkdtemp(join(cacheDir, 'unpacking-'));
     try {
-      await promisify(execFile)(process.execPath, [UNPACK_PROGRAM], {
-        env: { ...process.env, TMPDIR: fresh },
-        timeout: UNPACK_TIMEOUT_MS,
-      });
+      const options = { env: { ...process.env, TMPDIR: fresh }, timeout: UNPACK_TIMEOUT_MS };
+      await promisify(execFile)(process.execPath, [UNPACK_PROGRAM], options);
       await rename(fresh, home);
     } catch (error) {
       await rm(fresh, { recursive: true, force: true });

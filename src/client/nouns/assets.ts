@@ -61,12 +61,8 @@ export class Assets {
     { expiresInSeconds, ...options }: CallOptions & { expiresInSeconds?: number } = {},
   ): Promise<Link> {
     const query = expiresInSeconds === undefined ? {} : { expiresInSeconds };
-    return readNamedCall(
-      this.#transport,
-      'GET /assets/{assetId}/link',
-      { path: { assetId }, query },
-      options,
-    );
+    const name = 'GET /assets/{assetId}/link';
+    return readNamedCall(this.#transport, name, { path: { assetId }, query }, options);
   }
 
   async delete(assetId: string, options?: CallOptions): Promise<void> {

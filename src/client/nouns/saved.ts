@@ -58,12 +58,8 @@ export class Templates {
     templateId: string,
     options?: CallOptions,
   ): Promise<DataOf<'GET /templates/{templateId}/versions'>> {
-    return readNamedCall(
-      this.#transport,
-      'GET /templates/{templateId}/versions',
-      { path: { templateId } },
-      options,
-    );
+    const name = 'GET /templates/{templateId}/versions';
+    return readNamedCall(this.#transport, name, { path: { templateId } }, options);
   }
 
   create(template: BodyOf<'POST /templates'>, options?: CallOptions): Promise<TemplateData> {

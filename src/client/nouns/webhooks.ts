@@ -19,12 +19,8 @@ export class Webhooks {
   }
 
   get(endpointId: string, options?: CallOptions): Promise<WebhookEndpoint> {
-    return readNamedCall(
-      this.#transport,
-      'GET /webhook-endpoints/{endpointId}',
-      { path: { endpointId } },
-      options,
-    );
+    const name = 'GET /webhook-endpoints/{endpointId}';
+    return readNamedCall(this.#transport, name, { path: { endpointId } }, options);
   }
 
   /** Creates an endpoint. Store the returned `secret`: it is shown only this time. */
@@ -43,23 +39,15 @@ export class Webhooks {
   }
 
   async delete(endpointId: string, options?: CallOptions): Promise<void> {
-    await readNamedCall(
-      this.#transport,
-      'DELETE /webhook-endpoints/{endpointId}',
-      { path: { endpointId } },
-      options,
-    );
+    const name = 'DELETE /webhook-endpoints/{endpointId}';
+    await readNamedCall(this.#transport, name, { path: { endpointId } }, options);
   }
 
   /** Replaces the secret at once, and returns the new one, which is shown only this time. */
   rotateSecret(endpointId: string, options?: CallOptions): Promise<EndpointWithSecret> {
     const fields = { path: { endpointId } };
-    return readNamedCall(
-      this.#transport,
-      'POST /webhook-endpoints/{endpointId}/rotate-secret',
-      fields,
-      options,
-    );
+    const name = 'POST /webhook-endpoints/{endpointId}/rotate-secret';
+    return readNamedCall(this.#transport, name, fields, options);
   }
 
   /** Sends a test event now, and returns its outcome. */

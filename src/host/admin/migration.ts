@@ -211,10 +211,8 @@ async function* readPages(collection: DocumentCollection<DocumentWithId>): Async
   let last: string | null = null;
   for (;;) {
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
-    const page: DocumentWithId[] = await collection.find(filter, {
-      sort: sortBy('_id'),
-      limit: DOCUMENTS_PER_READ,
-    });
+    const options = { sort: sortBy('_id'), limit: DOCUMENTS_PER_READ };
+    const page: DocumentWithId[] = await collection.find(filter, options);
     if (page.length === 0) return;
     yield page;
     last = page.at(-1)?._id ?? null;

@@ -77,10 +77,8 @@ function browserPathFinding(path: string): DoctorFinding {
     accessSync(path, constants.X_OK);
     return okFinding(`The browser is ${path}.`);
   } catch {
-    return problemFinding(
-      `BROWSER_PATH (${path}) is not a program.`,
-      'Name the chromium or headless shell, or leave it out.',
-    );
+    const message = `BROWSER_PATH (${path}) is not a program.`;
+    return problemFinding(message, 'Name the chromium or headless shell, or leave it out.');
   }
 }
 

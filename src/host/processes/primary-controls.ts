@@ -45,10 +45,8 @@ export function createPrimaryControls(options: {
     try {
       saveSettings({ [name]: String(value) });
     } catch (error) {
-      throw new Error(
-        `${name} is ${value} until the next start, but could not be saved in ${resolve(envFile())}: ${(error as Error).message}. Let the user of the service write this folder, or name another file by ENV_FILE.`,
-        { cause: error },
-      );
+      const message = `${name} is ${value} until the next start, but could not be saved in ${resolve(envFile())}: ${(error as Error).message}. Let the user of the service write this folder, or name another file by ENV_FILE.`;
+      throw new Error(message, { cause: error });
     }
   }
 

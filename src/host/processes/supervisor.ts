@@ -339,10 +339,8 @@ export class Supervisor {
       if (this.#leaving.has(old)) continue;
       await this.#replaceOne(old).catch((error) => {
         kept.push(old.id);
-        this.#options.log.error(
-          { err: error, processId: old.id },
-          `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`,
-        );
+        const message = `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`;
+        this.#options.log.error({ err: error, processId: old.id }, message);
       });
     }
     if (kept.length < before.length)

@@ -24,29 +24,22 @@ export interface CallAlternatives {
 
 /** The error for a valid call when the pool has no slot. */
 export function poolFullError(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'capacity',
-    'The image worker is full; make the same call again later.',
-    retryAfterSeconds,
-  );
+  const message = 'The image worker is full; make the same call again later.';
+  return temporarilyUnavailableError('capacity', message, retryAfterSeconds);
 }
 
 /** The error for a call of long work when its slots or their memory were taken until its deadline. */
 export function longWorkFullError(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'capacity',
-    'Work that may take longer than 2 s has few places, and other such work held them, or their memory, until the deadline; make the same call again later, or submit it as a job, which waits for a place.',
-    retryAfterSeconds,
-  );
+  const message =
+    'Work that may take longer than 2 s has few places, and other such work held them, or their memory, until the deadline; make the same call again later, or submit it as a job, which waits for a place.';
+  return temporarilyUnavailableError('capacity', message, retryAfterSeconds);
 }
 
 /** The error for a call whose wait and work together exceed its deadline. Most of that time was the wait. */
 export function deadlineExceededError(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'deadline_exceeded',
-    'The image was not done in time, and most of that time was the waiting for a worker, not the work: make the same call again later.',
-    retryAfterSeconds,
-  );
+  const message =
+    'The image was not done in time, and most of that time was the waiting for a worker, not the work: make the same call again later.';
+  return temporarilyUnavailableError('deadline_exceeded', message, retryAfterSeconds);
 }
 
 /**
@@ -123,12 +116,8 @@ function withSearchDetails(refusal: ApiError, { details = {} }: TaskFailure): Ap
 
 /** The error for a call whose thread or child process died. */
 export function workerUnreachableError(cause: unknown): ApiError {
-  return temporarilyUnavailableError(
-    'worker_unreachable',
-    'The image worker was lost; make the same call again.',
-    1,
-    cause,
-  );
+  const message = 'The image worker was lost; make the same call again.';
+  return temporarilyUnavailableError('worker_unreachable', message, 1, cause);
 }
 
 /** The error for a file that is not an image of a supported format, or is too large. */

@@ -120,10 +120,8 @@ export class Rasterizer {
     // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
     const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: MAX_PIXELS });
     try {
-      const { queueMs, result, ended, busyMs } = await this.#pool.start(
-        { accountId, work, bytes: 0, deadline },
-        makeTask,
-      );
+      const call = { accountId, work, bytes: 0, deadline };
+      const { queueMs, result, ended, busyMs } = await this.#pool.start(call, makeTask);
       const startedMs = performance.now();
       const recorded = Promise.all([ended, busyMs]).then(([outcome, cpuMs]) => {
         if (cpuMs === null) return;

@@ -23,31 +23,22 @@ const NO_BROWSER_RETRY_SECONDS = 60;
 
 /** The error for a page that spent most of its time waiting. */
 export function rendererBusyError(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'capacity',
-    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
-    retryAfterSeconds,
-  );
+  const message =
+    'The renderer was busy with other pages until the time of this one was over; make the same call again later.';
+  return temporarilyUnavailableError('capacity', message, retryAfterSeconds);
 }
 
 /** The error for a page that spent most of its time being drawn. */
 export function drawingTooSlowError(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'deadline_exceeded',
-    'The page was not drawn in time; make it simpler, or make the same call again later.',
-    retryAfterSeconds,
-  );
+  const message = 'The page was not drawn in time; make it simpler, or make the same call again later.';
+  return temporarilyUnavailableError('deadline_exceeded', message, retryAfterSeconds);
 }
 
 /** Rethrows an error of a pool as an API error. Only the error of a lost thread needs a conversion. */
 export function rethrowAsApiError(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
-  throw temporarilyUnavailableError(
-    'worker_unreachable',
-    'The renderer was lost; make the same call again.',
-    1,
-    error,
-  );
+  const message = 'The renderer was lost; make the same call again.';
+  throw temporarilyUnavailableError('worker_unreachable', message, 1, error);
 }
 
 /**
@@ -107,9 +98,6 @@ function renderFailureError(
 }
 
 export function stoppedForOthersError(drawnMs: number, retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailableError(
-    'capacity',
-    `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
-    retryAfterSeconds,
-  );
+  const message = `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`;
+  return temporarilyUnavailableError('capacity', message, retryAfterSeconds);
 }

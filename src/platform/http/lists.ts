@@ -102,10 +102,8 @@ function cursorAfter(row: object, listing: ListingScope): string {
  */
 export function parseCursor(cursor: string, listing: ListingScope, page: number | undefined): unknown[] {
   if (page !== undefined) {
-    throw invalidParamError(
-      'cursor',
-      'cursor and page exclude each other: send nextCursor back as cursor alone.',
-    );
+    const message = 'cursor and page exclude each other: send nextCursor back as cursor alone.';
+    throw invalidParamError('cursor', message);
   }
   const [bound, ...values] = decodeCursor(cursor);
   const isOurs = bound === fingerprintOf(listing) && values.length === listing.sort.length;

@@ -29,11 +29,8 @@ export class LinkSigner {
   static async open(documents: DocumentStore): Promise<LinkSigner> {
     const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
     const fresh = randomBytes(32).toString('base64url');
-    await secrets.updateOne(
-      { _id: LINK_SECRET_LOCATION.id },
-      { $setOnInsert: { value: fresh } },
-      { upsert: true },
-    );
+    const update = { $setOnInsert: { value: fresh } };
+    await secrets.updateOne({ _id: LINK_SECRET_LOCATION.id }, update, { upsert: true });
     const kept = await secrets.findOne({ _id: LINK_SECRET_LOCATION.id });
     return new LinkSigner(kept?.value ?? fresh);
   }

@@ -99,9 +99,6 @@ export function hostUnavailableError(
   }: { param: string; retryAfterSeconds?: number | undefined },
 ): ApiError {
   const message = `The host of the url failed (${what}); send the same call again later.`;
-  return new ApiError('provider_unavailable', message, {
-    param,
-    details: { reason: 'url_unavailable' },
-    retryAfterSeconds,
-  });
+  const context = { param, details: { reason: 'url_unavailable' }, retryAfterSeconds };
+  return new ApiError('provider_unavailable', message, context);
 }

@@ -121,10 +121,8 @@ export async function connectStores(
     const { withDirectReads } = await import('./documents/embedded/direct-reader.ts');
     const remote = documentsWithTimeouts(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
     const documents = withDirectReads(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = withTimeouts(
-      coordinationOverChannel(channel, log),
-      new StoreTimeout(PRIMARY_TIMEOUT),
-    );
+    const port = coordinationOverChannel(channel, log);
+    const coordination = withTimeouts(port, new StoreTimeout(PRIMARY_TIMEOUT));
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');

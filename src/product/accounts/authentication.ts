@@ -200,10 +200,8 @@ export function unauthorizedError(
 
 /** The error 401 for an API key that was sent as a bearer token. The key itself is not looked up. */
 function keyAsBearerError(): ApiError {
-  return unauthorizedError(
-    'An API key was sent as Bearer: send "Authorization: ApiKey …".',
-    API_KEY_SCHEME_HINT,
-  );
+  const message = 'An API key was sent as Bearer: send "Authorization: ApiKey …".';
+  return unauthorizedError(message, API_KEY_SCHEME_HINT);
 }
 
 function keyWithoutSchemeError(): ApiError {
@@ -230,10 +228,8 @@ function unknownSchemeError(header: string): ApiError {
  * nothing.
  */
 function keyLengthError(received: number): ApiError {
-  return unauthorizedError(
-    `An API key has ${API_KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
-    { details: { received, expected: API_KEY_CHARACTERS } },
-  );
+  const message = `An API key has ${API_KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`;
+  return unauthorizedError(message, { details: { received, expected: API_KEY_CHARACTERS } });
 }
 
 /**

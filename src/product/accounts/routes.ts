@@ -127,8 +127,6 @@ function apiKeyDataOf(key: ApiKeyDocument): ApiKey {
 }
 
 function noKeyToRevokeError(): ApiError {
-  return new ApiError(
-    'invalid_state',
-    'A console session does not use a key: revoke a key by DELETE /api/v1/api-keys/{keyId}.',
-  );
+  const message = 'A console session does not use a key: revoke a key by DELETE /api/v1/api-keys/{keyId}.';
+  return new ApiError('invalid_state', message);
 }

@@ -142,10 +142,8 @@ export class AccountsStore {
 
   /** Changes an account for the operator; false when there is none, or it was deleted. */
   async change(accountId: string, change: Partial<Omit<AccountDocument, '_id'>>): Promise<boolean> {
-    const { matched } = await this.#accounts.updateOne(
-      { _id: accountId, deletedAt: { $exists: false } },
-      { $set: change },
-    );
+    const filter = { _id: accountId, deletedAt: { $exists: false } };
+    const { matched } = await this.#accounts.updateOne(filter, { $set: change });
     return matched === 1;
   }
 

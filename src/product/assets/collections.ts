@@ -60,10 +60,8 @@ export class AssetCollections {
   async *list(accountId: string): AsyncGenerator<AssetCollection> {
     let after = '';
     for (;;) {
-      const rows = await this.#collections.find(
-        { accountId, name: { $gt: after } },
-        { sort: sortBy('name'), limit: ROWS_PER_READ },
-      );
+      const options = { sort: sortBy('name'), limit: ROWS_PER_READ };
+      const rows = await this.#collections.find({ accountId, name: { $gt: after } }, options);
       for (const row of rows) yield this.#withCount(row);
       const last = rows.at(-1);
       if (last === undefined || rows.length < ROWS_PER_READ) return;
@@ -82,11 +80,8 @@ export class AssetCollections {
 
   /** Records that a collection received an asset, and creates the collection if it does not exist. */
   async touch(accountId: string, name: string): Promise<void> {
-    await this.#collections.updateOne(
-      { accountId, name },
-      { $max: { updatedAt: this.#now().toISOString() }, $setOnInsert: { _id: randomText(24) } },
-      { upsert: true },
-    );
+    const update = { $max: { updatedAt: this.#now().toISOString() }, $setOnInsert: { _id: randomText(24) } };
+    await this.#collections.updateOne({ accountId, name }, update, { upsert: true });
   }
 
   /**

@@ -12,10 +12,8 @@ import type { AssetStatus } from './asset.ts';
  */
 export function assetNotFoundError(assetId: string, param = 'assetId'): ApiError {
   const { says, details } = missingHint(assetId, 'ast');
-  return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${says}`, {
-    param,
-    details,
-  });
+  const message = `There is no such asset: GET /api/v1/assets lists yours.${says}`;
+  return new ApiError('asset_not_found', message, { param, details });
 }
 
 export function collectionNotFoundError(): ApiError {
@@ -38,11 +36,8 @@ export function assetWithoutContentError(status: AssetStatus, param = 'assetId')
 
 /** The error for a second upload to a reserved asset, which accepts only one. */
 export function alreadyUploadedError(status: AssetStatus): ApiError {
-  return new ApiError(
-    'invalid_state',
-    'This upload url was used already: reserve another asset by POST /api/v1/assets.',
-    { param: 'assetId', details: { status } },
-  );
+  const message = 'This upload url was used already: reserve another asset by POST /api/v1/assets.';
+  return new ApiError('invalid_state', message, { param: 'assetId', details: { status } });
 }
 
 /**
@@ -50,11 +45,9 @@ export function alreadyUploadedError(status: AssetStatus): ApiError {
  * the caller.
  */
 export function ticketNotAcceptedError(): ApiError {
-  return new ApiError(
-    'not_found',
-    'This upload address is not accepted: it was altered, was used or has expired. Ask for another one by POST /api/v1/upload-tickets.',
-    { param: 'ticket' },
-  );
+  const message =
+    'This upload address is not accepted: it was altered, was used or has expired. Ask for another one by POST /api/v1/upload-tickets.';
+  return new ApiError('not_found', message, { param: 'ticket' });
 }
 
 /** The error for a call to a ticket's address that sends no bytes. */
@@ -72,11 +65,8 @@ export function wrongContentTypeError(found: string, supported: readonly string[
 }
 
 export function assetCountExceededError(limit: number, left: number, topUpUrl: string): ApiError {
-  return new ApiError(
-    'asset_count_exceeded',
-    `The plan stores ${limit} assets, and ${left} more fit: delete some, or change the plan.`,
-    { details: { limit, left, upgradeUrl: topUpUrl } },
-  );
+  const message = `The plan stores ${limit} assets, and ${left} more fit: delete some, or change the plan.`;
+  return new ApiError('asset_count_exceeded', message, { details: { limit, left, upgradeUrl: topUpUrl } });
 }
 
 /** The error when the object store did not return the bytes of an existing asset. */

@@ -15,10 +15,8 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
 export function checkCollectionName(name: string, param: 'collection' | 'name' | 'from.collection'): string {
   const fits = name !== '' && !hasMoreCharacters(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
   if (fits && !CONTROL_CHARACTER.test(name)) return name;
-  throw invalidParamError(
-    param,
-    `The name of a collection is 1 to ${MAX_COLLECTION_CHARACTERS} characters, without control characters and without a space at either end.`,
-  );
+  const message = `The name of a collection is 1 to ${MAX_COLLECTION_CHARACTERS} characters, without control characters and without a space at either end.`;
+  throw invalidParamError(param, message);
 }
 
 /** The name of an asset: the one that the caller sent, else the name of its file. Null without either. */

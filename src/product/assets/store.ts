@@ -117,10 +117,8 @@ export class AssetsStore {
   ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
     const distances = new Map<string, number>();
     for (const filter of similarHashFilters(hash)) {
-      const candidates = await this.#assets.find(
-        { accountId, ...filter, state: 'kept' },
-        { fields: ['image.perceptualHash'] },
-      );
+      const options = { fields: ['image.perceptualHash'] };
+      const candidates = await this.#assets.find({ accountId, ...filter, state: 'kept' }, options);
       for (const { _id: id, image } of candidates)
         if (id !== _id) distances.set(id, hashDistance(hash, image?.perceptualHash ?? ''));
     }
@@ -176,10 +174,8 @@ export class AssetsStore {
     { _id, accountId }: AssetDocument,
     content: AssetContentFields & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
-    return this.#assets.findOneAndUpdate(
-      { _id, accountId, state: 'arriving' },
-      { $set: { ...content, ...this.#stateChange('kept'), status: 'DONE' } },
-    );
+    const update = { $set: { ...content, ...this.#stateChange('kept'), status: 'DONE' } };
+    return this.#assets.findOneAndUpdate({ _id, accountId, state: 'arriving' }, update);
   }
 
   /** Abandons an upload, or an output of a job, that is not visible yet. Returns null when its state has changed. */
@@ -216,10 +212,8 @@ export class AssetsStore {
    * time, only one of them gets the asset.
    */
   async hide(accountId: string, assetId: string): Promise<AssetDocument | null> {
-    return this.#assets.findOneAndUpdate(
-      { _id: assetId, accountId, state: 'kept' },
-      { $set: this.#stateChange('leaving'), $unset: { identity: '' } },
-    );
+    const update = { $set: this.#stateChange('leaving'), $unset: { identity: '' } };
+    return this.#assets.findOneAndUpdate({ _id: assetId, accountId, state: 'kept' }, update);
   }
 
   /** Deletes the document of a hidden asset. */

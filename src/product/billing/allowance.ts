@@ -89,10 +89,8 @@ export class RunAllowance {
   /** Releases the reservations of dead processes, for all accounts, and returns their number. */
   async sweep(): Promise<number> {
     await correctFuturePeriods(this.#options.store, this.#options.now());
-    const overdue = await this.#options.store.findWithExpiredReservations(
-      this.#options.now(),
-      SWEEP_BATCH_SIZE,
-    );
+    const now = this.#options.now();
+    const overdue = await this.#options.store.findWithExpiredReservations(now, SWEEP_BATCH_SIZE);
     let freed = 0;
     for (const account of overdue) freed += await this.#releaseExpired(account);
     return freed;
@@ -152,11 +150,8 @@ export class RunAllowance {
     const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
-    const wasCounted = await this.#options.store.change(
-      accountId,
-      { ...here, 'processing.period': period },
-      counted,
-    );
+    const condition = { ...here, 'processing.period': period };
+    const wasCounted = await this.#options.store.change(accountId, condition, counted);
     if (!wasCounted) await this.#options.store.change(accountId, here, freed);
   }
 
@@ -187,11 +182,8 @@ function insufficientAllowanceError(
   { processLimit, overageCredits }: PlanWithoutStorage,
   topUpUrl: string,
 ): ApiError {
-  return insufficientCreditError(
-    `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`,
-    topUpUrl,
-    { processLimit, overageCredits },
-  );
+  const message = `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`;
+  return insufficientCreditError(message, topUpUrl, { processLimit, overageCredits });
 }
 
 /** The tolerated difference between the clocks of two hosts. */

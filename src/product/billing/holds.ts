@@ -136,11 +136,8 @@ export class JobHolds {
     const unused = hold.runs - used.runs;
     if (rest <= 0 && unused <= 0) return;
     const runs = { period: hold.period, change: -unused, past: 0 };
-    await this.#options.movements.move(accountId, {
-      ...emptyMovementOf(jobId, 'release'),
-      heldChange: -rest,
-      runs,
-    });
+    const movement = { ...emptyMovementOf(jobId, 'release'), heldChange: -rest, runs };
+    await this.#options.movements.move(accountId, movement);
   }
 
   /** Releases the hold of an unfinished submit, and prevents that the submit takes a hold later. */

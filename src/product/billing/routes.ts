@@ -73,10 +73,8 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       const window = parseUsageWindow(request.query, instant);
       await syncRuns.catchUp();
       const asOf = new Date(instant.getTime() - MAX_FLUSH_DELAY_MS).toISOString();
-      return successEnvelope('Usage read.', {
-        ...(await readUsage(usageSources(), accountId, window)),
-        asOf,
-      });
+      const data = { ...(await readUsage(usageSources(), accountId, window)), asOf };
+      return successEnvelope('Usage read.', data);
     },
   );
 }

@@ -145,11 +145,8 @@ export class BillingStore {
    * already.
    */
   beginPeriod(accountId: string, period: string): Promise<boolean> {
-    return this.change(
-      accountId,
-      { 'processing.period': { $lt: period } },
-      { $set: { 'processing.period': period, 'processing.used': 0 } },
-    );
+    const update = { $set: { 'processing.period': period, 'processing.used': 0 } };
+    return this.change(accountId, { 'processing.period': { $lt: period } }, update);
   }
 
   /**
@@ -196,10 +193,8 @@ export class BillingStore {
    * A host with a wrong clock wrote them. Returns the number of changed accounts.
    */
   async resetFuturePeriods(latest: string, period: string): Promise<number> {
-    const { modified } = await this.#accounts.updateMany(
-      { 'processing.period': { $gt: latest } },
-      { $set: { 'processing.period': period } },
-    );
+    const update = { $set: { 'processing.period': period } };
+    const { modified } = await this.#accounts.updateMany({ 'processing.period': { $gt: latest } }, update);
     return modified;
   }
 

@@ -97,10 +97,8 @@ export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: 
 function parseBound(param: 'from' | 'to', text: string): Date {
   const instant = parseDate(text) ?? parseRfc3339Instant(text);
   if (instant !== null) return floorInstant(instant, MINUTE_MS);
-  throw invalidParamError(
-    param,
-    `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
-  );
+  const message = `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`;
+  throw invalidParamError(param, message);
 }
 
 /** A time range as sortable text: `from` inclusive, `to` exclusive. */

@@ -128,10 +128,8 @@ function unknownOp(name: string): ApiError {
     corrections,
     suggest = corrections.flatMap((correction) => ('replace' in correction ? [correction.replace] : [])),
   } = suggestOp(name, 'op');
-  return new ApiError('not_found', hintFirst(hint, message), {
-    param: 'op',
-    details: { allowed: OP_NAMES, ...(suggest.length > 0 && { suggest }) },
-  });
+  const context = { param: 'op', details: { allowed: OP_NAMES, ...(suggest.length > 0 && { suggest }) } };
+  return new ApiError('not_found', hintFirst(hint, message), context);
 }
 
 export interface CatalogueSlice extends ProductSlice {

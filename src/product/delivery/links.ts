@@ -148,18 +148,14 @@ export class SignedLinks {
     const { op, parameters, steps, preset, widths } = sent;
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
-    if (name === undefined)
-      throw exclusiveFieldError(`${where}op`, 'The work is missing: give op, steps or preset.', [
-        'op',
-        'steps',
-        'preset',
-      ]);
-    if (second !== undefined)
-      throw exclusiveFieldError(
-        `${where}${second}`,
-        `${name} and ${second} exclude each other: send one of them.`,
-        given,
-      );
+    if (name === undefined) {
+      const message = 'The work is missing: give op, steps or preset.';
+      throw exclusiveFieldError(`${where}op`, message, ['op', 'steps', 'preset']);
+    }
+    if (second !== undefined) {
+      const message = `${name} and ${second} exclude each other: send one of them.`;
+      throw exclusiveFieldError(`${where}${second}`, message, given);
+    }
     if (parameters !== undefined && op === undefined)
       throw invalidParamError(`${where}parameters`, 'parameters go with op: move them into the steps.');
     checkPresetWidths(widths, `${where}widths`);
@@ -190,11 +186,8 @@ export class SignedLinks {
     widths: readonly number[] | undefined,
     where: string,
   ): Promise<LinkWork> {
-    const found = await this.#options.presets.saveOnce(
-      accountId,
-      { name: 'Delivery', steps: [...steps], ...(widths && { widths: [...widths] }) },
-      where,
-    );
+    const sent = { name: 'Delivery', steps: [...steps], ...(widths && { widths: [...widths] }) };
+    const found = await this.#options.presets.saveOnce(accountId, sent, where);
     return { what: referenceOf(found), recipe: recipeOfPreset(found), saved: referenceOf(found) };
   }
 }

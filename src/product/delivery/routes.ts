@@ -166,11 +166,8 @@ class DeliveryCalls {
     signed: SignedAddress,
   ): Promise<FastifyReply | null> {
     try {
-      const found = await this.#options.resolver.resolveFallback(
-        signed.address,
-        signed.signer,
-        request.headers.accept,
-      );
+      const accept = request.headers.accept;
+      const found = await this.#options.resolver.resolveFallback(signed.address, signed.signer, accept);
       if (found === null) return null;
       const picture = await this.#options.pictures.get(found.requested);
       this.#withHeaders(reply.code(found.status), { ...signed, requested: found.requested }, picture);

@@ -137,10 +137,8 @@ function parseDefinition(text: string): JobDefinition {
   const variants: PricedVariant[] = [];
   for (const variant of stored.variants) {
     const [first] = variants;
-    const parameters = applyParameterDelta(
-      first === undefined ? stored.parameters : first.parameters,
-      variant.parameters,
-    );
+    const shared = first === undefined ? stored.parameters : first.parameters;
+    const parameters = applyParameterDelta(shared, variant.parameters);
     const segments = variant.segments.map((segment, index) =>
       expandedSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
     );

@@ -16,10 +16,8 @@ export const MAX_RESUMES = 5;
  */
 export function jobNotFoundError(jobId: string): ApiError {
   const { says, details } = missingHint(jobId, 'job');
-  return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${says}`, {
-    param: 'jobId',
-    details,
-  });
+  const message = `There is no such job: GET /api/v1/jobs lists yours.${says}`;
+  return new ApiError('job_not_found', message, { param: 'jobId', details });
 }
 
 /** The error 400 for a call that is impossible while the job has this status. */
@@ -28,25 +26,19 @@ function invalidStateError(status: JobStatus, message: string): ApiError {
 }
 
 export function notCancellableError(status: JobStatus): ApiError {
-  return invalidStateError(
-    status,
-    `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`,
-  );
+  const message = `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`;
+  return invalidStateError(status, message);
 }
 
 export function notResumableYetError({ _id, status }: JobDocument): ApiError {
   const next = status === 'COMPLETED' ? '' : `; wait by GET /api/v1/jobs/${_id}?wait=60, then resume`;
-  return invalidStateError(
-    status,
-    `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`,
-  );
+  const message = `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`;
+  return invalidStateError(status, message);
 }
 
 export function nothingToResumeError(status: JobStatus): ApiError {
-  return invalidStateError(
-    status,
-    'The job has no item that failed or was cancelled: there is nothing to resume.',
-  );
+  const message = 'The job has no item that failed or was cancelled: there is nothing to resume.';
+  return invalidStateError(status, message);
 }
 
 export function resultsNotReadyError({ _id, status }: JobDocument): ApiError {
@@ -93,10 +85,8 @@ export function resumedTooOftenError(): ApiError {
 /** The error 402: the price is above the caller's limit, in credits. */
 export function aboveMaxCreditsError(price: number, maxCredits: number): ApiError {
   const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
-  return new ApiError('insufficient_credit', message, {
-    param: 'maxCredits',
-    details: { price, maxCredits },
-  });
+  const context = { param: 'maxCredits', details: { price, maxCredits } };
+  return new ApiError('insufficient_credit', message, context);
 }
 
 /**
@@ -108,10 +98,8 @@ export function assetsMissingError(missing: readonly string[]): ApiError {
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
   const { says, details } = missingHint(first ?? '', 'ast');
   const message = `There is no asset ${first}${more}: send ids of your own assets.${says}`;
-  return new ApiError('asset_not_found', message, {
-    param: 'assetIds',
-    details: { missing: [...missing], ...details },
-  });
+  const context = { param: 'assetIds', details: { missing: [...missing], ...details } };
+  return new ApiError('asset_not_found', message, context);
 }
 
 /**
@@ -124,10 +112,8 @@ export function assetUnreadyError(index: number, status: string): ApiError {
 }
 
 export function secondAssetMissingError(param: string, assetId: string): ApiError {
-  return new ApiError('not_found', `${param} names ${assetId}, which is not one of your assets.`, {
-    param,
-    details: { missing: [assetId] },
-  });
+  const message = `${param} names ${assetId}, which is not one of your assets.`;
+  return new ApiError('not_found', message, { param, details: { missing: [assetId] } });
 }
 
 export function secondAssetUnreadyError(param: string, assetId: string, status: string): ApiError {
@@ -142,11 +128,8 @@ export function referenceMissingError(param: string, missing: readonly string[])
 
 /** The error 422: the outputs would exceed the quota of the plan. */
 export function outputsExceedQuotaError(outputs: number, left: number, topUpUrl: string): ApiError {
-  return new ApiError(
-    'asset_count_exceeded',
-    `The job would make ${outputs} assets, and the plan has room for ${left}: delete some, or change the plan.`,
-    { details: { left, upgradeUrl: topUpUrl } },
-  );
+  const message = `The job would make ${outputs} assets, and the plan has room for ${left}: delete some, or change the plan.`;
+  return new ApiError('asset_count_exceeded', message, { details: { left, upgradeUrl: topUpUrl } });
 }
 
 /** The error 422: the stored requests of the account's jobs are at their limit. */
@@ -167,10 +150,8 @@ export function tooManyWaitsError(): ApiError {
 
 /** The error of a submit that reached its timeout before the job was stored. */
 export function submitTimedOutError(): ApiError {
-  return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', {
-    details: { reason: 'store_unavailable' },
-    retryAfterSeconds: 5,
-  });
+  const context = { details: { reason: 'store_unavailable' }, retryAfterSeconds: 5 };
+  return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', context);
 }
 
 const UPLOAD_HINT: FieldHint = {

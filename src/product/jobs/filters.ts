@@ -65,10 +65,8 @@ function parseBound(param: string, sent: string | number | undefined, intoDayMs:
   const instantMs = EPOCH_MS_PATTERN.test(text) ? Number(text) : parseIsoMs(text, intoDayMs);
   const instant = new Date(Math.min(instantMs, MAX_INSTANT_MS));
   if (Number.isNaN(instant.getTime())) {
-    throw invalidParamError(
-      param,
-      `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
-    );
+    const message = `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`;
+    throw invalidParamError(param, message);
   }
   return instant.toISOString();
 }

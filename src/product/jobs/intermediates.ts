@@ -49,11 +49,8 @@ export async function removeIntermediates(
     jobs.findChild(accountId, _id),
     parentJobId === undefined ? null : jobs.get(parentJobId),
   ]);
-  const own = await objects.listOlder(
-    intermediateKeyPrefix(_id),
-    Number.POSITIVE_INFINITY,
-    MAX_LISTED_OBJECTS,
-  );
+  const prefix = intermediateKeyPrefix(_id);
+  const own = await objects.listOlder(prefix, Number.POSITIVE_INFINITY, MAX_LISTED_OBJECTS);
   const inherited = parent === null ? await items.findInheritedKeys(_id) : [];
   const needed = new Set(child === null ? [] : await items.findInheritedKeys(child._id));
   const unneeded = new Set([...own, ...inherited]).difference(needed);

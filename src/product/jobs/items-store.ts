@@ -95,11 +95,8 @@ export class ItemsStore {
     let after = -1;
     for (;;) {
       const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
-      const batch = await this.#items.find(filter, {
-        sort: sortBy('index'),
-        limit: size,
-        ...withoutAbsentFields({ fields }),
-      });
+      const options = { sort: sortBy('index'), limit: size, ...withoutAbsentFields({ fields }) };
+      const batch = await this.#items.find(filter, options);
       yield batch;
       const last = batch.at(-1);
       if (last === undefined || batch.length < size) return;
@@ -160,11 +157,8 @@ export class ItemsStore {
       const item = await this.#items.findOneAndUpdate(ready, claimUpdate, { sort: sortBy('index') });
       return item === null ? null : [item as ClaimedItem];
     }
-    const candidates = await this.#items.find(ready, {
-      sort: sortBy('index'),
-      limit: count * CANDIDATES_PER_CLAIM,
-      fields: ['_id'],
-    });
+    const options = { sort: sortBy('index'), limit: count * CANDIDATES_PER_CLAIM, fields: ['_id'] };
+    const candidates = await this.#items.find(ready, options);
     const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
@@ -313,10 +307,8 @@ export class ItemsStore {
   /** Gives items their final status, once their outcomes are counted in the job. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     const end = ITEM_END_TRANSITIONS[status];
-    await this.#items.updateMany(
-      { _id: { $in: ids }, ...transitionFilter(end) },
-      transitionUpdate(end, { $unset: { decidedAt: '' } }),
-    );
+    const filter = { _id: { $in: ids }, ...transitionFilter(end) };
+    await this.#items.updateMany(filter, transitionUpdate(end, { $unset: { decidedAt: '' } }));
   }
 
   /** Cancels unclaimed items in steps. A single update of 100,000 items would block the store for all other calls. */

@@ -229,10 +229,8 @@ export class JobResults {
       ];
     });
     if (entries.length === 0) throw noResultsError();
-    return openZipArchive(
-      entries,
-      new Date(Math.max(...jobs.map(({ completedAt }) => Date.parse(completedAt)))),
-    );
+    const modifiedAt = new Date(Math.max(...jobs.map(({ completedAt }) => Date.parse(completedAt))));
+    return openZipArchive(entries, modifiedAt);
   }
 }
 

@@ -98,11 +98,8 @@ function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesO
       const view = parseJobListView(request.query);
       const filters = { status, type, ...(await parseJobFilters(accountId, request.query, presets)) };
       const { rows, meta } = await lifecycle.reading.list(accountId, filters, request.query);
-      return successEnvelope(
-        'Jobs listed.',
-        rows.map((job) => selectJobFields(jobSummaryOf(job), view)),
-        meta,
-      );
+      const data = rows.map((job) => selectJobFields(jobSummaryOf(job), view));
+      return successEnvelope('Jobs listed.', data, meta);
     },
   );
 }

@@ -217,10 +217,8 @@ export class JobsStore {
   }
 
   async findOldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
-    return this.#jobs.findOne(
-      { ...transitionFilter(JOB_TRANSITIONS.start), accountId, type },
-      { sort: sortBy('_id') },
-    );
+    const filter = { ...transitionFilter(JOB_TRANSITIONS.start), accountId, type };
+    return this.#jobs.findOne(filter, { sort: sortBy('_id') });
   }
 
   /** Starts a waiting job in one of the slots of its account and type. Null when no slot is free, or it has started. */
@@ -301,10 +299,8 @@ export class JobsStore {
       sums: { total: 'totalItems', settled: 'settledItems' },
     });
     const oldest = rows.map(async ({ type, total, settled }) => {
-      const first = await this.#jobs.findOne(
-        { ...unfinished, type },
-        { sort: sortBy('_id'), fields: ['createdAt'] },
-      );
+      const options = { sort: sortBy('_id'), fields: ['createdAt'] };
+      const first = await this.#jobs.findOne({ ...unfinished, type }, options);
       const oldestAt = first?.createdAt ?? this.#now().toISOString();
       return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
     });

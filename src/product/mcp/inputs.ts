@@ -92,8 +92,6 @@ export function imageBlob(bytes: Buffer): Blob {
 }
 
 function localPathRefusedError(argument: string) {
-  return invalidParamError(
-    argument,
-    `${argument} is neither an asset id (ast_…) nor an http(s) URL, and files of your machine are read by a local server alone (darkroom mcp): upload the file by ticket, and send its asset.`,
-  );
+  const message = `${argument} is neither an asset id (ast_…) nor an http(s) URL, and files of your machine are read by a local server alone (darkroom mcp): upload the file by ticket, and send its asset.`;
+  return invalidParamError(argument, message);
 }

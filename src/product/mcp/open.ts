@@ -69,11 +69,8 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
   function refuseUnknownOrigin({ headers: { origin } }: FastifyRequest): void {
     if (origin === undefined || known.has('*') || known.has(origin)) return;
     if (origin === new URL(publicUrl()).origin) return;
-    throw new ApiError(
-      'forbidden',
-      'Pages of this origin may not call the service: its operator names them in CORS_ORIGINS.',
-      { param: 'Origin', details: { reason: 'origin' } },
-    );
+    const message = 'Pages of this origin may not call the service: its operator names them in CORS_ORIGINS.';
+    throw new ApiError('forbidden', message, { param: 'Origin', details: { reason: 'origin' } });
   }
 }
 

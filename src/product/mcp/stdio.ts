@@ -38,10 +38,8 @@ export function serveToolsOverStdio(
   });
   const report = (fault: unknown) =>
     streams.stderr.write(`${fault instanceof Error ? fault.stack : String(fault)}\n`);
-  const server = serveStdio(() => createToolServer({ sourceFor, report }), {
-    transport: new StdioServerTransport(streams.stdin, streams.stdout),
-    maxSubscriptions: 0,
-  });
+  const options = { transport: new StdioServerTransport(streams.stdin, streams.stdout), maxSubscriptions: 0 };
+  const server = serveStdio(() => createToolServer({ sourceFor, report }), options);
   return () => server.close();
 }
 
@@ -70,12 +68,8 @@ function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw temporarilyUnavailableError(
-        'service_unreachable',
-        `The service at ${url} does not answer: start it, or correct its address.`,
-        5,
-        error,
-      );
+      const message = `The service at ${url} does not answer: start it, or correct its address.`;
+      throw temporarilyUnavailableError('service_unreachable', message, 5, error);
     }
   };
 }

@@ -31,10 +31,8 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
     },
     async (request) => {
       const listed = modelsOfMode(models, request.query.mode ?? 'ai_image');
-      return successEnvelope(
-        `${listed.length} models.`,
-        listed.map((model) => modelDataOf(models, model)),
-      );
+      const data = listed.map((model) => modelDataOf(models, model));
+      return successEnvelope(`${listed.length} models.`, data);
     },
   );
 }

@@ -38,17 +38,13 @@ export function builtInPresetReadOnlyError(): ApiError {
 
 /** The error 400: a path names a version where only the preset may be named. */
 export function pathNamesVersionError(): ApiError {
-  return invalidParamError(
-    'slug',
-    'The path names a version of a preset: leave out the @ and what follows it.',
-  );
+  const message = 'The path names a version of a preset: leave out the @ and what follows it.';
+  return invalidParamError('slug', message);
 }
 
 /** The error 422: the preset has reached its number of stored versions. */
 export function tooManyPresetVersionsError(): ApiError {
   const message = `A preset keeps at most ${MAX_PRESET_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
-  return new ApiError('resource_limit_exceeded', message, {
-    param: 'steps',
-    details: { limit: MAX_PRESET_VERSIONS },
-  });
+  const context = { param: 'steps', details: { limit: MAX_PRESET_VERSIONS } };
+  return new ApiError('resource_limit_exceeded', message, context);
 }

@@ -137,13 +137,8 @@ function checkVersionNumbers(numbers: readonly number[]): void {
 function parseInstant(text: string | undefined, param: string, now: Date): string {
   const instant = text === undefined ? now : parseRfc3339Instant(text);
   if (instant === null) {
-    throw invalidParamError(
-      param,
-      `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`,
-      {
-        received: text,
-      },
-    );
+    const message = `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`;
+    throw invalidParamError(param, message, { received: text });
   }
   return instant.toISOString();
 }

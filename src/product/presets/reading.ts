@@ -68,10 +68,8 @@ export async function usablePresetSlugs(store: PresetsStore, accountId: string):
  */
 export function presetReferenceOfPath(slug: string, version: string | undefined): VersionedReference {
   if (version !== undefined && slug.includes('@')) {
-    throw invalidParamError(
-      'version',
-      'The version is given twice: send slug@version or ?version=, not both.',
-    );
+    const message = 'The version is given twice: send slug@version or ?version=, not both.';
+    throw invalidParamError('version', message);
   }
   const reference = parseVersionedReference(version === undefined ? slug : `${slug}@${version}`);
   if (reference === null) throw malformedPresetVersionError('slug');

@@ -117,12 +117,8 @@ function installCreateRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
-      return sendCreated(
-        reply,
-        `/presets/${preset.slug}`,
-        'Preset created.',
-        await readSavedPreset(options, accountId, preset),
-      );
+      const data = await readSavedPreset(options, accountId, preset);
+      return sendCreated(reply, `/presets/${preset.slug}`, 'Preset created.', data);
     },
   );
 }

@@ -134,11 +134,8 @@ export class Providers {
       );
       return this.#classifyFailure(deadline.aborted ? late : error, call, model.provider);
     });
-    this.#meter(
-      model.provider,
-      outcome.kind === 'failure' ? outcome.code : 'answered',
-      performance.now() - startedMs,
-    );
+    const elapsedMs = performance.now() - startedMs;
+    this.#meter(model.provider, outcome.kind === 'failure' ? outcome.code : 'answered', elapsedMs);
     return outcome;
   }
 

@@ -118,10 +118,8 @@ function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSear
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      return successEnvelope(
-        'Errors grouped.',
-        await search.errors(accountId, parseRequestFilters(request.query)),
-      );
+      const data = await search.errors(accountId, parseRequestFilters(request.query));
+      return successEnvelope('Errors grouped.', data);
     },
   );
 

@@ -22,10 +22,8 @@ export function templateVersionNotFoundError(current: number): ApiError {
 
 /** The error 400: the text after `@` is not a version number. */
 export function malformedTemplateVersionError(): ApiError {
-  return invalidParamError(
-    'templateId',
-    'The version after the @ of templateId must be a whole number from 1.',
-  );
+  const message = 'The version after the @ of templateId must be a whole number from 1.';
+  return invalidParamError('templateId', message);
 }
 
 /** The error 403 for a change of a built-in template, which is read-only. */

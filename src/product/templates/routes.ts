@@ -141,10 +141,8 @@ function installReadRoute(app: FastifyInstance, { store, gate }: TemplateRoutesO
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      return successEnvelope(
-        'Template read.',
-        await readTemplate(store, accountId, request.params.templateId),
-      );
+      const data = await readTemplate(store, accountId, request.params.templateId);
+      return successEnvelope('Template read.', data);
     },
   );
 }

@@ -108,23 +108,15 @@ function checkTextSizes({ html, css }: TemplateHtml): void {
 function checkTextSize(param: 'html' | 'css', text: string, limitBytes: number): void {
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes <= limitBytes) return;
-  throw invalidParamError(
-    param,
-    `${param} is ${sizeBytes} bytes of UTF-8: at most ${limitBytes} are allowed.`,
-    {
-      limit: limitBytes,
-      received: sizeBytes,
-    },
-  );
+  const message = `${param} is ${sizeBytes} bytes of UTF-8: at most ${limitBytes} are allowed.`;
+  throw invalidParamError(param, message, { limit: limitBytes, received: sizeBytes });
 }
 
 function checkVariables(variables: readonly DeclaredVariable[]): void {
   if (variables.length > MAX_TEMPLATE_VARIABLES) {
     const message = `variables has ${variables.length} names: at most ${MAX_TEMPLATE_VARIABLES} are allowed, including those of the placeholders.`;
-    throw invalidParamError('variables', message, {
-      limit: MAX_TEMPLATE_VARIABLES,
-      received: variables.length,
-    });
+    const details = { limit: MAX_TEMPLATE_VARIABLES, received: variables.length };
+    throw invalidParamError('variables', message, details);
   }
   for (const [index, variable] of variables.entries()) {
     if (isJsonObject(variable)) checkVariableDeclaration(variable, index);

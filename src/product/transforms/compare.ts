@@ -122,11 +122,9 @@ function checkPairBody(request: FastifyRequest): void {
 }
 
 function missingOther(): ApiError {
-  return invalidParamError(
-    'other',
-    'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.',
-    { missing: ['other'] },
-  );
+  const message =
+    'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.';
+  return invalidParamError('other', message, { missing: ['other'] });
 }
 
 async function readPair(request: FastifyRequest): Promise<ImagePair> {
@@ -179,12 +177,8 @@ function unknownField(name: string): ApiError {
   const [rename] = words;
   const corrections = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
   const suggest = words.length > 1 ? { suggest: words } : {};
-  return invalidParamError(
-    name,
-    hintFirst(meantWordHint(words), message),
-    { allowed, ...suggest },
-    corrections,
-  );
+  const details = { allowed, ...suggest };
+  return invalidParamError(name, hintFirst(meantWordHint(words), message), details, corrections);
 }
 
 export function comparisonWarnings({

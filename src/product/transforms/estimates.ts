@@ -98,10 +98,8 @@ export function sendOutputEstimates(
     if (estimate instanceof ApiError) return { name, error: apiErrorBody(estimate, requestId).error };
     return { name, ...estimate };
   });
-  return successEnvelope(DRY_RUN_MESSAGE, {
-    outputs,
-    price: made.reduce((sum, { price }) => sum + price, 0),
-  });
+  const data = { outputs, price: made.reduce((sum, { price }) => sum + price, 0) };
+  return successEnvelope(DRY_RUN_MESSAGE, data);
 }
 
 export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';

@@ -153,12 +153,10 @@ export function parseImageSource(
   { assetId, url }: { assetId: unknown; url: unknown },
   names: { assetId: string; url: string },
 ): ImageSource | null {
-  if (assetId !== undefined && url !== undefined)
-    throw exclusiveFieldError(
-      names.url,
-      `Give ${names.assetId} or ${names.url}, not both.`,
-      Object.values(names),
-    );
+  if (assetId !== undefined && url !== undefined) {
+    const message = `Give ${names.assetId} or ${names.url}, not both.`;
+    throw exclusiveFieldError(names.url, message, Object.values(names));
+  }
   if (url !== undefined) return { kind: 'url', url: parseImageUrl(url, names.url) };
   if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;

@@ -200,10 +200,8 @@ export async function loadCallImage(
       const options = { limitBytes: MAX_IMAGE_BYTES, timeoutMs, signal, param };
       const { bytes, contentType, extension } = await outbound.fetchImage(source.url, options);
       checkIsImage(bytes, param ?? 'url');
-      return checkDeclaredType(
-        { bytes, declaredType: declaredTypeOfResponse(contentType, extension) },
-        param ?? 'url',
-      );
+      const image = { bytes, declaredType: declaredTypeOfResponse(contentType, extension) };
+      return checkDeclaredType(image, param ?? 'url');
     }
   }
 }

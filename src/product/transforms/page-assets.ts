@@ -128,10 +128,8 @@ async function makeDrawable(
   const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
-    throw invalidParamError(
-      'data',
-      `The page names ${id}, which cannot be used as a picture: ${error.message}`,
-    );
+    const message = `The page names ${id}, which cannot be used as a picture: ${error.message}`;
+    throw invalidParamError('data', message);
   });
   return { data, contentType };
 }

@@ -69,11 +69,8 @@ export class TemporaryResults {
 
   /** Deletes a batch of results whose links have expired; returns their number. */
   async sweep(): Promise<number> {
-    const keys = await this.#options.objects.listOlder(
-      RESULTS_PREFIX,
-      this.#options.now().getTime() - RESULT_KEPT_MS,
-      SWEEP_BATCH_SIZE,
-    );
+    const beforeMs = this.#options.now().getTime() - RESULT_KEPT_MS;
+    const keys = await this.#options.objects.listOlder(RESULTS_PREFIX, beforeMs, SWEEP_BATCH_SIZE);
     await Promise.all(keys.map((key) => this.#options.objects.delete(key)));
     return keys.length;
   }

@@ -139,10 +139,8 @@ export class TransformCallCompiler {
     }
     const found = transformOp(op, (any) => parseParameters(any, query, body));
     const parameters = parseParameters(found, query, body);
-    const pass = this.#compileSingle(op, [{ op, parameters, at: parameterIn(query, body) }], {
-      op,
-      parameters,
-    });
+    const sent = [{ op, parameters, at: parameterIn(query, body) }];
+    const pass = this.#compileSingle(op, sent, { op, parameters });
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
   }

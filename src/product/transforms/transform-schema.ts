@@ -216,10 +216,8 @@ export function transformBodySchema(): TSchema {
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
   const ofPreset = referenceWith('preset', { preset });
   const ofSteps = referenceWith('steps', { steps: RequestedTransformSteps });
-  const ofOutputs = referenceWith('outputs', {
-    outputs: RequestedOutputs,
-    steps: Type.Optional(RequestedTransformSteps),
-  });
+  const fields = { outputs: RequestedOutputs, steps: Type.Optional(RequestedTransformSteps) };
+  const ofOutputs = referenceWith('outputs', fields);
   const first = TRANSFORM_OPS.filter(({ op }) => op === EXAMPLE_OP);
   return Type.Unsafe({
     title: 'TransformRequest',

@@ -18,11 +18,8 @@ export function deliveryNotFoundError(): ApiError {
 
 /** The error 422 for another endpoint of an account that has as many as it may. */
 export function tooManyEndpointsError(): ApiError {
-  return new ApiError(
-    'resource_limit_exceeded',
-    `An account has at most ${MAX_ENDPOINTS_PER_ACCOUNT} webhook endpoints: delete one that is not needed.`,
-    { details: { limit: MAX_ENDPOINTS_PER_ACCOUNT } },
-  );
+  const message = `An account has at most ${MAX_ENDPOINTS_PER_ACCOUNT} webhook endpoints: delete one that is not needed.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_ENDPOINTS_PER_ACCOUNT } });
 }
 
 /** The error 500: other writers were faster in every attempt to change the same document. */

@@ -15,10 +15,8 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
 export function parseColour(text: string, key: string): Rgba {
   const parsed = parseCssColour(text);
   if (parsed !== undefined) return parsed;
-  throw new BadArgumentError(
-    key,
-    `${key} is "${text}", but a CSS colour such as ${CSS_COLOUR_EXAMPLES} is expected.`,
-  );
+  const message = `${key} is "${text}", but a CSS colour such as ${CSS_COLOUR_EXAMPLES} is expected.`;
+  throw new BadArgumentError(key, message);
 }
 
 /** The background that a step names, or that of its pass. */

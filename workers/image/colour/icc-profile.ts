@@ -81,10 +81,8 @@ function colorantsOf(primaries: Primaries): Vector3[] {
 /** The shares of red, green and blue, each of luminance 1, in white. */
 function primarySharesOf(primaries: Primaries): Vector3 {
   const bright = primariesAtFullLuminance(primaries);
-  return solveLinearEquations(
-    makeTriple((row) => makeTriple((column) => bright[column]?.[row] as number)),
-    xyzOf(primaries.white),
-  );
+  const matrix = makeTriple((row) => makeTriple((column) => bright[column]?.[row] as number));
+  return solveLinearEquations(matrix, xyzOf(primaries.white));
 }
 
 function primariesAtFullLuminance({ red, green, blue }: Primaries): Vector3[] {
@@ -103,10 +101,8 @@ function adaptToD50(colour: Vector3, white: Vector3): Vector3 {
     multiplyMatrix(BRADFORD_MATRIX, white),
     multiplyMatrix(BRADFORD_MATRIX, D50_WHITE),
   ];
-  return solveLinearEquations(
-    BRADFORD_MATRIX,
-    makeTriple((cone) => (cones[cone] * to[cone]) / from[cone]),
-  );
+  const right = makeTriple((cone) => (cones[cone] * to[cone]) / from[cone]);
+  return solveLinearEquations(BRADFORD_MATRIX, right);
 }
 
 type Axis = 0 | 1 | 2;

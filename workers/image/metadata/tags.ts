@@ -135,11 +135,8 @@ function containerHeadOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): 
     return Buffer.concat([bytes.slice(0, JPEG_MARKER_BYTES), ...parts]).subarray(0, CONTAINER_HEAD_BYTES);
   }
   const [first] = format === 'heif' ? isoBoxes(bytes) : [];
-  return Buffer.from(
-    input.buffer,
-    input.byteOffset,
-    Math.min(first?.next ?? input.byteLength, CONTAINER_HEAD_BYTES),
-  );
+  const length = Math.min(first?.next ?? input.byteLength, CONTAINER_HEAD_BYTES);
+  return Buffer.from(input.buffer, input.byteOffset, length);
 }
 
 /** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */

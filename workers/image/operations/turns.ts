@@ -119,21 +119,16 @@ export const affineOperation = defineStepOperation({
   sizeAfter: 'found',
   rule({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {
     if (Math.abs(a * d - b * c) >= MIN_DETERMINANT) return undefined;
-    return new BadArgumentError(
-      'matrix',
-      'matrix leaves no area of a picture: make a × d differ from b × c.',
-    );
+    const message = 'matrix leaves no area of a picture: make a × d differ from b × c.';
+    return new BadArgumentError('matrix', message);
   },
   fits: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
     const opened = backgroundOrFill(fill, background);
     picture.becomesAbout(mappedSize(picture, matrix));
-    (await picture.at('affine')).affine(matrix as [number, number, number, number], {
-      ...offsets,
-      background: opened,
-      interpolator: sharp.interpolators[interpolator],
-    });
+    const options = { ...offsets, background: opened, interpolator: sharp.interpolators[interpolator] };
+    (await picture.at('affine')).affine(matrix as [number, number, number, number], options);
     picture.mayTurnTransparent(opened);
   },
 });

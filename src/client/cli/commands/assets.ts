@@ -24,10 +24,8 @@ Keeps images in the account, and prints the id of each. Equal bytes are one asse
     for (const input of inputs) {
       const image = (await input.open()) as ImageBytes | { url: string };
       const asset = await client.assets.upload(image, values);
-      context.terminal.writeResult(
-        { input: input.name, assetId: asset.id, ...asset },
-        `${asset.id}  ${input.name}`,
-      );
+      const text = `${asset.id}  ${input.name}`;
+      context.terminal.writeResult({ input: input.name, assetId: asset.id, ...asset }, text);
     }
     return EXIT_CODES.done;
   },

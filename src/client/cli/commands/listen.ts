@@ -40,10 +40,8 @@ sent again.
         const body = JSON.stringify(event);
         const headers = signedDeliveryHeaders(event, body, secret, Date.now());
         const outcome = await deliverEvent(address, headers, body);
-        terminal.writeResult(
-          { event, ...outcome },
-          `${event.type}  ${job.id} → ${outcome.status ?? outcome.error}`,
-        );
+        const text = `${event.type}  ${job.id} → ${outcome.status ?? outcome.error}`;
+        terminal.writeResult({ event, ...outcome }, text);
       }
     } catch (error) {
       if (!stopped.signal.aborted) throw error;

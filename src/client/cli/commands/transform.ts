@@ -148,10 +148,8 @@ async function transformAll(
 ): Promise<number> {
   const { terminal } = context;
   const client = await context.client();
-  const journal = await OutputJournal.open(
-    folder,
-    layer === undefined ? imageWork.work : [imageWork.work, layer],
-  );
+  const work = layer === undefined ? imageWork.work : [imageWork.work, layer];
+  const journal = await OutputJournal.open(folder, work);
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
   let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
   if (done > 0)

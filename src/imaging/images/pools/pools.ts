@@ -265,10 +265,8 @@ export class ImagePools {
     if (outcome === 'abandoned')
       lateWork.record(accountId, lateWorkNameOf(call), header.pixels, { cpuMs, allowedMs });
     meter?.recordPoolWorkEnd({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
-    log.debug?.(
-      { pool, reason, outcome, cpuMs, queueMs: started.queueMs, inBatch },
-      'A pass ran in the pool',
-    );
+    const message = 'A pass ran in the pool';
+    log.debug?.({ pool, reason, outcome, cpuMs, queueMs: started.queueMs, inBatch }, message);
     return outcome;
   }
 

@@ -99,10 +99,8 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
  * @param param the field of the call that holds the part, if its name differs.
  */
 export function bodyTooLargeError(part: string, limitBytes: number, param = part): ApiError {
-  return new ApiError('payload_too_large', `The ${part} is over ${limitBytes} bytes: send a smaller one.`, {
-    param,
-    details: { limit: limitBytes },
-  });
+  const message = `The ${part} is over ${limitBytes} bytes: send a smaller one.`;
+  return new ApiError('payload_too_large', message, { param, details: { limit: limitBytes } });
 }
 
 function bodyCutOffError(cause: unknown): ApiError {

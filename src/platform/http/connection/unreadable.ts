@@ -60,10 +60,8 @@ export function refuseConnectRequests(server: Server): void {
 function refusalOfParserError({ code = '' }: SocketError): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The path and the headers are over ${maxHeaderSize} bytes together: send fewer or shorter ones.`;
-    return new ApiError('payload_too_large', message, {
-      param: 'headers',
-      details: { limit: maxHeaderSize },
-    });
+    const context = { param: 'headers', details: { limit: maxHeaderSize } };
+    return new ApiError('payload_too_large', message, context);
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return invalidParamError('body', 'The request did not arrive in time: send it without pauses.');

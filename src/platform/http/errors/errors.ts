@@ -72,10 +72,8 @@ export class ApiError extends Error {
   readonly headers: Record<string, string> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
-    super(
-      truncateMiddle(message, MAX_MESSAGE_CHARACTERS),
-      context.cause === undefined ? undefined : { cause: context.cause },
-    );
+    const options = context.cause === undefined ? undefined : { cause: context.cause };
+    super(truncateMiddle(message, MAX_MESSAGE_CHARACTERS), options);
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.retryable = ERROR_CODES[code].retryable;

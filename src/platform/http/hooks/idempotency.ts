@@ -73,12 +73,8 @@ export function installIdempotency(
     // A dry run does not use up the key, but refuses a key that the real run would refuse.
     if (responseStorageOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${wellFormed}`;
-    const answer = await coordination.beginIdempotent(
-      key,
-      fingerprintOf(request),
-      RUNNING_LIFE_MS,
-      RESPONSE_LIFE_MS,
-    );
+    const fingerprint = fingerprintOf(request);
+    const answer = await coordination.beginIdempotent(key, fingerprint, RUNNING_LIFE_MS, RESPONSE_LIFE_MS);
     switch (answer.state) {
       case 'new':
         runs.set(request, { key, token: answer.token });
@@ -117,19 +113,15 @@ export function idempotencyKeyOf(
 
 /** The error of a repeat whose first request is still running. Calls that store their key in a document use it too. */
 export function requestInProgressError(): ApiError {
-  return new ApiError(
-    'request_in_progress',
-    'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
-    { retryAfterSeconds: 1 },
-  );
+  const message =
+    'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.';
+  return new ApiError('request_in_progress', message, { retryAfterSeconds: 1 });
 }
 
 export function keyReusedError(): ApiError {
-  return new ApiError(
-    'idempotency_key_reuse',
-    'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
-    { param: 'Idempotency-Key' },
-  );
+  const message =
+    'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.';
+  return new ApiError('idempotency_key_reuse', message, { param: 'Idempotency-Key' });
 }
 
 function checkKey(sent: string | string[]): string {

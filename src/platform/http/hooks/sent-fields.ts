@@ -114,11 +114,8 @@ export function installFieldWarnings(app: FastifyInstance): void {
                 ...ignoredFieldWarnings(body, readInBody),
               ]
             : [];
-        addWarnings(reply, [
-          ...ignored,
-          ...clampedWarnings(query, ofQuery),
-          ...clampedWarnings(body, ofBody),
-        ]);
+        const warnings = [...ignored, ...clampedWarnings(query, ofQuery), ...clampedWarnings(body, ofBody)];
+        addWarnings(reply, warnings);
         done();
       },
     ];

@@ -17,14 +17,10 @@ export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions
     { config: { responseType: '*/*', compress: true, isUncounted: true }, schema: { hide: true } },
     async (request, reply) => {
       const file = await find(request.params.file);
-      if (file === undefined)
-        throw new ApiError(
-          'not_found',
-          'There is no such file: load the page again, which names its files.',
-          {
-            param: 'file',
-          },
-        );
+      if (file === undefined) {
+        const message = 'There is no such file: load the page again, which names its files.';
+        throw new ApiError('not_found', message, { param: 'file' });
+      }
       return sendStaticContent(reply, file.type, file.body, CACHE_FOREVER);
     },
   );

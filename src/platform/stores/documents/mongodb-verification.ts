@@ -9,10 +9,8 @@ const CHECK_TIMEOUT_MS = 5_000;
  * @throws Error with one sentence when it lacks one; StoreUnavailableError when it does not respond.
  */
 export async function verifyMongoDB(url: string): Promise<void> {
-  const client = new MongoClient(url, {
-    serverSelectionTimeoutMS: CHECK_TIMEOUT_MS,
-    socketTimeoutMS: CHECK_TIMEOUT_MS,
-  });
+  const options = { serverSelectionTimeoutMS: CHECK_TIMEOUT_MS, socketTimeoutMS: CHECK_TIMEOUT_MS };
+  const client = new MongoClient(url, options);
   try {
     await withPortErrors(() => verifyUniqueIndexes(client.db()));
   } finally {

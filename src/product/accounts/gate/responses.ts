@@ -60,11 +60,9 @@ function credentialPlaceMessage({ headers, query }: FastifyRequest): string {
 }
 
 export function sessionRequiredError(): ApiError {
-  return new ApiError(
-    'forbidden',
-    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
-    { param: 'Authorization' },
-  );
+  const message =
+    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.';
+  return new ApiError('forbidden', message, { param: 'Authorization' });
 }
 
 export function tooManyRequestsError(rate: RateWindowAnswer): ApiError {
@@ -83,10 +81,8 @@ const SLOTS_IN_USE_TEXT: Readonly<Record<CallSlotKind, string>> = {
 };
 
 export function noSlotLeftError(kind: CallSlotKind, limit: number): ApiError {
-  return new ApiError('rate_limited', `${limit} ${SLOTS_IN_USE_TEXT[kind]}: wait for one to end.`, {
-    details: { reason: 'account_concurrency', limit },
-    retryAfterSeconds: 1,
-  });
+  const context = { details: { reason: 'account_concurrency', limit }, retryAfterSeconds: 1 };
+  return new ApiError('rate_limited', `${limit} ${SLOTS_IN_USE_TEXT[kind]}: wait for one to end.`, context);
 }
 
 export function addressBlockedError(blockedMs: number): ApiError {

@@ -48,11 +48,8 @@ export class SessionCookie {
   /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
   requireSameOrigin(request: FastifyRequest): void {
     if (READ_METHODS.includes(request.method) || this.isFromOwnPage(request)) return;
-    throw new ApiError(
-      'forbidden',
-      `A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "${this.#kind.header}".`,
-      { param: 'X-Console', details: { reason: 'foreign_page' } },
-    );
+    const message = `A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "${this.#kind.header}".`;
+    throw new ApiError('forbidden', message, { param: 'X-Console', details: { reason: 'foreign_page' } });
   }
 
   /** Whether a page of this service made the request. */

@@ -135,11 +135,9 @@ export async function sessionRoutes(
 }
 
 function signInLinkError(): ApiError {
-  return new ApiError(
-    'unauthorized',
-    'This link is over or was used: it signs in once, within ten minutes. The operator prints a new one by npm run admin -- console.',
-    { param: 'token' },
-  );
+  const message =
+    'This link is over or was used: it signs in once, within ten minutes. The operator prints a new one by npm run admin -- console.';
+  return new ApiError('unauthorized', message, { param: 'token' });
 }
 
 /** The routes by which an account's owner lists its console sessions, and ends one of them. */

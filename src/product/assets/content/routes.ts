@@ -195,8 +195,6 @@ function previewPass(edge: number): TransformCall['pass'] {
 }
 
 function previewByLinkError() {
-  return invalidParamError(
-    'preview',
-    'A signed link is for the original: leave preview out, or send a credential.',
-  );
+  const message = 'A signed link is for the original: leave preview out, or send a credential.';
+  return invalidParamError('preview', message);
 }

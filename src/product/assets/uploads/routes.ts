@@ -109,10 +109,8 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         headers: { 'content-type': contentType },
         expiresAt: expiresAt.toISOString(),
       };
-      return sendCreated(reply, `/assets/${id}`, 'Asset reserved.', {
-        asset: assetDataOf(asset),
-        upload,
-      });
+      const data = { asset: assetDataOf(asset), upload };
+      return sendCreated(reply, `/assets/${id}`, 'Asset reserved.', data);
     },
   );
 

@@ -123,10 +123,8 @@ async function openTicketImage(request: FastifyRequest, limitBytes: number): Pro
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
   if (isEmpty) throw ticketWithoutBytesError();
   if (mediaTypeOf(request) !== 'multipart/form-data') return openRawImage(request, request.raw, limitBytes);
-  const multipart = await Multipart.open(request, request.body as Readable, {
-    bodyLimitBytes: MAX_UPLOAD_BYTES,
-    fileLimitBytes: limitBytes,
-  });
+  const options = { bodyLimitBytes: MAX_UPLOAD_BYTES, fileLimitBytes: limitBytes };
+  const multipart = await Multipart.open(request, request.body as Readable, options);
   // The rest of the body is read before the file ends, so that a faulty body creates no asset.
   async function* bytes() {
     yield* multipart.file.bytes;

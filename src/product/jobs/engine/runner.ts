@@ -331,10 +331,8 @@ export class JobRunner {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
     const error = reason && { code: reason.code, message: reason.message };
-    await retryThroughOutages(
-      () => items.retryLater(item, notBefore(), counter, error),
-      this.#abandoning.signal,
-    );
+    const step = () => items.retryLater(item, notBefore(), counter, error);
+    await retryThroughOutages(step, this.#abandoning.signal);
     setTimeout(() => void this.#promoteRetries(), pauseMs).unref();
     await this.#parts.completion.completeIfCancelled(item.jobId);
   }

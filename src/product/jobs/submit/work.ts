@@ -83,10 +83,8 @@ function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetCont
     return { ...work, named, schemas: variants.flatMap(sentAnswerSchemasOf) };
   }
   if (subjects !== undefined) {
-    throw invalidParamError(
-      'subjects',
-      'subjects come with steps: leave them out, or send the op as a step.',
-    );
+    const message = 'subjects come with steps: leave them out, or send the op as a step.';
+    throw invalidParamError('subjects', message);
   }
   const op = requireJobOp(body);
   const named = body.op === undefined ? {} : { op: op.op };
@@ -285,12 +283,8 @@ const CALL = { owner: 'this call', noun: 'field' } as const;
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
     const { message, suggest } = mismatchedValueDiagnosis({ path: 'count' }, count, COUNT, CALL);
-    throw invalidParamError('count', message, {
-      received: count,
-      min: 1,
-      max: MAX_COUNT,
-      ...withoutAbsentFields({ suggest }),
-    });
+    const details = { received: count, min: 1, max: MAX_COUNT, ...withoutAbsentFields({ suggest }) };
+    throw invalidParamError('count', message, details);
   }
   if (count > 1 && takes !== 'nothing') {
     const message = 'count is for generate alone: leave it out, and send an asset for each item.';

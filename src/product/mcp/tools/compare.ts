@@ -53,8 +53,6 @@ async function encodeImagePair(
 async function readBytes(image: ToolImage, argument: string, service: PublicInterface): Promise<Buffer> {
   if ('bytes' in image) return image.bytes;
   if ('assetId' in image) return service.read(`/api/v1/assets/${encodeURIComponent(image.assetId)}/content`);
-  throw invalidParamError(
-    argument,
-    'A URL is not compared with a result: save the result first, and send its asset.',
-  );
+  const message = 'A URL is not compared with a result: save the result first, and send its asset.';
+  throw invalidParamError(argument, message);
 }

@@ -68,11 +68,8 @@ interface MeasuredImage {
 async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
-  const { data } = await service.call<MeasuredImage>(
-    'POST',
-    `/images/metadata${query}`,
-    imagePayloadOf(image),
-  );
+  const path = `/images/metadata${query}`;
+  const { data } = await service.call<MeasuredImage>('POST', path, imagePayloadOf(image));
   const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
   return {
     ...(kinds.has('image') && { image: facts }),
@@ -101,11 +98,8 @@ function truncatedTags(groups: ImageTags): Record<string, Record<string, unknown
 }
 
 async function readText(image: ToolImage, service: PublicInterface) {
-  const answer = await service.call<{ text: string; confidence: number }>(
-    'POST',
-    '/images/read-text',
-    imagePayloadOf(image),
-  );
+  const sent = imagePayloadOf(image);
+  const answer = await service.call<{ text: string; confidence: number }>('POST', '/images/read-text', sent);
   const { text, confidence } = answer.data;
   return { text, confidence };
 }

@@ -84,10 +84,8 @@ async function submitJob(args: JobArguments, source: InputSource): Promise<ToolR
   const images = dryRun === true ? countNewImages(inputs) : await ensureAssets(inputs, source);
   const json = withoutAbsentFields({ ...request, ...images, presetId: preset, templateId: template });
   const path = `/jobs?${jobQuery({ dryRun, wait })}`;
-  const { data } = await source.service.call<Job | object>('POST', path, {
-    json,
-    ...idempotencyHeaders(key),
-  });
+  const sent = { json, ...idempotencyHeaders(key) };
+  const { data } = await source.service.call<Job | object>('POST', path, sent);
   return { structured: jobViewOrPrice(data) };
 }
 
@@ -103,10 +101,8 @@ async function changeJob(
 ): Promise<ToolResult> {
   const path = `${requireJobPath(id)}/${action}?${jobQuery({ dryRun: action === 'resume' ? dryRun : undefined })}`;
   const json = action === 'resume' ? withoutAbsentFields({ maxCredits }) : undefined;
-  const { data } = await source.service.call<Job | object>('POST', path, {
-    ...(json && { json }),
-    ...idempotencyHeaders(key),
-  });
+  const sent = { ...(json && { json }), ...idempotencyHeaders(key) };
+  const { data } = await source.service.call<Job | object>('POST', path, sent);
   return { structured: jobViewOrPrice(data) };
 }
 

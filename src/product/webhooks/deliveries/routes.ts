@@ -75,10 +75,8 @@ function installTestRoute(app: FastifyInstance, options: DeliveriesRoutesOptions
       const release = slots.takeAccountSlot(accountId);
       if (release === null) throw tooManyAttemptsError(attemptsPerAccount);
       try {
-        return successEnvelope(
-          'Test event sent.',
-          deliveryDataOf(await attemptTestDelivery(endpoint, options)),
-        );
+        const data = deliveryDataOf(await attemptTestDelivery(endpoint, options));
+        return successEnvelope('Test event sent.', data);
       } finally {
         release();
       }
@@ -184,12 +182,8 @@ function installRedeliverRoute(
       const delivery = newRedelivery(sent, endpoint, now());
       await deliveries.insert([delivery]);
       await scheduleEndpointsNow(coordination, [delivery]);
-      return sendCreated(
-        reply,
-        `/webhook-endpoints/${endpoint._id}/deliveries`,
-        'Delivery queued.',
-        deliveryDataOf(delivery),
-      );
+      const data = deliveryDataOf(delivery);
+      return sendCreated(reply, `/webhook-endpoints/${endpoint._id}/deliveries`, 'Delivery queued.', data);
     },
   );
 }

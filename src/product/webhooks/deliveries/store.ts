@@ -185,11 +185,8 @@ export class DeliveriesStore {
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
     const fields = ['eventId', 'eventType', 'status'];
-    const found = await this.#deliveries.find(filter, {
-      sort: NEWEST_FIRST,
-      limit: MAX_SEARCHED_RECORDS,
-      fields,
-    });
+    const options = { sort: NEWEST_FIRST, limit: MAX_SEARCHED_RECORDS, fields };
+    const found = await this.#deliveries.find(filter, options);
     const last = new Map<string, DeliveryDocument>();
     for (const delivery of found) if (!last.has(delivery.eventId)) last.set(delivery.eventId, delivery);
     const failed = [...last.values()].filter(
@@ -227,10 +224,8 @@ export class DeliveriesStore {
     );
     if (matched === 1) return true;
     const status = result.status === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
-    const closed = await this.#deliveries.updateOne(
-      { ...unchanged, status: 'FAILED' },
-      { $set: { ...recorded, status } },
-    );
+    const filter = { ...unchanged, status: 'FAILED' };
+    const closed = await this.#deliveries.updateOne(filter, { $set: { ...recorded, status } });
     return closed.matched === 1;
   }
 

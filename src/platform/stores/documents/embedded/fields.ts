@@ -17,10 +17,8 @@ export function valueAtPath(document: object, path: string): unknown {
  */
 export function pickFields(document: object, fields: readonly string[]): object {
   if (!fields.some((field) => field.includes('.'))) return pickTopLevelFields(document, fields);
-  return pickPaths(
-    document,
-    ['_id', ...fields].map((field) => field.split('.')),
-  );
+  const paths = ['_id', ...fields].map((field) => field.split('.'));
+  return pickPaths(document, paths);
 }
 
 function pickTopLevelFields(document: object, names: readonly string[]): object {

@@ -60,10 +60,8 @@ export function orderByClause(sort: SortOrder, shape: TableShape): string {
 }
 
 function compileFilter(filter: DocumentFilter, place: FieldSource): SqlFragment {
-  return joinFragments(
-    Object.entries(filter).map(([name, condition]) => compileCondition(name, condition, place)),
-    'AND',
-  );
+  const parts = Object.entries(filter).map(([name, condition]) => compileCondition(name, condition, place));
+  return joinFragments(parts, 'AND');
 }
 
 function compileCondition(name: string, condition: unknown, place: FieldSource): SqlFragment {
@@ -182,10 +180,8 @@ function compileComparison(expression: Record<string, unknown>, place: FieldSour
   const sign = COMPARISON_SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
     throw new TypeError('$expr takes one of $gt, $gte, $lt and $lte.');
-  const { sql, params } = joinFragments(
-    (expression[operator] as unknown[]).map((operand) => compileSum(operand, place)),
-    sign,
-  );
+  const parts = (expression[operator] as unknown[]).map((operand) => compileSum(operand, place));
+  const { sql, params } = joinFragments(parts, sign);
   return { sql: `(${sql}) IS TRUE`, params };
 }
 
@@ -198,10 +194,8 @@ function compileSum(operand: unknown, place: FieldSource): SqlFragment {
   const [[operator, operands] = ['', []]] = Object.entries((operand ?? {}) as Record<string, unknown[]>);
   const sign = SUM_SIGNS.get(operator);
   if (sign === undefined) throw new TypeError('A sum of $expr is a number, a field, $add or $subtract.');
-  return joinFragments(
-    operands.map((part) => compileSum(part, place)),
-    sign,
-  );
+  const parts = operands.map((part) => compileSum(part, place));
+  return joinFragments(parts, sign);
 }
 
 function joinFragments(parts: SqlFragment[], operator: string): SqlFragment {

@@ -135,10 +135,8 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   }
 
   group({ filter, ...spec }: GroupSumsSpec) {
-    return groupedSums(
-      this.#matches(filter).map(({ document }) => document),
-      spec,
-    );
+    const documents = this.#matches(filter).map(({ document }) => document);
+    return groupedSums(documents, spec);
   }
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
@@ -190,11 +188,8 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     const assignments = ['body', ...changed.map(([column]) => column)].map(
       (column) => `${quotedIdentifier(column)} = ?`,
     );
-    return this.#write(`UPDATE ${this.#quotedName} SET ${assignments.join(', ')} WHERE rowid = ?`, [
-      body,
-      ...changed.map(([, key]) => key),
-      row.rowid,
-    ]);
+    const sql = `UPDATE ${this.#quotedName} SET ${assignments.join(', ')} WHERE rowid = ?`;
+    return this.#write(sql, [body, ...changed.map(([, key]) => key), row.rowid]);
   }
 
   #readColumns(document: DocumentWithId): Map<string, IndexKey> {

@@ -38,10 +38,8 @@ export function fixed(
       const lone = loneStep(work);
       if (lone === undefined) return corrected(work, fix);
       // A single step was sent with its parameters beside its name, so the changes name them without a prefix.
-      const { op, ...parameters } = corrected(
-        { op: lone.op, ...lone.parameters } as FormValues & { op: string },
-        fix,
-      );
+      const call = { op: lone.op, ...lone.parameters } as FormValues & { op: string };
+      const { op, ...parameters } = corrected(call, fix);
       return { ...work, steps: [{ op, parameters }] };
     }
   }

@@ -50,10 +50,8 @@ async function readPrice(
   await new Promise((resolve) => setTimeout(resolve, CHANGING_MS));
   signal.throwIfAborted();
   if (work.kind === 'template') {
-    const { price } = await api.images.estimateRender(
-      { templateId: work.id, data: rowOf(work.data) },
-      { signal },
-    );
+    const request = { templateId: work.id, data: rowOf(work.data) };
+    const { price } = await api.images.estimateRender(request, { signal });
     return { credits: price, runs: 1, steps: [] };
   }
   // An op that only exists as a synchronous call, such as reading a picture's facts, is free.

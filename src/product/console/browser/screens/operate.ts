@@ -31,11 +31,8 @@ function Operate() {
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntil([...known.current.values()]);
-      const state = await callOperator('GET /state', {
-        query: { after },
-        signal,
-        timeoutMs: TIMEOUT_MS,
-      });
+      const fields = { query: { after }, signal, timeoutMs: TIMEOUT_MS };
+      const state = await callOperator('GET /state', fields);
       const hosts = state.hosts.map((host) => ({
         ...host,
         history: joined(known.current.get(host.hostId)?.history, host.history),
