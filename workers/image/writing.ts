@@ -127,11 +127,8 @@ function isGreyMetadataValid({ source, profile }: PassWork): boolean {
 }
 
 /** Whether the result is grey and its format can store a single channel. */
-export function isResultGrey({
-  encode,
-  source,
-  steps,
-}: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {
+export function isResultGrey(work: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {
+  const { encode, source, steps } = work;
   if (!GREY_FORMATS.includes(encode.format)) return false;
   if (!isGreyColour(encode.background)) return false;
   return steps.reduce(
@@ -166,13 +163,8 @@ const MAX_EDGE_SEARCH_PX = 4_000_000;
  * hard edges needs its own pipeline: it takes 2 of the 33 ms in which a JPEG of 12 megapixels is scaled to 512 pixels.
  * A camera's original photograph is not searched, because it has no such edges.
  */
-async function colourDetailFor({
-  task,
-  encode,
-  source,
-  picture,
-  steps,
-}: PassWork): Promise<Partial<EncodeSettings>> {
+async function colourDetailFor(work: PassWork): Promise<Partial<EncodeSettings>> {
+  const { task, encode, source, picture, steps } = work;
   const { format, chroma, lossless } = encode;
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
@@ -233,15 +225,8 @@ async function untouchedInput(work: PassWork): Promise<WrittenFile | undefined> 
 }
 
 /** The input, if the pass asks only for a smaller file of the same format; undefined for any other pass. */
-function originalFileOf({
-  task,
-  steps,
-  encode,
-  source,
-  isConverted,
-  chosen,
-  picture,
-}: PassWork): OriginalFile | undefined {
+function originalFileOf(work: PassWork): OriginalFile | undefined {
+  const { task, steps, encode, source, isConverted, chosen, picture } = work;
   const { input } = task;
   const isSame = writableFormatFor(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));

@@ -39,12 +39,8 @@ const MAX_TEXT_SHARE = 0.8;
 const VISIBLE_CHARACTER = /[^\s\p{Cf}]/u;
 
 /** Draws the text in white, as large as it fits, on a gradient of two colours that the seed decides. */
-async function drawText({
-  text,
-  seed,
-  width,
-  height,
-}: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
+async function drawText(task: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
+  const { text, seed, width, height } = task;
   const random = seededRandom(seed);
   const ends = Uint8Array.from({ length: 6 }, () => MAX_BACKGROUND_TONE * random());
   const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });

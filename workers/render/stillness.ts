@@ -102,13 +102,8 @@ const BASE64_TEXT = /[A-Za-z0-9+/=%]*/y;
 const SVG_END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
 /** The bytes of an image that a page loads. SVG images lose their animation. */
-export function withoutAnimation({
-  data,
-  contentType,
-}: {
-  data: Uint8Array;
-  contentType: string;
-}): Uint8Array {
+export function withoutAnimation(picture: { data: Uint8Array; contentType: string }): Uint8Array {
+  const { data, contentType } = picture;
   return contentType === 'image/svg+xml' ? withStillStyle(data) : data;
 }
 

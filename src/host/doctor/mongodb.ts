@@ -62,11 +62,8 @@ async function checkUniqueIndexes(url: string): Promise<DoctorFinding> {
   }
 }
 
-export function mongoServerFindings({
-  setName,
-  isWritablePrimary,
-  maxWireVersion,
-}: MongoFacts): DoctorFinding[] {
+export function mongoServerFindings(facts: MongoFacts): DoctorFinding[] {
+  const { setName, isWritablePrimary, maxWireVersion } = facts;
   return [
     maxWireVersion >= MIN_WIRE_VERSION
       ? okFinding(`MongoDB speaks wire version ${maxWireVersion}.`)

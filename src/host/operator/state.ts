@@ -43,16 +43,8 @@ function toOperatorHost(
   };
 }
 
-function processDetailsOf({
-  rssBytes,
-  logLevel,
-  clockDifferenceMs,
-  image,
-  slow,
-  heavy,
-  batch,
-  render,
-}: ProcessReport) {
+function processDetailsOf(report: ProcessReport) {
+  const { rssBytes, logLevel, clockDifferenceMs, image, slow, heavy, batch, render } = report;
   const { threads, busy, waiting } = render;
   const pools = { image, slow, heavy, batch, render: { threads, busy, queued: waiting } };
   return { rssBytes, logLevel, clockDifferenceMs, pools };

@@ -101,13 +101,7 @@ export function createProcessControls(options: {
   };
 }
 
-function poolReport({
-  slots,
-  busy,
-  waiting,
-  meanWaitMs,
-  reservedBytes,
-  budgetBytes,
-}: AdmissionStats): PoolReport {
+function poolReport(stats: AdmissionStats): PoolReport {
+  const { slots, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = stats;
   return { threads: slots, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
 }

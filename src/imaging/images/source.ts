@@ -157,11 +157,8 @@ function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
 }
 
 /** The facts about the file of a vector drawing that cannot be derived from its pixels. */
-export function drawingFacts({
-  bytes,
-  width,
-  height,
-}: NonNullable<ImageSourceFile['drawing']>): Partial<ImageFacts> {
+export function drawingFacts(drawing: NonNullable<ImageSourceFile['drawing']>): Partial<ImageFacts> {
+  const { bytes, width, height } = drawing;
   const sha1 = createHash('sha1').update(bytes).digest('hex');
   return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
 }

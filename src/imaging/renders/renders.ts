@@ -70,13 +70,8 @@ interface OpenRendersOptions extends Pick<RendersOptions, 'workerTime' | 'log'> 
 }
 
 /** Opens the render threads by the operator's settings. */
-export async function openRenders({
-  settings,
-  capacity,
-  dataDir,
-  workerTime,
-  log,
-}: OpenRendersOptions): Promise<Renders> {
+export async function openRenders(options: OpenRendersOptions): Promise<Renders> {
+  const { settings, capacity, dataDir, workerTime, log } = options;
   const renders = new Renders({
     threads: capacity.renderThreads(),
     queueLimit: settings.RENDER_QUEUE,
@@ -144,13 +139,8 @@ export class Renders {
    * than a browser may hold; with provider_unavailable (details.reason capacity, deadline_exceeded, worker_unreachable;
    * with Retry-After); or with the signal's reason when it aborts.
    */
-  begin({
-    signal: client,
-    waitSignal,
-    deadlineMs,
-    param = 'templateId',
-    ...page
-  }: RenderRequest): RunningCall<RenderedPage> {
+  begin(request: RenderRequest): RunningCall<RenderedPage> {
+    const { signal: client, waitSignal, deadlineMs, param = 'templateId', ...page } = request;
     const clock = this.#clock;
     this.#options.workerTime.recordArrival(page.accountId);
     const late = () => rendererBusyError(this.#commonPool.retryAfterSeconds());

@@ -108,12 +108,8 @@ function notReadyReport(because: string): HealthReport {
   return { status: 'failing', parts: { process: because } };
 }
 
-async function readHealth({
-  checks,
-  checkTimeoutMs,
-  clockDifferenceMs,
-  remarks,
-}: HealthOptions): Promise<HealthReport> {
+async function readHealth(options: HealthOptions): Promise<HealthReport> {
+  const { checks, checkTimeoutMs, clockDifferenceMs, remarks } = options;
   const parts = await Promise.all(
     Object.entries(checks).map(
       async ([name, check]) => [name, await checkState(check, checkTimeoutMs)] as const,

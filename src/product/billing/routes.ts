@@ -80,10 +80,8 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
 }
 
 /** The credits of an account as the API shows them. */
-export function accountCreditsOf({
-  balance,
-  held,
-}: Pick<BillingAccount, 'balance' | 'held'>): AccountCredits {
+export function accountCreditsOf(account: Pick<BillingAccount, 'balance' | 'held'>): AccountCredits {
+  const { balance, held } = account;
   return { balance, held, available: availableCreditsOf({ balance, held }) };
 }
 

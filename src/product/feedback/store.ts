@@ -67,14 +67,8 @@ export class FeedbackStore {
   }
 }
 
-function feedbackDataOf({
-  _id: id,
-  accountId: _,
-  contextJson,
-  op,
-  apiKeyId,
-  ...rest
-}: FeedbackDocument): Feedback {
+function feedbackDataOf(document: FeedbackDocument): Feedback {
+  const { _id: id, accountId: _, contextJson, op, apiKeyId, ...rest } = document;
   const context = contextJson === null ? null : JSON.parse(contextJson);
   return { id, ...rest, ...withoutAbsentFields({ op, context, apiKeyId }) };
 }

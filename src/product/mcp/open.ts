@@ -174,9 +174,8 @@ class InProcessCalls {
 }
 
 /** The headers of a credential in the form that the other routes accept. An API key gets the scheme ApiKey. */
-function credentialHeaders({
-  headers: { authorization, cookie = '' },
-}: FastifyRequest): Record<string, string> {
+function credentialHeaders(request: FastifyRequest): Record<string, string> {
+  const { authorization, cookie = '' } = request.headers;
   // The header says that a page of this service sent the cookie. The gate has already checked that.
   if (authorization === undefined) return { cookie, 'x-console': '1' };
   return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };

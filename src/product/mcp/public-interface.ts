@@ -114,10 +114,10 @@ export class PublicInterface {
   }
 }
 
-async function encodePayload({
-  json,
-  form,
-}: RequestPayload): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
+async function encodePayload(
+  payload: RequestPayload,
+): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
+  const { json, form } = payload;
   if (json !== undefined) return { body: JSON.stringify(json), type: 'application/json' };
   if (form === undefined) return { body: null, type: null };
   const response = new Response(form);

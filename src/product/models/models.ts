@@ -193,14 +193,8 @@ export function modelParametersSchema(model: Model): TObject {
   return made;
 }
 
-function parameterSchemaOf({
-  type,
-  options,
-  min,
-  max,
-  pattern,
-  defaultValue,
-}: Static<typeof ModelParameter>): TSchema {
+function parameterSchemaOf(parameter: Static<typeof ModelParameter>): TSchema {
+  const { type, options, min, max, pattern, defaultValue } = parameter;
   return Type.Unsafe({
     type,
     ...withoutAbsentFields({ enum: options, minimum: min, maximum: max, pattern }),

@@ -133,15 +133,8 @@ export async function checkPresetRevision(
   return { revision, isNewVersion };
 }
 
-function revisionFieldsOf({
-  slug,
-  name,
-  description,
-  steps,
-  subjects,
-  widths,
-  fallback,
-}: PresetRevision): PresetRevision {
+function revisionFieldsOf(revision: PresetRevision): PresetRevision {
+  const { slug, name, description, steps, subjects, widths, fallback } = revision;
   return { slug, name, description, steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
 }
 

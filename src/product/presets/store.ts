@@ -243,13 +243,8 @@ function versionDocument(accountId: string, presetId: string, version: PresetVer
   return { _id: versionId(presetId, version.version), accountId, presetId, ...storedContentOf(version) };
 }
 
-function storedContentOf<T extends PresetContent>({
-  steps,
-  subjects,
-  widths,
-  fallback,
-  ...rest
-}: T): StoredContent<T> {
+function storedContentOf<T extends PresetContent>(preset: T): StoredContent<T> {
+  const { steps, subjects, widths, fallback, ...rest } = preset;
   return { ...rest, content: JSON.stringify({ steps, subjects, widths, fallback }) };
 }
 

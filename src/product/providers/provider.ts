@@ -111,12 +111,8 @@ const TEMPORARY_STATUSES = [408, 409, 425, 429];
  * Classifies an error response by its cause: the input of the item, a temporary state of the provider, or the
  * configuration of this service.
  */
-export function providerErrorFromRefusal({
-  status,
-  kind,
-  message,
-  retryAfterMs,
-}: ProviderRefusal): ProviderError {
+export function providerErrorFromRefusal(refusal: ProviderRefusal): ProviderError {
+  const { status, kind, message, retryAfterMs } = refusal;
   const text = message === '' ? `HTTP ${status}` : message;
   if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailableFault(text, retryAfterMs);
   if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejectedFault(text);

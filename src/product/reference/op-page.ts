@@ -81,14 +81,8 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
   };
 }
 
-function factsList({
-  kind,
-  produces,
-  jobType,
-  pricing,
-  defaultModel,
-  modelCategory,
-}: OpDefinition): PageBlock {
+function factsList(definition: OpDefinition): PageBlock {
+  const { kind, produces, jobType, pricing, defaultModel, modelCategory } = definition;
   const model = defaultModel === undefined ? 'none is offered here: name one' : defaultModel;
   return listBlock(
     `Kind: ${kind}; makes ${produces}${jobType === undefined ? '' : `; job type ${jobType}`}`,
@@ -100,13 +94,8 @@ function factsList({
 }
 
 /** The synchronous call of the op; undefined for an op that runs in jobs only. */
-function syncCallOf({
-  endpoint,
-  syncEndpoint,
-  syncParams,
-  syncExample = {},
-  produces,
-}: OpDefinition): SampleCall | undefined {
+function syncCallOf(definition: OpDefinition): SampleCall | undefined {
+  const { endpoint, syncEndpoint, syncParams, syncExample = {}, produces } = definition;
   const path = endpoint ?? syncEndpoint;
   if (path === undefined) return undefined;
   const call = { method: 'POST', path: `/api/v1${path}`, needsKey: true };

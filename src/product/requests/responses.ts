@@ -35,14 +35,8 @@ export function requestRecordOf(request: KeptRequest): RequestRecord {
   };
 }
 
-function requestErrorOf({
-  code,
-  message,
-  retryable,
-  param,
-  reason,
-  fix,
-}: KeptRefusal): RequestRecord['error'] {
+function requestErrorOf(refusal: KeptRefusal): RequestRecord['error'] {
+  const { code, message, retryable, param, reason, fix } = refusal;
   return {
     code,
     message,

@@ -181,8 +181,6 @@ function unknownField(name: string): ApiError {
   return invalidParamError(name, hintFirst(meantWordHint(words), message), details, corrections);
 }
 
-export function comparisonWarnings({
-  comparesFirstFrames,
-}: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {
-  return comparesFirstFrames ? [{ code: 'first_frame_compared' }] : [];
+export function comparisonWarnings(result: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {
+  return result.comparesFirstFrames ? [{ code: 'first_frame_compared' }] : [];
 }

@@ -69,10 +69,8 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
  * The parameter in which a step names a second picture: its field, and the key within it. Undefined if the step reads
  * none.
  */
-function secondPictureFieldOf({
-  op: name,
-  operation,
-}: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
+function secondPictureFieldOf(step: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
+  const { op: name, operation } = step;
   const op = findOp(name);
   const work = name === undefined ? findStepOperation(operation ?? '') : op?.runs === 'pass' ? op : undefined;
   const key = work?.readsSecondAsset;

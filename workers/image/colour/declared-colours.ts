@@ -48,12 +48,8 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
  * The colours of a PNG by the first of these chunks: cICP, iCCP, sRGB, gAMA with cHRM. Undefined if the profile takes
  * precedence.
  */
-function declaredColoursOf({
-  codePoints,
-  hasProfile,
-  isSrgb,
-  ...gamma
-}: PngColours): DeclaredColourSpace | 'srgb' | undefined {
+function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | undefined {
+  const { codePoints, hasProfile, isSrgb, ...gamma } = colours;
   const named = codePoints && colourSpaceOfCodePoints(codePoints);
   if (named !== undefined) return named;
   if (hasProfile) return undefined;

@@ -52,10 +52,10 @@ export interface DeclaredColourSpace extends DisplayColours {
  * unchanged.
  * @returns undefined for primaries that are not known here.
  */
-export function colourSpaceOfCodePoints({
-  primaries,
-  transfer,
-}: ColourCodePoints): DeclaredColourSpace | 'srgb' | undefined {
+export function colourSpaceOfCodePoints(
+  codePoints: ColourCodePoints,
+): DeclaredColourSpace | 'srgb' | undefined {
+  const { primaries, transfer } = codePoints;
   const known = PRIMARIES_BY_CODE_POINT[primaries];
   // Transfers without their own curve are close to sRGB.
   const curve = TRANSFER_CURVES[transfer];
@@ -73,10 +73,8 @@ export interface GammaAndPrimaries {
 }
 
 /** The colours that a gamma and chromaticities define. Impossible values are ignored. */
-export function coloursOfGamma({
-  gamma = 1 / SRGB_EXPONENT,
-  chromaticities,
-}: GammaAndPrimaries): DeclaredColourSpace | 'srgb' {
+export function coloursOfGamma(colours: GammaAndPrimaries): DeclaredColourSpace | 'srgb' {
+  const { gamma = 1 / SRGB_EXPONENT, chromaticities } = colours;
   const srgb = {
     white: D65_WHITE,
     red: SRGB_PRIMARIES.red,

@@ -164,12 +164,8 @@ export function encodeWith(
  * The reason why lossless=true is impossible, as the end of a message. Undefined if lossless is not asked for, or is
  * possible.
  */
-export function losslessImpossibleReason({
-  lossless,
-  format,
-  palette,
-  colors,
-}: EncodeOptions): string | undefined {
+export function losslessImpossibleReason(options: EncodeOptions): string | undefined {
+  const { lossless, format, palette, colors } = options;
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;
   return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;

@@ -194,13 +194,8 @@ function isNearerThan(
 }
 
 /** Tries the settings of a plan on the whole picture. */
-async function tryWhole<J extends EncodingTrial>({
-  search,
-  settings,
-  goal,
-  effort: planned,
-  found,
-}: SearchPlan<J>): Promise<SearchAttempts<J>> {
+async function tryWhole<J extends EncodingTrial>(plan: SearchPlan<J>): Promise<SearchAttempts<J>> {
+  const { search, settings, goal, effort: planned, found } = plan;
   const { criteria, judge } = goal;
   const { nowMs, deadlineMs, improvesUntilMs } = search;
   const effort = found?.effort ?? planned;

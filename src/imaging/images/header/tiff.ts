@@ -105,12 +105,8 @@ function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | un
 }
 
 /** The reason why samples that libvips misreads cannot be converted. */
-function unconvertibleReasonOf({
-  bits,
-  isPlanar,
-  photometric,
-  compression,
-}: TiffPage): [is: string, instead: string] {
+function unconvertibleReasonOf(page: TiffPage): [is: string, instead: string] {
+  const { bits, isPlanar, photometric, compression } = page;
   if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
   if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
   return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY_ADVICE];

@@ -49,12 +49,8 @@ export function runsOnlyWithinSyncSteps(name: string): boolean {
  * The synchronous call of an op as `POST /path?query`, with the image as its body. For a render, its JSON body follows.
  * Undefined for an op that runs in jobs only.
  */
-export function syncCallText({
-  endpoint,
-  syncEndpoint,
-  syncParams,
-  syncExample = {},
-}: OpDefinition): string | undefined {
+export function syncCallText(definition: OpDefinition): string | undefined {
+  const { endpoint, syncEndpoint, syncParams, syncExample = {} } = definition;
   if (endpoint !== undefined) return `POST /api/v1${endpoint}`;
   if (syncEndpoint === undefined) return undefined;
   if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;

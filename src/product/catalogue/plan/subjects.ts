@@ -172,13 +172,10 @@ export function checkSteps(
   };
 }
 
-export function sentAnswerSchemasOf({
-  parameters: { schema },
-  at,
-}: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
-  return schema === undefined
-    ? []
-    : [{ schema: schema as GivenParameters, param: at('parameters.schema').param }];
+export function sentAnswerSchemasOf(step: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
+  const { schema } = step.parameters;
+  if (schema === undefined) return [];
+  return [{ schema: schema as GivenParameters, param: step.at('parameters.schema').param }];
 }
 
 /** The assets that a step reads besides its picture: its layers, and the asset to compare with. */

@@ -157,16 +157,8 @@ async function refuseHopeless(
 }
 
 /** The order of a checked submit: the work, the inputs and the price. */
-function orderOf({
-  body,
-  work,
-  count,
-  collection,
-  preset,
-  template,
-  assetIds,
-  imageCount,
-}: FoundSubmit): JobOrder {
+function orderOf(found: FoundSubmit): JobOrder {
+  const { body, work, count, collection, preset, template, assetIds, imageCount } = found;
   const { takes, produces, variants, subjects } = work;
   const model = modelSegmentOf(work);
   const definition: JobDefinition = {

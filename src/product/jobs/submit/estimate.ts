@@ -63,12 +63,9 @@ function pricesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
  * The number of items that run each segment, by variant and segment. Items of a resumed job begin after their finished
  * segments.
  */
-function itemsPerSegment({
-  definition: { variants },
-  seeds,
-  totalItems,
-  notRetryableItems,
-}: JobOrder): number[][] {
+function itemsPerSegment(order: JobOrder): number[][] {
+  const { definition, seeds, totalItems, notRetryableItems } = order;
+  const { variants } = definition;
   const isResume = notRetryableItems !== undefined;
   if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));
   const itemCounts = variants.map(({ segments }) => segments.map(() => 0));

@@ -168,16 +168,8 @@ function jobView(job: Job) {
   };
 }
 
-function jobItemView({
-  index,
-  status,
-  variant,
-  resultAssetId,
-  output,
-  achieved,
-  errorCode,
-  errorMessage,
-}: JobItem) {
+function jobItemView(item: JobItem) {
+  const { index, status, variant, resultAssetId, output, achieved, errorCode, errorMessage } = item;
   return {
     ...{ index, status },
     ...withoutAbsentFields({ variant, asset: resultAssetId, output, achieved, errorCode, errorMessage }),

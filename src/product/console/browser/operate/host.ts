@@ -93,13 +93,8 @@ const POOL_TITLES: readonly [name: string, title: string, isWide: boolean][] = [
 ];
 
 /** The API processes of a host: what each is working on, and what waits. */
-export function Processes({
-  host,
-  onDrain,
-}: {
-  host: OperatorHost;
-  onDrain: (process: OperatorProcess) => void;
-}) {
+export function Processes(props: { host: OperatorHost; onDrain: (process: OperatorProcess) => void }) {
+  const { host, onDrain } = props;
   const columns: Column<OperatorProcess>[] = [
     {
       name: 'name',

@@ -214,9 +214,17 @@ interface PaneProps {
   zoom: number;
 }
 
+/** Where the pointer is, in a picture of this size as the page shows it. */
+interface PointInPicture {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
 /** One picture, or two on top of each other. A loupe appears while the pointer is held down. */
 function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
-  const [at, setAt] = useState<{ x: number; y: number; width: number; height: number } | null>(null);
+  const [at, setAt] = useState<PointInPicture | null>(null);
   const image = useRef<HTMLImageElement>(null);
   const look = (event: PointerEvent) => {
     if (event.buttons !== 1 || image.current === null) return setAt(null);
@@ -248,13 +256,7 @@ function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
 }
 
 /** A circle that enlarges the pixels under the pointer without smoothing. */
-function Loupe({
-  at,
-  url,
-}: {
-  at: { x: number; y: number; width: number; height: number };
-  url: string | undefined;
-}) {
+function Loupe({ at, url }: { at: PointInPicture; url: string | undefined }) {
   return html`<div
     class="loupe"
     aria-hidden="true"

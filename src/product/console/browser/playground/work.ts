@@ -84,10 +84,8 @@ export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormV
  * The only step, if it can be sent with its parameters in the query. Undefined if there are several steps, or if it
  * reads a second picture.
  */
-export function loneStep({
-  steps,
-  outputs,
-}: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
+export function loneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
+  const { steps, outputs } = work;
   const [only, ...others] = steps;
   const isAlone = others.length === 0 && outputs.length === 0;
   return only !== undefined && isAlone && !('layerAssetId' in only.parameters) ? only : undefined;

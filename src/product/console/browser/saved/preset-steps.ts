@@ -55,13 +55,8 @@ function markOf(isDifferent: boolean): string | undefined {
 }
 
 /** The arguments of a step by name, as texts. */
-function valuesOf({
-  op: _,
-  operation: __,
-  parameters = {},
-  params = {},
-  ...fields
-}: PresetStep): Record<string, string> {
+function valuesOf(step: PresetStep): Record<string, string> {
+  const { op: _, operation: __, parameters = {}, params = {}, ...fields } = step;
   const all = { ...fields, ...(params as object), ...parameters };
   return Object.fromEntries(
     Object.entries(all).map(([name, value]) => [

@@ -176,15 +176,8 @@ function FactsForm({ draft: { name, description, width, height }, error, onChang
   </div>`;
 }
 
-function draftOf({
-  name,
-  description = '',
-  html,
-  css,
-  width,
-  height,
-  variables,
-}: TemplateData): TemplateForm {
+function draftOf(template: TemplateData): TemplateForm {
+  const { name, description = '', html, css, width, height, variables } = template;
   return { name, description, html, css, width, height, variables };
 }
 
