@@ -51,10 +51,7 @@ async function blurReducedCopy(picture: PassPicture, sigma: number): Promise<Pix
   const [across, down] = [sigmaOfReducedCopy(acrossBy, sigma), sigmaOfReducedCopy(downBy, sigma)] as const;
   const shared = Math.min(across, down, REDUCED_SIGMA_PX);
   const margin = Math.ceil(shared * KERNEL_RADIUS_SIGMAS);
-  const size = {
-    width: scaleSize(pixels, 1 / acrossBy).width,
-    height: scaleSize(pixels, 1 / downBy).height,
-  };
+  const size = { width: scaleSize(pixels, 1 / acrossBy).width, height: scaleSize(pixels, 1 / downBy).height };
   const reducedWithMargin = await reduceWithMargin(picture, pixels, size, margin);
   if (across > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'rows', Math.sqrt(across ** 2 - shared ** 2));
   if (down > REDUCED_SIGMA_PX) blurLines(reducedWithMargin, 'columns', Math.sqrt(down ** 2 - shared ** 2));

@@ -99,11 +99,7 @@ export async function runPass(
       ...(hashes !== undefined && { hashes }),
       ...(warnings.length > 0 && { warnings }),
       ...(source.isDeep && { bitDepth: picture.isDeep ? 16 : 8 }),
-      timings: {
-        decodeMs,
-        processMs: processedMs - openedMs,
-        encodeMs: performance.now() - processedMs,
-      },
+      timings: { decodeMs, processMs: processedMs - openedMs, encodeMs: performance.now() - processedMs },
     };
   } catch (error) {
     return taskFailureOf(error, picture.fromFile);

@@ -91,11 +91,7 @@ const Host = Type.Object(
 );
 
 export const OperatorState = Type.Object(
-  {
-    at: Instant('When it was asked.'),
-    verdict: Verdict,
-    hosts: Type.Array(Host),
-  },
+  { at: Instant('When it was asked.'), verdict: Verdict, hosts: Type.Array(Host) },
   { title: 'OperatorState' },
 );
 export type OperatorState = Static<typeof OperatorState>;
@@ -155,11 +151,7 @@ export const DrainBody = Type.Object(
       description: 'The name of the process in the state: `HOST/PROCESS`.',
     }),
   },
-  {
-    title: 'OperatorDrainRequest',
-    additionalProperties: false,
-    examples: [{ process: 'example-host/1' }],
-  },
+  { title: 'OperatorDrainRequest', additionalProperties: false, examples: [{ process: 'example-host/1' }] },
 );
 export type DrainBody = Static<typeof DrainBody>;
 

@@ -147,11 +147,7 @@ export class FileCache {
     }
     this.#recentlyUsed.set(path, true);
     const { files, bytes: before, oldestUseMs } = this.#figures;
-    this.#figures = {
-      files: files + 1,
-      bytes: before + file.length,
-      oldestUseMs: oldestUseMs ?? Date.now(),
-    };
+    this.#figures = { files: files + 1, bytes: before + file.length, oldestUseMs: oldestUseMs ?? Date.now() };
     this.#writtenBytes += file.length;
     if (this.#writtenBytes > maxBytes * SHARE_WRITTEN_BETWEEN_EVICTIONS) this.#evict();
     return true;

@@ -77,9 +77,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
         response: { 200: LivenessReport },
       },
     },
-    async () => ({
-      status: 'ok' as const,
-    }),
+    async () => ({ status: 'ok' as const }),
   );
 
   app.get(

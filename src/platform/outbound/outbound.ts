@@ -208,10 +208,7 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL, par
     throw invalidParamError(
       param,
       'The url is a redirect, which is not followed; send the address it leads to.',
-      {
-        status: statusCode,
-        location: location?.slice(0, MAX_LOCATION_CHARACTERS),
-      },
+      { status: statusCode, location: location?.slice(0, MAX_LOCATION_CHARACTERS) },
     );
   }
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {

@@ -13,10 +13,7 @@ export type AccountLimits = Static<typeof AccountLimits>;
 
 export const AccountCredits = componentSchema('Credits', {
   balance: Type.Integer({ format: 'int64' }),
-  held: Type.Integer({
-    format: 'int64',
-    description: 'Reserved for work that has not ended.',
-  }),
+  held: Type.Integer({ format: 'int64', description: 'Reserved for work that has not ended.' }),
   available: Type.Integer({ format: 'int64', description: 'balance - held.' }),
 });
 export type AccountCredits = Static<typeof AccountCredits>;

@@ -111,9 +111,7 @@ export const ReservedAsset = componentSchema('Reserved', {
   asset: Asset,
   upload: Type.Object({
     method: Type.Literal('PUT'),
-    url: Type.String({
-      description: 'Signed and for a single use: no credential is sent with it.',
-    }),
+    url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
     headers: Type.Record(Type.String(), Type.String()),
     expiresAt: Type.String({ format: 'date-time' }),
   }),

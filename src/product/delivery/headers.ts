@@ -50,10 +50,7 @@ function buildHeaders(
         downloadFileName(asset?.name ?? asset?.id ?? 'picture', type.slice('image/'.length), false),
       ),
     }),
-    ...(picture && {
-      'x-service-width': String(picture.width),
-      'x-service-height': String(picture.height),
-    }),
+    ...(picture && { 'x-service-width': String(picture.width), 'x-service-height': String(picture.height) }),
   };
 }
 

@@ -164,15 +164,7 @@ export class AddressResolver {
         () => false,
       );
     const asset = { id: assetId, name, expiresAt };
-    return {
-      source,
-      digest,
-      group: assetId,
-      asset,
-      file,
-      terms: { freshMs: null, staleMs: 0 },
-      isThere,
-    };
+    return { source, digest, group: assetId, asset, file, terms: { freshMs: null, staleMs: 0 }, isThere };
   }
 
   /** Makes the picture as a run of the account. Throws ApiError asset_not_found when the asset has been deleted. */

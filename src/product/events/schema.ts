@@ -57,9 +57,7 @@ function payloadSchema(type: WebhookEventType | 'webhook.test', title: string, d
   );
 }
 
-const failedStatus = {
-  status: oneOfField(['FAILED', 'CANCELLED'], 'How it ended.'),
-};
+const failedStatus = { status: oneOfField(['FAILED', 'CANCELLED'], 'How it ended.') };
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
 export const EVENT_PAYLOADS: Readonly<Record<WebhookEventType | 'webhook.test', TObject>> = {

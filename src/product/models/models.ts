@@ -27,9 +27,7 @@ const ModelParameter = exactObjectSchema({
 
 /** A list price per item before the markup, with its source and date. */
 const Price = exactObjectSchema({
-  by: Type.Array(Type.String(), {
-    description: 'The parameters that decide; none where one price is all.',
-  }),
+  by: Type.Array(Type.String(), { description: 'The parameters that decide; none where one price is all.' }),
   rows: Type.Array(
     exactObjectSchema({
       when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),

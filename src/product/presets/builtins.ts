@@ -59,10 +59,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'resize', parameters: { width: 3508, height: 3508 } },
       { op: 'flatten', parameters: { background: '#ffffff' } },
       { op: 'sharpen', parameters: { sigma: 0.8 } },
-      {
-        op: 'convert',
-        parameters: { format: 'jpeg', quality: 95, chroma: '4:4:4', metadata: 'copyright' },
-      },
+      { op: 'convert', parameters: { format: 'jpeg', quality: 95, chroma: '4:4:4', metadata: 'copyright' } },
     ],
   ),
   builtInPreset(

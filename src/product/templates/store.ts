@@ -96,13 +96,7 @@ export class TemplatesStore {
   async insert(accountId: string, drafts: readonly TemplateDraft[], now: Date): Promise<Template[]> {
     const createdAt = now.toISOString();
     const named = drafts.map(({ content, slug }) => ({
-      document: {
-        _id: newId('tpl', now.getTime()),
-        version: 1,
-        createdAt,
-        updatedAt: createdAt,
-        ...content,
-      },
+      document: { _id: newId('tpl', now.getTime()), version: 1, createdAt, updatedAt: createdAt, ...content },
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));

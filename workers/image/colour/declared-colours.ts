@@ -38,10 +38,7 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
   // sharp ignores the profile of 16-bit grey, which is therefore written as RGB.
   const isGrey = png.isGrey && png.bitDepth <= 8;
   const file = png.isGrey && !isGrey ? await convertToPng(input) : input;
-  return {
-    input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'),
-    isHdr: colours.isHdr,
-  };
+  return { input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'), isHdr: colours.isHdr };
 }
 
 /**

@@ -104,9 +104,7 @@ export const trimOperation = defineStepOperation({
       0,
       255,
       'How far a pixel may differ from the background and still be cut away.',
-      {
-        default: 10,
-      },
+      { default: 10 },
     ),
     background: optionalParameter(
       colourParameter('The colour to cut away; the top left pixel when left out.'),

@@ -148,11 +148,7 @@ function storableResponse(
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
   const kept = STORED_HEADERS.map((name) => [name, reply.getHeader(name)]);
   const sent = kept.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return {
-    status: reply.statusCode,
-    headers: Object.fromEntries(sent),
-    body,
-  };
+  return { status: reply.statusCode, headers: Object.fromEntries(sent), body };
 }
 
 function responseStorageOf(request: FastifyRequest): ResponseStorage | undefined {

@@ -37,10 +37,7 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
   throw new ApiError(
     'not_acceptable',
     `This endpoint cannot satisfy "Accept: ${accept}": it answers ${supported}.`,
-    {
-      param: 'Accept',
-      details: { supported: ['application/json', ...others] },
-    },
+    { param: 'Accept', details: { supported: ['application/json', ...others] } },
   );
 }
 

@@ -25,9 +25,7 @@ export const convertOp = definePixelOp({
   },
   example: { format: 'webp', quality: 80 },
   compile({ progressive, palette, colors, chroma }) {
-    return {
-      encode: withoutAbsentFields({ progressive, palette, colors, chroma }),
-    };
+    return { encode: withoutAbsentFields({ progressive, palette, colors, chroma }) };
   },
 });
 

@@ -32,9 +32,7 @@ export const readTextOp: PixelOp<'read_text'> = {
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
   parameters: argumentsSchema({
-    language: choiceParameter(installedLanguages(), 'An installed language.', {
-      default: DEFAULT_LANGUAGE,
-    }),
+    language: choiceParameter(installedLanguages(), 'An installed language.', { default: DEFAULT_LANGUAGE }),
   }),
   syncEndpoint: '/images/read-text',
   example: { parameters: { language: DEFAULT_LANGUAGE } },

@@ -64,11 +64,7 @@ export const runTool = Tool.of({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: RunArguments,
   output: Type.Partial(
-    Type.Object({
-      ...RESULT_OUTPUT_FIELDS,
-      outputs: Type.Array(AnyObjectSchema),
-      html: Type.String(),
-    }),
+    Type.Object({ ...RESULT_OUTPUT_FIELDS, outputs: Type.Array(AnyObjectSchema), html: Type.String() }),
   ),
   async run(args, source) {
     const { input, steps, preset, outputs } = args;

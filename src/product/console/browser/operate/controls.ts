@@ -135,11 +135,7 @@ export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
-      callOperator('GET /findings', {
-        query: { fresh: isFresh.current },
-        signal,
-        timeoutMs: 100_000,
-      }),
+      callOperator('GET /findings', { query: { fresh: isFresh.current }, signal, timeoutMs: 100_000 }),
     [],
   );
   const again = () => {

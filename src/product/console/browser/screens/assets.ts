@@ -166,12 +166,7 @@ function fieldsOf(collections: readonly AssetCollection[], { collection, jobId }
   const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
   return [
     { name: 'id', label: 'Open an asset by its id', kind: 'search', placeholder: 'ast_… opens it' },
-    {
-      name: 'collection',
-      label: 'Collection',
-      kind: 'choice',
-      choices: [choice('', 'All'), ...names],
-    },
+    { name: 'collection', label: 'Collection', kind: 'choice', choices: [choice('', 'All'), ...names] },
     { name: 'origin', label: 'From', kind: 'choice', choices: ORIGINS },
     { name: 'status', label: 'Status', kind: 'choice', choices: STATES },
     ...(jobId === '' ? [] : [{ name: 'jobId', label: 'Job', kind: 'text' }]),

@@ -76,12 +76,7 @@ function RequestLog() {
 const STATUSES = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
 const FIELDS = [
   { name: 'path', label: 'Path begins with', kind: 'search', placeholder: '/api/v1/jobs' },
-  {
-    name: 'status',
-    label: 'Status',
-    kind: 'choice',
-    choices: [{ value: '', label: 'Any' }, ...STATUSES],
-  },
+  { name: 'status', label: 'Status', kind: 'choice', choices: [{ value: '', label: 'Any' }, ...STATUSES] },
   { name: 'errorCode', label: 'Error code', kind: 'text' },
   { name: 'operation', label: 'Operation', kind: 'text' },
   { name: 'requestId', label: 'Request id', kind: 'text' },

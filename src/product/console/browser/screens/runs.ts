@@ -14,12 +14,7 @@ const PATH = '/console/runs';
 const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
 const FIELDS: readonly FilterField[] = [
   { name: 'search', label: 'Name, command or commit', kind: 'search' },
-  {
-    name: 'kind',
-    label: 'Kind',
-    kind: 'choice',
-    choices: [{ value: '', label: 'all' }, ...KINDS],
-  },
+  { name: 'kind', label: 'Kind', kind: 'choice', choices: [{ value: '', label: 'all' }, ...KINDS] },
 ];
 const COLUMNS: readonly Column<OperatorRun>[] = [
   { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
