@@ -206,7 +206,7 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
    */
   async function resolveMarks(now: Date): Promise<number> {
     let cleared = 0;
-    for (const { accountId, assetId } of await quota.leftOver(before(now))) {
+    for (const { accountId, assetId } of await quota.findStaleMarks(before(now))) {
       const asset = await store.findAny(accountId, assetId);
       if (asset !== null && asset.state !== 'kept') continue;
       await (asset === null ? quota.giveBack(accountId, assetId) : uploads.confirm(asset));

@@ -9,7 +9,7 @@ import type {
 interface QuotaDocument {
   /** The account. */
   _id: string;
-  stored: number;
+  countStored: number;
   /** The assets that are being added or removed. */
   moving: Array<{ assetId: string; at: string }>;
   /** The changes by jobs; absent before the first one. */
@@ -60,7 +60,7 @@ export class AssetQuota {
   }
 
   async stored(accountId: string): Promise<number> {
-    return (await this.#quota.findOne({ _id: accountId }, { fields: ['stored'] }))?.stored ?? 0;
+    return (await this.#quota.findOne({ _id: accountId }, { fields: ['stored'] }))?.countStored ?? 0;
   }
 
   /**
@@ -108,7 +108,7 @@ export class AssetQuota {
   }
 
   /** For the sweep: the marks of all accounts that were made before an instant. */
-  async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
+  async findStaleMarks(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ moving: { $elemMatch: { at: { $lt: instant } } } });
     return quota.flatMap(({ _id: accountId, moving }) =>
@@ -122,7 +122,7 @@ export class AssetQuota {
 }
 
 function isFull(quota: QuotaDocument | null, limit: number): boolean {
-  return quota !== null && quota.stored >= limit && quota.moving.length === 0;
+  return quota !== null && quota.countStored >= limit && quota.moving.length === 0;
 }
 
 /**
@@ -200,7 +200,7 @@ export class JobQuota {
   }
 
   /** For the sweep: jobs of all accounts with marks that were made before an instant. */
-  async leftOver(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
+  async findStaleMarks(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ marks: { $elemMatch: { at: { $lt: instant } } } });
     return quota.flatMap(({ _id: accountId, marks = [] }) =>

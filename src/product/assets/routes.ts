@@ -142,7 +142,7 @@ async function listSimilarAssets(
     throw invalidParamError(field, message, undefined, corrections);
   }
   const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
-    throw error instanceof ApiError ? onSimilarTo(error) : error;
+    throw error instanceof ApiError ? withSimilarToParam(error) : error;
   });
   const { perceptualHash } = asset.image;
   if (perceptualHash === undefined) {
@@ -156,6 +156,6 @@ function similarAssetDataOf(asset: SimilarAsset) {
   return { ...assetDataOf(asset), distance: asset.distance };
 }
 
-function onSimilarTo({ code, message, details }: ApiError): ApiError {
+function withSimilarToParam({ code, message, details }: ApiError): ApiError {
   return new ApiError(code, message, { param: 'similarTo', details });
 }

@@ -72,7 +72,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
     },
     async (request) => {
       const definition = byName.get(request.params.op);
-      if (definition === undefined) throw unknownOp(request.params.op);
+      if (definition === undefined) throw unknownOpError(request.params.op);
       return successEnvelope(`The op ${definition.op}.`, withTypicalSeconds(definition));
     },
   );
@@ -121,7 +121,7 @@ function opDefinitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => opDefinitionOf(op, plans, models));
 }
 
-function unknownOp(name: string): ApiError {
+function unknownOpError(name: string): ApiError {
   const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
   const {
     hint,

@@ -60,11 +60,11 @@ export function decodeAndEncodeOptionsOf(params: SentPassParameters): {
     withoutAbsentFields<SentPassParameters>(Object.fromEntries(shared));
   return {
     decode: withoutAbsentFields({ frame, frames, everyNth, maxFps, maxFrames, density }),
-    encode: { ...encode, ...writtenAs(format) },
+    encode: { ...encode, ...formatOptionsOf(format) },
   };
 }
 
-function writtenAs(format: FormatOrFormats | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
+function formatOptionsOf(format: FormatOrFormats | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
   const formats = [format ?? []].flat();
   return formats.length > 1 ? { formats } : withoutAbsentFields({ format: formats[0] });
 }
@@ -75,13 +75,13 @@ function writtenAs(format: FormatOrFormats | undefined): Pick<EncodeOptions, 'fo
  */
 export function checkPassParameters(given: GivenParameters): ParameterViolation | undefined {
   const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: FormatOrFormats };
-  const encodes = encodeOptionsPerFormat({ ...settings, ...writtenAs(format) });
+  const encodes = encodeOptionsPerFormat({ ...settings, ...formatOptionsOf(format) });
   const [lossy] = encodes.flatMap((encode) => losslessImpossibleReason(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
 }
 
-interface Wording {
+interface ParameterWording {
   description?: string;
   examples?: readonly unknown[];
 }
@@ -89,7 +89,9 @@ interface Wording {
 /** Changes the limits or the description of an operation's parameter for one op. Its type and its default stay. */
 export function adaptParameter<S extends TSchema>(
   schema: S,
-  changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
+  changes: S extends TInteger | TNumber
+    ? ParameterWording & { minimum?: number; maximum?: number }
+    : ParameterWording,
 ): S {
   return { ...schema, ...changes };
 }

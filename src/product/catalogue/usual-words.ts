@@ -14,7 +14,7 @@ const HINTS_BY_NAME = new Map<string, { sentence: string; ops: readonly string[]
 /** The names of ops in other services, by the op of this service that does the same. */
 const NAMES_BY_OP = new Map<string, string[]>();
 
-function way(words: readonly string[], ops: readonly string[], sentence: string): void {
+function addHint(words: readonly string[], ops: readonly string[], sentence: string): void {
   for (const word of words) HINTS_BY_NAME.set(word, { sentence, ops });
   for (const op of ops) NAMES_BY_OP.set(op, [...otherNamesOfOp(op), ...words]);
 }
@@ -24,54 +24,58 @@ export function otherNamesOfOp(op: string): readonly string[] {
   return NAMES_BY_OP.get(op) ?? [];
 }
 
-way(
+addHint(
   ['ocr', 'text recognition', 'extract text', 'detect text'],
   ['read_text'],
   'read_text reads text: POST /api/v1/images/read-text, or a job.',
 );
-way(
+addHint(
   ['qr', 'qr code', 'barcode', 'barcodes', 'codes', 'scan', 'data matrix', 'read barcode', 'decode qr'],
   ['read_codes'],
   'read_codes reads bar and QR codes: POST /api/v1/images/read-codes, or a job.',
 );
-way(
+addHint(
   ['blurhash', 'thumbhash', 'lqip'],
   ['placeholder', 'read_metadata'],
   'placeholder sends both hashes as headers, and POST /api/v1/images/metadata has them in image.',
 );
-way(
+addHint(
   ['collage', 'montage', 'contact sheet', 'mosaic', 'grid'],
   ['render_template'],
   'A template draws several pictures as one: POST /api/v1/images/render with templateId contact-sheet.',
 );
-way(
+addHint(
   ['watermark', 'logo', 'stamp'],
   ['overlay', 'text'],
   'overlay lays a picture over another, and text writes on it with opacity and position.',
 );
-way(
+addHint(
   ['face', 'faces', 'face detection', 'smart crop'],
   ['thumbnail', 'crop', 'resize'],
   'Faces are not looked for, and gravity=attention keeps contrast and colour: where faces matter, give crop or resize focalX and focalY.',
 );
-way(
+addHint(
   ['avatar', 'circle', 'round', 'corner', 'corners'],
   ['thumbnail', 'round_corners'],
   'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
 );
-way(
+addHint(
   ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
   ['flip'],
   'flip does it with axis=vertical.',
 );
-way(['cover', 'contain', 'fit', 'fill', 'inside'], ['resize'], 'resize does it, by its parameter fit.');
-way(['thumb', 'thumbs'], ['thumbnail', 'resize'], 'thumbnail makes a small square, resize keeps the shape.');
-way(
+addHint(['cover', 'contain', 'fit', 'fill', 'inside'], ['resize'], 'resize does it, by its parameter fit.');
+addHint(
+  ['thumb', 'thumbs'],
+  ['thumbnail', 'resize'],
+  'thumbnail makes a small square, resize keeps the shape.',
+);
+addHint(
   ['scale', 'resample', 'downscale', 'downsample'],
   ['resize', 'upscale'],
   'resize does it; upscale enlarges by a model.',
 );
-way(
+addHint(
   ['colours', 'colors', 'colour', 'color', 'palette', 'dominant color'],
   ['read_metadata', 'convert'],
   'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',

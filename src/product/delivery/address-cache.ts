@@ -24,7 +24,7 @@ export interface CachedAddress extends SignedAddress {
 interface AddressCacheOptions {
   signers: Pick<SigningKeyCache, 'current' | 'hasExpired'>;
   recipes: Pick<PictureRecipes, 'isCurrent'>;
-  assets: Pick<AssetReader, 'knows'>;
+  assets: Pick<AssetReader, 'isCached'>;
   now: () => Date;
 }
 
@@ -63,7 +63,7 @@ export class AddressCache {
     if (!recipes.isCurrent(accountId, address.work, presetTag)) return false;
     if (asset === null) return true;
     const hasExpired = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
-    return !hasExpired && assets.knows(accountId, asset.id);
+    return !hasExpired && assets.isCached(accountId, asset.id);
   }
 }
 

@@ -50,7 +50,7 @@ interface DeliveryOptions {
   log: EventLog;
 }
 
-interface DeliveryParts {
+interface DeliveryDependencies {
   keys: SigningKeysStore;
   signers: SigningKeyCache;
   addresses: AddressCache;
@@ -66,12 +66,12 @@ interface DeliveryParts {
 
 /** The delivery slice: signing keys, and the addresses of pictures for web pages. */
 export class DeliverySlice implements ProductSlice {
-  readonly #parts: DeliveryParts;
+  readonly #dependencies: DeliveryDependencies;
   readonly sweeps: readonly SweepTask[];
 
-  private constructor(parts: DeliveryParts) {
-    this.#parts = parts;
-    this.sweeps = [parts.removals.sweep];
+  private constructor(dependencies: DeliveryDependencies) {
+    this.#dependencies = dependencies;
+    this.sweeps = [dependencies.removals.sweep];
   }
 
   static async open(options: DeliveryOptions): Promise<DeliverySlice> {
@@ -96,15 +96,15 @@ export class DeliverySlice implements ProductSlice {
   }
 
   readonly routes = async (app: FastifyInstance): Promise<void> => {
-    await app.register(signingKeyRoutes, this.#parts);
-    await app.register(linkRoutes, this.#parts);
+    await app.register(signingKeyRoutes, this.#dependencies);
+    await app.register(linkRoutes, this.#dependencies);
   };
 
   /** The routes of signed addresses, which are below / and need no credential. */
-  readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
+  readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#dependencies);
 
   async stop(): Promise<void> {
-    const { signers, leases, removals, cache } = this.#parts;
+    const { signers, leases, removals, cache } = this.#dependencies;
     signers.close();
     leases.close();
     removals.close();

@@ -123,7 +123,7 @@ export function serializeDefinition(definition: JobDefinition): string {
       parameters: parameterDelta(shared, variant.parameters),
       segments: variant.segments.map((segment, index) => {
         const base = isFirst ? variant.parameters : parametersOf(first?.segments[index]);
-        return storedSegment(segment, base);
+        return toStoredSegment(segment, base);
       }),
     };
   });
@@ -140,14 +140,14 @@ function parseDefinition(text: string): JobDefinition {
     const shared = first === undefined ? stored.parameters : first.parameters;
     const parameters = applyParameterDelta(shared, variant.parameters);
     const segments = variant.segments.map((segment, index) =>
-      expandedSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
+      toPlanSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
     );
     variants.push({ ...variant, parameters, segments });
   }
   return { ...definition, variants };
 }
 
-function storedSegment(segment: PlanSegment, base: StoredParameters | undefined): StoredSegment {
+function toStoredSegment(segment: PlanSegment, base: StoredParameters | undefined): StoredSegment {
   if (segment.runs !== 'model') return segment;
   const { schema, ...rest } = segment;
   const isSent = schema !== undefined && isDeepStrictEqual(schema, segment.parameters.schema);
@@ -158,7 +158,7 @@ function storedSegment(segment: PlanSegment, base: StoredParameters | undefined)
   };
 }
 
-function expandedSegment(segment: StoredSegment, base: StoredParameters | undefined): PlanSegment {
+function toPlanSegment(segment: StoredSegment, base: StoredParameters | undefined): PlanSegment {
   if (segment.runs !== 'model') return segment;
   const { hasSentSchema, ...rest } = segment;
   const parameters = applyParameterDelta(base, segment.parameters);

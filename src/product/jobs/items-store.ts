@@ -86,7 +86,7 @@ export class ItemsStore {
    * Yields batches of `size` items with these statuses, in the order of the job. With `fields`, the items have only
    * these fields.
    */
-  async *batches(
+  async *readBatches(
     jobId: string,
     statuses: readonly ItemStatus[],
     size: number,
@@ -232,7 +232,7 @@ export class ItemsStore {
     });
     const { status, completedAt, resultAssetId = null } = outcome;
     const decided = nestedFilter('outcome', { status, completedAt, resultAssetId });
-    return isDecided || this.#isAlready(item, decided);
+    return isDecided || this.#hasFields(item, decided);
   }
 
   /**
@@ -287,14 +287,14 @@ export class ItemsStore {
   async #updateClaimed(item: ClaimKey, update: DocumentUpdate, expectedFields: DocumentFilter) {
     const claimed = { _id: item._id, epoch: item.epoch, queue: 'claimed' };
     const { modified } = await this.#items.updateOne(claimed, update);
-    return modified === 1 || this.#isAlready(item, { queue: 'claimed', ...expectedFields });
+    return modified === 1 || this.#hasFields(item, { queue: 'claimed', ...expectedFields });
   }
 
   /**
    * Whether an item has the fields that an update gives it. If it has them, an earlier run of the update succeeded, and
    * only its response was lost.
    */
-  async #isAlready({ _id, epoch }: ClaimKey, expectedFields: DocumentFilter): Promise<boolean> {
+  async #hasFields({ _id, epoch }: ClaimKey, expectedFields: DocumentFilter): Promise<boolean> {
     return (await this.#items.findOne({ _id, epoch, ...expectedFields }, { fields: ['_id'] })) !== null;
   }
 

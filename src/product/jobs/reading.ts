@@ -24,15 +24,15 @@ const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as co
  */
 export class JobReader {
   readonly #context: JobsContext;
-  readonly #parts: ReaderOptions;
+  readonly #options: ReaderOptions;
 
-  constructor(context: JobsContext, parts: ReaderOptions) {
+  constructor(context: JobsContext, options: ReaderOptions) {
     this.#context = context;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   async cleanUpIfEnded(job: JobDocument): Promise<JobDocument> {
-    if (job.phase === 'ended') await this.#parts.completion.cleanUp(job);
+    if (job.phase === 'ended') await this.#options.completion.cleanUp(job);
     return job;
   }
 
@@ -51,9 +51,9 @@ export class JobReader {
 
   /** Every stored attempt of a job, the first one first. */
   async attempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
-    const attempts = await this.#context.jobs.findAttempts(accountId, rootJobId);
-    attempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
-    return Promise.all(attempts.map((job) => this.cleanUpIfEnded(job)));
+    const findAttempts = await this.#context.jobs.findAttempts(accountId, rootJobId);
+    findAttempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
+    return Promise.all(findAttempts.map((job) => this.cleanUpIfEnded(job)));
   }
 
   /**
@@ -63,7 +63,7 @@ export class JobReader {
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.find(accountId, jobId);
     // The items of an ended job have their final status already.
-    if (job.phase === 'open') await this.#parts.outcomes.finalizeItems(job);
+    if (job.phase === 'open') await this.#options.outcomes.finalizeItems(job);
     return job;
   }
 
@@ -78,12 +78,12 @@ export class JobReader {
   async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
     const rows = await this.#context.jobs.countByStatus(accountId, filters);
     await this.#cleanUpCounted(accountId, rows);
-    const counts = new Map<string, JobCount>();
+    const countByStatus = new Map<string, JobCount>();
     for (const { status, type, count } of rows) {
       const key = `${status}/${type}`;
-      counts.set(key, { status, type, count: (counts.get(key)?.count ?? 0) + count });
+      countByStatus.set(key, { status, type, count: (countByStatus.get(key)?.count ?? 0) + count });
     }
-    return [...counts.values()];
+    return [...countByStatus.values()];
   }
 
   /** The usage of jobs in a window. A job counts at the time of its submit. */
@@ -115,6 +115,6 @@ export class JobReader {
   async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
     const ended = await this.#context.jobs.findEnded(accountId);
-    await Promise.all(ended.map((job) => this.#parts.completion.cleanUp(job)));
+    await Promise.all(ended.map((job) => this.#options.completion.cleanUp(job)));
   }
 }

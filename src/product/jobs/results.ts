@@ -195,7 +195,7 @@ export class JobResults {
     const fields = ['index', 'rootIndex', 'assetId', 'variant', 'outcome'] as const;
     for (const { _id } of attempts) {
       const { variants } = await this.#context.definitions.find(_id);
-      for await (const batch of this.#context.items.batches(_id, ['COMPLETED'], ITEMS_PER_READ, fields)) {
+      for await (const batch of this.#context.items.readBatches(_id, ['COMPLETED'], ITEMS_PER_READ, fields)) {
         for (const { index: own, rootIndex, assetId: sourceId, variant, outcome } of batch) {
           const resultId = outcome?.resultAssetId;
           const index = attempts.length > 1 ? (rootIndex ?? own) : own;

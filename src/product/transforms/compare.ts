@@ -118,10 +118,10 @@ const Difference = Type.Object(
 /** Refuses the bytes of a single image before they are read, because the second image is missing. */
 function checkPairBody(request: FastifyRequest): void {
   checkImageBody(request);
-  if (mediaTypeOf(request).startsWith('image/')) throw missingOther();
+  if (mediaTypeOf(request).startsWith('image/')) throw missingOtherImageError();
 }
 
-function missingOther(): ApiError {
+function missingOtherImageError(): ApiError {
   const message =
     'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.';
   return invalidParamError('other', message, { missing: ['other'] });
@@ -142,10 +142,10 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   });
   const file = await readFilePart(multipart.file);
   const [other, second] = await multipart.additionalFiles();
-  if (other === undefined) throw missingOther();
+  if (other === undefined) throw missingOtherImageError();
   if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
   const [field] = Object.keys(await multipart.fields());
-  if (field !== undefined) throw unknownField(field);
+  if (field !== undefined) throw unknownFieldError(field);
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
@@ -154,25 +154,25 @@ function parsePair(body: unknown): ImagePair {
     throw invalidParamError('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);
-  if (field !== undefined) throw unknownField(field);
-  const one = parseImageSource({ assetId, url }, NAMES) ?? throwMissingImage(NAMES);
+  if (field !== undefined) throw unknownFieldError(field);
+  const one = parseImageSource({ assetId, url }, FIRST_IMAGE_NAMES) ?? throwMissingImage(FIRST_IMAGE_NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
-  const other = parseImageSource(second, OTHER_NAMES) ?? throwMissingImage(OTHER_NAMES);
-  return { one, other, otherParam: other.kind === 'url' ? OTHER_NAMES.url : OTHER_NAMES.assetId };
+  const other = parseImageSource(second, OTHER_IMAGE_NAMES) ?? throwMissingImage(OTHER_IMAGE_NAMES);
+  return { one, other, otherParam: other.kind === 'url' ? OTHER_IMAGE_NAMES.url : OTHER_IMAGE_NAMES.assetId };
 }
 
-const NAMES = { assetId: 'assetId', url: 'url' };
-const OTHER_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
+const FIRST_IMAGE_NAMES = { assetId: 'assetId', url: 'url' };
+const OTHER_IMAGE_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
 
-function throwMissingImage({ assetId, url }: typeof NAMES): never {
+function throwMissingImage({ assetId, url }: typeof FIRST_IMAGE_NAMES): never {
   throw invalidParamError(url, `An image is missing: give ${url} or ${assetId}.`, {
     missing: [url, assetId],
   });
 }
 
-function unknownField(name: string): ApiError {
+function unknownFieldError(name: string): ApiError {
   const message = `${name} is not a field of this call: it takes two images and nothing else.`;
-  const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
+  const allowed = [FIRST_IMAGE_NAMES, OTHER_IMAGE_NAMES].flatMap((names) => Object.values(names));
   const words = likelyNames(name, allowed);
   const [rename] = words;
   const corrections = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];

@@ -12,7 +12,7 @@ export interface DeclaredImage {
 }
 
 /** Other common names of media types, without their `x-`. */
-const ALIASES: Record<string, string> = {
+const MEDIA_TYPE_ALIASES: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
   'image/apng': 'image/png',
@@ -52,7 +52,7 @@ export function checkDeclaredType(
   }
   const header = readImageHeader(bytes);
   const found = header?.mimeType;
-  if (declaredType === null || found === undefined || plain(declaredType) === found)
+  if (declaredType === null || found === undefined || normalizedMediaType(declaredType) === found)
     return { ...image, header };
   throw new ApiError(
     'unsupported_format',
@@ -71,7 +71,7 @@ export function declaredTypeOfResponse(contentType: string | null, extension: st
   return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);
 }
 
-function plain(type: string): string {
+function normalizedMediaType(type: string): string {
   const name = type.replace('image/x-', 'image/');
-  return ALIASES[name] ?? name;
+  return MEDIA_TYPE_ALIASES[name] ?? name;
 }

@@ -74,16 +74,16 @@ export async function readCallInput(
     using multipart = await Multipart.open(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
       fileLimitBytes: MAX_IMAGE_BYTES,
-      ...(contents === 'image and work' && { further: LAYERS }),
+      ...(contents === 'image and work' && { further: LAYER_FILES }),
     });
     const file = await readFilePart(multipart.file);
     const texts = await multipart.fields();
     request.body = texts;
     refuseQueryFields(request, contents);
     const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
-    if (misplaced !== undefined) throw fieldAsFile(misplaced);
+    if (misplaced !== undefined) throw fieldSentAsFileError(misplaced);
     const files = await multipart.additionalFiles();
-    return { kind: 'bytes', ...file, fields: multipartFields(texts, contents), files };
+    return { kind: 'bytes', ...file, fields: parseMultipartFields(texts, contents), files };
   }
   const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, declaredBy: 'header', fields: {}, files: [] };
@@ -98,7 +98,7 @@ export function parseBodyFields(
   contents: BodyContents = 'image and work',
 ): BodyFields {
   if (body === undefined) return {};
-  if (isForm) return multipartFields(body as Record<string, string>, contents);
+  if (isForm) return parseMultipartFields(body as Record<string, string>, contents);
   return parseReference(body, contents).fields;
 }
 
@@ -124,7 +124,7 @@ const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
  * Keeps each file of a multipart body that may be a second picture. The steps say which files they read, and may come
  * after the files.
  */
-const LAYERS = {
+const LAYER_FILES = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
   keeps: (name: string) => !WORK_FIELDS.includes(name),
 };
@@ -138,7 +138,7 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
     (name) => contents === 'image' || !WORK_FIELDS.includes(name),
   );
   if (other !== undefined) throw unknownFields([other, ...others], body, contents);
-  const fields = checkedFields(work);
+  const fields = checkWorkFields(work);
   const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields, files: [] };
   const message = 'The image is missing: give its url, or the assetId of one of your assets.';
@@ -182,7 +182,7 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
  * The error for a field of the work that was sent as a file. Files with other names are skipped, but such a field must
  * not be.
  */
-function fieldAsFile(name: string): ApiError {
+function fieldSentAsFileError(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
   return invalidParamError(name, message);
 }
@@ -241,11 +241,11 @@ function suggestedUrls(text: string): string[] {
   return host === undefined || (isIP(host) !== 0 && !isPublicAddress(host)) ? [] : [`https://${rest}`];
 }
 
-function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
+function parseMultipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
   const [field] = Object.keys(sent);
   if (contents === 'image' && field !== undefined) throw unknownFields([field], sent, contents);
   const { op, preset, parameters, steps, outputs, ...texts } = sent;
-  const named = checkedFields({
+  const named = checkWorkFields({
     op,
     preset,
     parameters: parameters === undefined ? undefined : parseJsonField('parameters', parameters, 'object'),
@@ -255,7 +255,7 @@ function multipartFields(sent: Record<string, string>, contents: BodyContents): 
   return { ...named, texts };
 }
 
-function checkedFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
+function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
   if (op !== undefined) fields.op = parseText('op', op);
   if (preset !== undefined) fields.preset = parseText('preset', preset);

@@ -51,7 +51,7 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     const { [field]: given = {}, at } = step;
     if (!isJsonObject(given)) return step;
     const { layer: _, layerUrl: __, ...others } = given;
-    const named = namedLayer(given, key, (name) => at(`${field}.${name}`));
+    const named = findNamedLayer(given, key, (name) => at(`${field}.${name}`));
     if (named === undefined) unnamed += 1;
     const layer = named ?? partLayer(unnamed === 1 ? DEFAULT_LAYER_PART : `${DEFAULT_LAYER_PART}${unnamed}`);
     layers.push(layer);
@@ -78,7 +78,7 @@ function secondPictureFieldOf(step: PresetStep): { field: 'parameters' | 'params
 }
 
 /** The second picture that a step names; undefined if it names none. */
-function namedLayer(
+function findNamedLayer(
   given: GivenParameters,
   key: string,
   at: (name: string) => SentField,
@@ -153,7 +153,7 @@ export async function loadLayers(
     if (layers[id] !== undefined) continue;
     const image = await loadCallImage(takeSource(source, files), options, terms, param);
     sizeBytes += image.bytes.length;
-    if (sizeBytes > MAX_MULTIPART_BYTES) throw tooLargeTogether(param);
+    if (sizeBytes > MAX_MULTIPART_BYTES) throw layersTooLargeError(param);
     layers[id] = { ...image, param };
   }
   return { layers };
@@ -166,7 +166,7 @@ function takeSource(source: RequestedLayer['source'], files: readonly Additional
   return { kind: 'bytes', ...file };
 }
 
-function tooLargeTogether(param: string): ApiError {
+function layersTooLargeError(param: string): ApiError {
   const message = `The second pictures of a call have at most ${MAX_MULTIPART_BYTES} bytes together: send smaller ones.`;
   return new ApiError('payload_too_large', message, { param, details: { limit: MAX_MULTIPART_BYTES } });
 }

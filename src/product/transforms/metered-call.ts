@@ -77,12 +77,12 @@ export interface SyncCall {
 }
 
 /** The times of each running call as far as they are known, for the response of a call that fails. */
-const knownTimes = new WeakMap<FastifyRequest, () => CallTimes>();
+const timesOfCalls = new WeakMap<FastifyRequest, () => CallTimes>();
 
 /** Sends Server-Timing with the failures of synchronous calls too, as far as their times are known. */
-export function timeFailedCalls(app: FastifyInstance): void {
+export function sendTimesOfFailedCalls(app: FastifyInstance): void {
   app.addHook('onError', (request, reply, _error, done) => {
-    const times = knownTimes.get(request)?.();
+    const times = timesOfCalls.get(request)?.();
     if (times !== undefined) reply.header('server-timing', serverTiming(times));
     done();
   });
@@ -101,7 +101,7 @@ export function beginSyncCall(
   const admittedMs = () => reply.elapsedTime - admitMs;
   const waits: RunningCall<unknown>['waitedMs'][] = [];
   let fetchedMs: number | undefined;
-  knownTimes.set(request, () => ({
+  timesOfCalls.set(request, () => ({
     admitMs,
     fetchMs: fetchedMs ?? admittedMs(),
     queueMs: waits.reduce((sum, waitedMs) => sum + waitedMs(), 0),

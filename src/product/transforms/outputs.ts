@@ -37,7 +37,7 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   const names = new Set<string>();
   for (const [index, output] of outputs.entries()) {
     const where = `outputs[${index}]`;
-    checkWork(output, where);
+    checkOutputWork(output, where);
     if (names.has(output.name)) {
       const message = `${where}.name is ${output.name}, as that of an earlier output: give each a name of its own.`;
       throw invalidParamError(`${where}.name`, message, { received: output.name });
@@ -48,7 +48,7 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
 }
 
 /** Checks that an output has an op, steps or a preset, and parameters only with an op. */
-function checkWork(output: RequestedOutput, where: string): void {
+function checkOutputWork(output: RequestedOutput, where: string): void {
   const [first, second] = WORK_FIELDS.filter((name) => output[name] !== undefined);
   if (first === undefined) {
     const message = `${where} has no work: send op with its parameters, steps, or preset.`;
@@ -88,13 +88,13 @@ export async function sendOutputs(
   outputs: readonly OutputResultOrError[],
   now: Date,
 ): Promise<FastifyReply> {
-  const files = outputs.map((output) => fileOf(output, request.id));
+  const files = outputs.map((output) => outputFileOf(output, request.id));
   const type =
     preferredType(request.headers.accept ?? '*/*', [MULTIPART_MIXED_TYPE, ZIP_TYPE]) ?? MULTIPART_MIXED_TYPE;
   addWarnings(reply, acceptWarnings(request, type));
   if (type === ZIP_TYPE) return sendArchive(reply, files, now);
   const boundary = randomText(24);
-  const pieces = piecesOf(files, boundary);
+  const pieces = multipartChunksOf(files, boundary);
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
   // The files are not joined, because copying tens of megabytes would block the event loop.
   return reply
@@ -123,7 +123,7 @@ export async function sendOutputLinks(
   return successEnvelope('Outputs made.', { outputs: linked });
 }
 
-function fileOf(output: OutputResultOrError, requestId: string): OutputFile {
+function outputFileOf(output: OutputResultOrError, requestId: string): OutputFile {
   const { name } = output;
   if ('refusal' in output) {
     const data = Buffer.from(JSON.stringify(apiErrorBody(output.refusal, requestId)));
@@ -146,7 +146,7 @@ function fileOf(output: OutputResultOrError, requestId: string): OutputFile {
 }
 
 /** The chunks of a multipart body (RFC 2046, 5.1). */
-function piecesOf(files: readonly OutputFile[], boundary: string): Uint8Array[] {
+function multipartChunksOf(files: readonly OutputFile[], boundary: string): Uint8Array[] {
   const pieces: Uint8Array[] = files.flatMap(({ name, contentType, extension, headers, data }) => {
     const lines = Object.entries({
       'Content-Type': contentType,

@@ -70,19 +70,19 @@ export async function findPageAssets(
   const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
-    const file = await assets.find(accountId, id).catch(unlessAbsent);
+    const file = await assets.find(accountId, id).catch(nullIfMissing);
     if (file === null) {
       missing.push(id);
       continue;
     }
     sizeBytes += file.length;
-    assertLoadable(sizeBytes);
+    assertTotalSize(sizeBytes);
     files.set(id, file);
   }
   return { files, missing };
 }
 
-function assertLoadable(sizeBytes: number): void {
+function assertTotalSize(sizeBytes: number): void {
   if (sizeBytes <= MAX_ASSET_BYTES) return;
   const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
   throw invalidParamError('data', message, { limit: MAX_ASSET_BYTES });
@@ -102,13 +102,13 @@ export async function readPageAssets(
   const assets: RenderRequest['assets'] = {};
   let sizeBytes = 0;
   for (const [id, file] of files) {
-    const bytes = await file.read().catch(unlessAbsent);
+    const bytes = await file.read().catch(nullIfMissing);
     // The asset was deleted in the meantime.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
     // A converted asset may be larger than its file.
     sizeBytes += drawable.data.length;
-    assertLoadable(sizeBytes);
+    assertTotalSize(sizeBytes);
     assets[id] = drawable;
   }
   return assets;
@@ -125,7 +125,7 @@ async function makeDrawable(
   { imageWorkers, terms, finish }: ReadAssetsOptions,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWABLE_TYPES.includes(mimeType)) return { data: bytes, contentType: mimeType };
-  const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
+  const work = imageWorkers.transform({ bytes, pass: PNG_PASS, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     const message = `The page names ${id}, which cannot be used as a picture: ${error.message}`;
@@ -134,9 +134,9 @@ async function makeDrawable(
   return { data, contentType };
 }
 
-const AS_PNG: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+const PNG_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
-function unlessAbsent(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))
     return null;
   throw error;

@@ -127,7 +127,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const warnings = await findWarnings();
         addWarnings(reply, warnings);
         const [price = 0] = await options.allowance.estimate(caller, 1);
-        return successEnvelope(DRY_RUN_MESSAGE, { ...pictureOf(drawing), price, warnings });
+        return successEnvelope(DRY_RUN_MESSAGE, { ...predictedPictureOf(drawing), price, warnings });
       }
       const picture = await runCountedWork(options.allowance, caller, 'render_template', async () => {
         const assets = await readPageAssets(found.files, { ...options, terms, finish });
@@ -206,7 +206,7 @@ function parseDrawing(
 }
 
 /** The facts of a render's picture that are known in advance. A page without a background is transparent. */
-function pictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
+function predictedPictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
   const size = { width: Math.round(width * scale), height: Math.round(height * scale) };
   return { format, ...size, frames: 1, transparency: format === 'jpeg' ? false : null };
 }

@@ -32,7 +32,7 @@ import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
 import { checkSentOutputs, type RequestedOutputsWork } from './outputs.ts';
-import { missingOpError, onlyAsStepError, transformOp } from './transform-op.ts';
+import { missingOpError, onlyAsStepError, requireTransformOp } from './transform-op.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
@@ -91,7 +91,7 @@ export class TransformCallCompiler {
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
   compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
-    if (!isEmpty(body)) return this.compileOnce(query as RawQueryFields, body);
+    if (!isEmptyBody(body)) return this.compileOnce(query as RawQueryFields, body);
     const text = queryTextOf(url);
     const kept = this.#cache.get(text);
     if (kept !== undefined) return kept;
@@ -114,7 +114,7 @@ export class TransformCallCompiler {
     const { op, preset } = parseOpOrPreset(query, {});
     if (op !== undefined && preset === undefined)
       checkKeys(
-        transformOp(op, (any) => parseParameters(any, query, {})),
+        requireTransformOp(op, (any) => parseParameters(any, query, {})),
         query,
       );
   }
@@ -137,9 +137,9 @@ export class TransformCallCompiler {
     if (op === undefined) {
       throw missingOpError(body.parameters, { ...body.texts, ...parametersOf(query) });
     }
-    const found = transformOp(op, (any) => parseParameters(any, query, body));
+    const found = requireTransformOp(op, (any) => parseParameters(any, query, body));
     const parameters = parseParameters(found, query, body);
-    const sent = [{ op, parameters, at: parameterIn(query, body) }];
+    const sent = [{ op, parameters, at: parameterFinder(query, body) }];
     const pass = this.#compileSingle(op, sent, { op, parameters });
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
@@ -160,7 +160,7 @@ export class TransformCallCompiler {
       const steps = [...first, ...(await this.#findSteps(output, where, readPreset))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
       const pass = this.#compilePass(op, steps, where);
-      const asJob = jobOf(pass.layers, stepsJobOf(steps));
+      const asJob = asJobField(pass.layers, stepsJobOf(steps));
       compiled.push({ name: output.name, ...pass, ...asJob, parametersPrefix: `${where}.parameters.` });
     }
     return compiled;
@@ -184,7 +184,7 @@ export class TransformCallCompiler {
     }
     checkJsonSize(parameters, `${where}.parameters`);
     const at = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
-    const found = transformOp(op ?? '', () => parameters, at('op'));
+    const found = requireTransformOp(op ?? '', () => parameters, at('op'));
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
@@ -195,14 +195,14 @@ export class TransformCallCompiler {
     asJob: NonNullable<CompiledTransformCall['asJob']>,
   ): SentTransform {
     const compiled = this.#compilePass(op, sent);
-    return { kind: 'pass', ...compiled, ...jobOf(compiled.layers, asJob) };
+    return { kind: 'pass', ...compiled, ...asJobField(compiled.layers, asJob) };
   }
 
   /** @param whole the field of the call that holds all of the steps. */
   #compilePass(op: string, sent: readonly RequestedStep[], whole = 'steps'): CompiledCallPass {
     const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const compiled = compilePass(steps, this.#models, onlyAsJob(sent), ids);
+    const compiled = compilePass(steps, this.#models, jobOnlyError(sent), ids);
     const paramOf = (passParam: string) => sentParameterOf(compiled.steps, passParam, whole);
     return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
   }
@@ -214,7 +214,7 @@ function stepsJobOf(sent: readonly RequestedStep[]) {
 }
 
 /** The field `asJob`: the body of a job that does the same as a pass. Empty if a job could not read the pictures. */
-function jobOf(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
+function asJobField(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
   return areAllLayersAssets(layers) ? { asJob } : {};
 }
 
@@ -234,7 +234,7 @@ export function jobsOfOutputs(
 }
 
 /** The error for steps that a call cannot run in one pass. It contains the body of a job that runs them. */
-function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
+function jobOnlyError(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
   return ({ does, step }) => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
     const job = stepsJobOf(sent);
@@ -243,7 +243,7 @@ function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacl
 }
 
 /** Finds the field in which a parameter of an op was sent: in the query, as a form field, or in `parameters`. */
-function parameterIn(
+function parameterFinder(
   query: RawQueryFields,
   { parameters = {}, texts = {} }: BodyFields,
 ): (key: string) => SentField {
@@ -277,7 +277,7 @@ function queryTextOf(url: string): string {
 }
 
 /** Whether a body adds nothing to the query. */
-function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
+function isEmptyBody({ texts = {}, ...fields }: BodyFields): boolean {
   return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
@@ -311,10 +311,10 @@ function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: Bo
     const message = `${extra} may not accompany steps, because they define all of the work. ${fix}`;
     throw exclusiveFieldError(extra, message, ['steps', extra]);
   }
-  return checkedSteps(sent);
+  return checkSentSteps(sent);
 }
 
-function checkedSteps(sent: unknown): PresetStep[] {
+function checkSentSteps(sent: unknown): PresetStep[] {
   const { steps } = checkShape({ steps: sent });
   checkStepSizes(steps, 'steps');
   return steps;
@@ -348,7 +348,7 @@ function parseOutputs(
     const message = `${extra} may not accompany outputs: move it into parameters of an output, or leave it out.`;
     throw exclusiveFieldError(extra, message, ['outputs', extra]);
   }
-  const first = steps === undefined ? [] : sentSteps(checkedSteps(steps));
+  const first = steps === undefined ? [] : sentSteps(checkSentSteps(steps));
   return { first, outputs: checkSentOutputs(outputs) };
 }
 

@@ -25,7 +25,7 @@ export function onlyAsStepError(op: string, parameters: GivenParameters): ApiErr
  * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
  * @param parametersOf reads what was sent to an op.
  */
-export function transformOp(
+export function requireTransformOp(
   name: string,
   parametersOf: (op: Op) => GivenParameters,
   { path, refuse }: SentField = sentFieldAt('op'),

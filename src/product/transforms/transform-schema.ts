@@ -89,7 +89,7 @@ export function transformQuerySchema(): TObject {
     Object.entries(parameters.properties).map(([name, schema]) => ({ name, op, schema })),
   );
   const byName = Map.groupBy(declared, ({ name }) => name);
-  const parameters = [...byName].map(([name, uses]) => [name, Type.Optional(widest(uses))]);
+  const parameters = [...byName].map(([name, uses]) => [name, Type.Optional(widestSchemaOf(uses))]);
   return Type.Object({
     op: Type.Optional(
       Type.Unsafe<string>({
@@ -113,7 +113,7 @@ export function transformQuerySchema(): TObject {
   });
 }
 
-function widest(uses: readonly DeclaredParameter[]): TSchema {
+function widestSchemaOf(uses: readonly DeclaredParameter[]): TSchema {
   const description = descriptionOf(uses);
   const schemas = distinctValues(uses.map(({ schema }) => querySchemaOf(withoutDescription(schema))));
   const [only] = schemas;
@@ -169,17 +169,17 @@ const IMAGE = {
 };
 
 /** Exactly one of the two is required. */
-const ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
+const EXACTLY_ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 
 /** An id that no asset has. */
-const NO_ASSET = 'ast_000000000000000000000000';
+const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
 /** A reference to an image in JSON: one of the account's own assets or a public URL. */
 export const ImageReferenceBody = Type.Object(IMAGE, {
   title: 'ImageReference',
-  examples: [{ assetId: NO_ASSET }],
+  examples: [{ assetId: EXAMPLE_ASSET_ID }],
   additionalProperties: false,
-  ...ONE_IMAGE,
+  ...EXACTLY_ONE_IMAGE,
 });
 
 /** References to two images in JSON. */
@@ -195,9 +195,9 @@ export const CompareBody = Type.Object(
   },
   {
     title: 'CompareReference',
-    examples: [{ assetId: NO_ASSET, otherAssetId: 'ast_111111111111111111111111' }],
+    examples: [{ assetId: EXAMPLE_ASSET_ID, otherAssetId: 'ast_111111111111111111111111' }],
     additionalProperties: false,
-    allOf: [ONE_IMAGE, { oneOf: [{ required: ['otherAssetId'] }, { required: ['otherUrl'] }] }],
+    allOf: [EXACTLY_ONE_IMAGE, { oneOf: [{ required: ['otherAssetId'] }, { required: ['otherUrl'] }] }],
   },
 );
 
@@ -228,12 +228,12 @@ export function transformBodySchema(): TSchema {
 
 /** One form of a transform: the reference to the image, and the work. */
 function referenceWith(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
-  const fixed = { title: `Transform_${name}`, additionalProperties: false, ...ONE_IMAGE };
+  const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
   return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });
 }
 
 function exampleOf(op: string, example: object): object {
-  return { assetId: NO_ASSET, op, ...example };
+  return { assetId: EXAMPLE_ASSET_ID, op, ...example };
 }
 
 /** Parameters with titles for shared ones, so that the documentation describes each shared parameter once. */

@@ -129,7 +129,7 @@ class TransformCallHandler {
     const sent = this.#compiler.compile(request, input.fields);
     const open = { request, reply, syncCall: syncCall, terms, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
-    return this.#answerResult(open, await this.#compiled(sent, syncCall.caller));
+    return this.#answerResult(open, await this.#compile(sent, syncCall.caller));
   };
 
   /** Refuses a call that no body can make valid, by its headers and query alone. */
@@ -150,8 +150,8 @@ class TransformCallHandler {
   readonly recheck = async (request: FastifyRequest, call: CorrectableCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
     const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
-    if (sent.kind === 'outputs') await this.#compiledOutputs(sent, caller);
-    else await this.#compiled(sent, caller);
+    if (sent.kind === 'outputs') await this.#compileOutputs(sent, caller);
+    else await this.#compile(sent, caller);
   };
 
   /** Makes one result, or for a dry run its estimate. */
@@ -185,7 +185,7 @@ class TransformCallHandler {
   async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
     const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
-    const branches = await this.#compiledOutputs(sent, syncCall.caller);
+    const branches = await this.#compileOutputs(sent, syncCall.caller);
     const layers = branches.flatMap((branch) => branch.layers);
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
@@ -207,7 +207,7 @@ class TransformCallHandler {
         request.query.response === 'url' ? await sendOutputLinks(request, outputs, results) : null;
       return { result: { ...made, outputs, links }, succeeded };
     });
-    syncCall.recordRun('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
+    syncCall.recordRun('outputs', { ...done, bytesOut: outputBytesOf(done.outputs) });
     const succeeded = done.outputs.filter((output) => 'picture' in output).length;
     reply.header('x-service-outputs', `${succeeded}/${branches.length}`);
     return done.links ?? sendOutputs(request, reply, done.outputs, now());
@@ -231,7 +231,7 @@ class TransformCallHandler {
     const pictures = await this.#load(open, layers);
     const fetchMs = open.syncCall.admittedMs();
     // Bytes are handed over to the work, and have no length afterwards.
-    const bytesIn = bytesSent(pictures);
+    const bytesIn = inputBytesOf(pictures);
     return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }
 
@@ -259,7 +259,7 @@ class TransformCallHandler {
     return outputs;
   }
 
-  async #compiled(
+  async #compile(
     sent: Exclude<SentTransform, { kind: 'outputs' }>,
     { accountId }: Caller,
   ): Promise<CompiledTransformCall> {
@@ -270,7 +270,7 @@ class TransformCallHandler {
     return { ...run, op: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
-  #compiledOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
+  #compileOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
     const { presets } = this.#options;
     return this.#compiler.compileOutputs(sent, async (reference, param) => {
       const { version } = await presets.find(accountId, reference, param);
@@ -282,11 +282,11 @@ class TransformCallHandler {
 /** The image of a call with the second pictures of its steps. */
 type LoadedPictures = LoadedImage & { layers?: LayerFiles };
 
-function bytesSent({ bytes, layers = {} }: LoadedPictures): number {
+function inputBytesOf({ bytes, layers = {} }: LoadedPictures): number {
   return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
 }
 
-function bytesOf(outputs: readonly OutputResultOrError[]): number {
+function outputBytesOf(outputs: readonly OutputResultOrError[]): number {
   return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
 }
 

@@ -61,8 +61,8 @@ export class AssetReader {
    * Whether an asset was found within the last 20 s and its deletion was not announced since. The answer comes from
    * memory alone.
    */
-  knows(accountId: string, assetId: string): boolean {
-    return this.#records.knows(accountId, assetId);
+  isCached(accountId: string, assetId: string): boolean {
+    return this.#records.isCached(accountId, assetId);
   }
 
   /**
@@ -151,7 +151,7 @@ export class AssetRecordCache {
   }
 
   /** Whether an asset was found within the last 20 s and its deletion was not announced since. */
-  knows(accountId: string, assetId: string): boolean {
+  isCached(accountId: string, assetId: string): boolean {
     return this.#records.has(keyOf(accountId, assetId));
   }
 

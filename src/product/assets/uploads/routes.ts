@@ -76,7 +76,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       if (first === undefined) throw new Error('An upload has no image.');
       if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
       if (others.length > 0 || 'refusal' in first)
-        return sendCreated(reply, '/assets', 'Images stored.', severalResultsOf(request, outcomes));
+        return sendCreated(reply, '/assets', 'Images stored.', uploadResultsOf(request, outcomes));
       const shown = uploadedAssetData(first, query);
       if (!first.isNew) return successEnvelope('These bytes are an asset already.', shown);
       return sendCreated(reply, `/assets/${first.asset._id}`, 'Image stored.', shown);
@@ -155,7 +155,7 @@ export function uploadedAssetData(
  * The response to an upload of several images. Internal errors among the results are logged here, because they are not
  * thrown.
  */
-function severalResultsOf(
+function uploadResultsOf(
   { id, log, query }: FastifyRequest<{ Querystring: UploadQuery }>,
   outcomes: readonly (UploadedAsset | RefusedFile)[],
 ): Pick<UploadResult, 'assets' | 'errors'> {

@@ -48,7 +48,7 @@ export function checkOpParameters(
   if (violation === undefined) return own as CheckedParameters;
   const { key, message, details, corrections = [] } = violation;
   const isHinted = corrections.length > 0 || details?.suggest !== undefined;
-  const { says, instead } = isHinted ? NOWHERE : otherOpsHint(op, key, own);
+  const { says, instead } = isHinted ? NO_HINT : otherOpsHint(op, key, own);
   const more = instead === undefined ? details : { ...details, instead };
   throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
 }
@@ -76,16 +76,16 @@ interface OtherOpsHint {
   instead?: { steps: object[] }[];
 }
 
-const NOWHERE: OtherOpsHint = { says: '' };
+const NO_HINT: OtherOpsHint = { says: '' };
 
 /** Looks for other ops that have a parameter which this deterministic op lacks. The hint is empty if none has it. */
 function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: GivenParameters): OtherOpsHint {
-  if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NOWHERE;
+  if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NO_HINT;
   const takers = Object.values<Op>(OPS).filter(
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
   );
   const named = takers.slice(0, MAX_NAMED_OPS);
-  if (named.length === 0) return NOWHERE;
+  if (named.length === 0) return NO_HINT;
   const take = named.length === 1 ? 'takes' : 'take';
   const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
   const instead = named.flatMap((taker) => {
@@ -148,7 +148,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     return undeclaredKeys(parent, names, error.data, schema, spellPath(parent) || owner);
   }
   if (missingProperty !== undefined) {
-    const { message } = missingFieldDiagnosis(spellPath(path), error.data, schema, contractOf(owner));
+    const { message } = missingFieldDiagnosis(spellPath(path), error.data, schema, violationSubjectOf(owner));
     return { key: path[0] ?? '', message, details: { missing: [spellPath(path)] } };
   }
   const named = { path: spellPath(path), name: spellPath(path) || `What is sent to ${owner}` };
@@ -156,7 +156,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     named,
     error.data,
     schema,
-    contractOf(owner),
+    violationSubjectOf(owner),
   );
   const hint = hintFor(error.data, schema);
   return {
@@ -170,7 +170,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   };
 }
 
-function contractOf(owner: string): ViolationSubject {
+function violationSubjectOf(owner: string): ViolationSubject {
   return { owner, noun: 'parameter', formats: FORMAT_WORDS };
 }
 
@@ -196,7 +196,7 @@ function undeclaredKeys(
   if (asEntry !== undefined) return asEntry;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param: spellPath(path), names, sent, schema },
-    contractOf(owner),
+    violationSubjectOf(owner),
   );
   const allowed = Object.keys(schema.properties ?? {});
   return {
@@ -252,7 +252,7 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
   if (schema.format === 'css-color') return colourHint(value);
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
-  const choosesFormat = value.toLowerCase() === 'auto' && wordsOf(schema).includes('jpeg');
+  const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');
   if (!choosesFormat) return { says: '' };
   return {
     says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
@@ -282,13 +282,13 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
 }
 
 /** The words that a schema allows, directly or in one of its alternatives. */
-function wordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
-  return [...words.map(String), ...(anyOf ?? []).flatMap(wordsOf)];
+function allowedWordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
+  return [...words.map(String), ...(anyOf ?? []).flatMap(allowedWordsOf)];
 }
 
 /** The accepted values, as data that a program can act on. */
 function boundsOf(schema: TSchema): Record<string, unknown> {
   const { minimum: min, maximum: max, pattern } = schema;
-  const words = wordsOf(schema);
+  const words = allowedWordsOf(schema);
   return withoutAbsentFields({ allowed: words.length === 0 ? undefined : words, min, max, pattern });
 }

@@ -112,19 +112,19 @@ function normalizeValue(schema: TSchema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
   if (schema.anyOf?.some(isChoiceOfFormats)) return normalizeFormats(value);
   if (typeof value !== 'string') return value;
-  if (schema.type === 'boolean') return readFlag(value);
-  if (schema.format === 'css-color') return readColour(value);
+  if (schema.type === 'boolean') return normalizeFlag(value);
+  if (schema.format === 'css-color') return normalizeColour(value);
   if (isChoiceOfFormats(schema)) return normalizeFormatName(value);
   const words: unknown[] = schema.enum ?? [];
-  return words.includes('northwest') ? readPosition(value) : value;
+  return words.includes('northwest') ? normalizePosition(value) : value;
 }
 
-function readFlag(text: string): unknown {
+function normalizeFlag(text: string): unknown {
   const word = text.toLowerCase();
   return word === 'true' ? true : word === 'false' ? false : text;
 }
 
-function readColour(text: string): string {
+function normalizeColour(text: string): string {
   const word = text.toLowerCase();
   return BARE_HEX.test(word) ? `#${word}` : word;
 }
@@ -147,7 +147,7 @@ export function normalizeFormatName(text: string): string {
   return FORMATS.get(word) ?? word;
 }
 
-function readPosition(text: string): string {
+function normalizePosition(text: string): string {
   const word = text.toLowerCase();
   return POSITIONS.get(word.replaceAll(/[-_ ]/g, '')) ?? word;
 }

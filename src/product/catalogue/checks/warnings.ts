@@ -40,18 +40,18 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
     if (segment.runs === 'model') return [];
     const { steps } = segment;
     return [
-      ...formatShadowed(steps),
+      ...shadowedFormatWarnings(steps),
       ...repeatedResizeWarnings(steps),
       ...droppedMetadataWarnings(steps),
       ...lostAlphaWarnings(steps, segments[index - 1]),
-      ...noEffect(steps),
+      ...noEffectWarnings(steps),
       ...unusedSettingWarnings(steps),
       ...steps.flatMap(ineffectiveResizeWarnings),
     ];
   });
 }
 
-function formatShadowed(pass: PassSteps): StepWarning[] {
+function shadowedFormatWarnings(pass: PassSteps): StepWarning[] {
   const setting = pass.filter((step) => formatSetBy(step) !== undefined);
   return setting.slice(0, -1).map((step, index) => {
     const later = setting[index + 1] ?? step;
@@ -68,17 +68,17 @@ function formatShadowed(pass: PassSteps): StepWarning[] {
 function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: PlacedStep | undefined;
-  for (const later of stepsOf(pass)) {
+  for (const later of placedStepsOf(pass)) {
     const sizeAfter = findStepOperation(later.step.operation)?.sizeAfter;
     if (sizeAfter === 'kept') continue;
     if (earlier !== undefined && later.step.operation === 'resize')
-      found.push(...resizedTwice(earlier, later));
+      found.push(...repeatedResizeWarning(earlier, later));
     earlier = sizeAfter === 'given' ? later : undefined;
   }
   return found;
 }
 
-function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
+function repeatedResizeWarning(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
   const found: StepWarning[] = [];
   if (isPlainResize(earlier.step)) {
     const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;
@@ -106,13 +106,13 @@ function asksForMore(earlier: OperationStep, later: OperationStep): boolean {
 
 /** Warns about metadata that is kept in a GIF, because GIF cannot contain EXIF, XMP or rights. */
 function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
-  const writer = writerOf(pass);
+  const writer = lastFormatStepOf(pass);
   const keeper = pass.find(
     ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
   );
   if (writer?.format !== 'gif' || keeper === undefined) return [];
   const message = `Step ${keeper.index} keeps metadata, but step ${writer.index} writes ${writer.format}, which cannot carry it.`;
-  return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
+  return [{ code: 'metadata_dropped', message, steps: distinctIndexes(keeper.index, writer.index) }];
 }
 
 /**
@@ -120,12 +120,12 @@ function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
  * @param before the segment before the pass.
  */
 function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
-  const writer = writerOf(pass);
+  const writer = lastFormatStepOf(pass);
   const chosen = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucentColour(encode.background),
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
-  const touching = stepsOf(pass).map(({ index, step }) => {
+  const touching = placedStepsOf(pass).map(({ index, step }) => {
     return { index, transparent: findStepOperation(step.operation)?.transparentAfter(step.params) };
   });
   if (before?.runs === 'model' && before.op.op === 'remove_background')
@@ -133,10 +133,10 @@ function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined)
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];
   const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which has no transparency.`;
-  return [{ code: 'alpha_lost', message, steps: distinct(last.index, writer.index) }];
+  return [{ code: 'alpha_lost', message, steps: distinctIndexes(last.index, writer.index) }];
 }
 
-function noEffect(pass: PassSteps): StepWarning[] {
+function noEffectWarnings(pass: PassSteps): StepWarning[] {
   const idle = pass.filter(
     ({ op, fragment: { decode, steps, encode } }) =>
       op?.produces !== 'json' &&
@@ -158,7 +158,9 @@ function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
   const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
   if (formats === undefined) return [];
   const all: EncodeOptions = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
-  const unread = ENCODER_SETTINGS.filter((name) => !formats.some((format) => reads(format, name, all)));
+  const unread = ENCODER_SETTINGS.filter(
+    (name) => !formats.some((format) => isSettingRead(format, name, all)),
+  );
   return pass.flatMap(({ index, fragment: { encode } }) =>
     unread
       .filter((name) => encode[name] !== undefined && encode[name] !== false)
@@ -169,7 +171,7 @@ function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
   );
 }
 
-function reads(
+function isSettingRead(
   format: OutputFormat,
   name: (typeof ENCODER_SETTINGS)[number],
   encode: EncodeOptions,
@@ -213,7 +215,7 @@ export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] 
 }
 
 /** The last step of a pass that sets the format, and the format. */
-function writerOf(pass: PassSteps) {
+function lastFormatStepOf(pass: PassSteps) {
   const step = pass.findLast((one) => formatSetBy(one) !== undefined);
   const format = step && formatSetBy(step);
   return step === undefined || format === undefined ? undefined : { index: step.index, format };
@@ -230,10 +232,10 @@ function formatsSetBy({ fragment }: DeterministicStep): readonly OutputFormat[] 
 }
 
 /** The operations of a pass, each with the index of its step. */
-function stepsOf(pass: PassSteps): PlacedStep[] {
+function placedStepsOf(pass: PassSteps): PlacedStep[] {
   return pass.flatMap(({ index, fragment }) => fragment.steps.map((step) => ({ index, step })));
 }
 
-function distinct(...indexes: number[]): number[] {
+function distinctIndexes(...indexes: number[]): number[] {
   return [...new Set(indexes)];
 }

@@ -30,8 +30,8 @@ export const convertOp = definePixelOp({
 });
 
 /** The parameters that set a target for the result. Exactly one of them is sent. */
-const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
-const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
+const TARGET_PARAMETERS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
+const LIKENESS_TARGETS = ['minSsim', 'ssimulacra2'] as const;
 
 const oneFormat = { type: 'string', enum: [...OUTPUT_FORMATS] };
 const severalFormats = {
@@ -66,7 +66,7 @@ export const compressOp = definePixelOp({
   },
   example: { maxBytes: 200_000, format: 'webp' },
   rule(given) {
-    const [first, second] = TARGETS.filter((name) => given[name] !== undefined);
+    const [first, second] = TARGET_PARAMETERS.filter((name) => given[name] !== undefined);
     if (second !== undefined) {
       return {
         key: second,
@@ -74,7 +74,7 @@ export const compressOp = definePixelOp({
         details: { suggest: [first, second] },
       };
     }
-    const likeness = LIKENESSES.find((name) => given[name] !== undefined);
+    const likeness = LIKENESS_TARGETS.find((name) => given[name] !== undefined);
     if (likeness !== undefined && given.format === undefined) {
       return {
         key: 'format',
@@ -86,7 +86,7 @@ export const compressOp = definePixelOp({
       return {
         key: 'maxBytes',
         message: 'maxBytes, minSsim and ssimulacra2 are all missing: send one of them.',
-        details: { missing: [...TARGETS], suggest: [...TARGETS] },
+        details: { missing: [...TARGET_PARAMETERS], suggest: [...TARGET_PARAMETERS] },
       };
     }
     return undefined;

@@ -54,7 +54,7 @@ export const sepiaOp = definePixelOp({
 });
 
 /** The value that contrast leaves unchanged: the middle of the 8-bit range. */
-const MIDDLE = 128;
+const MID_GREY = 128;
 
 export const adjustOp = definePixelOp({
   op: 'adjust',
@@ -76,7 +76,7 @@ export const adjustOp = definePixelOp({
         ...(modulated ? [operationStep('modulate', { brightness, saturation, hue, lightness })] : []),
         ...(contrast === undefined
           ? []
-          : [operationStep('linear', { a: contrast, b: MIDDLE * (1 - contrast) })]),
+          : [operationStep('linear', { a: contrast, b: MID_GREY * (1 - contrast) })]),
         ...(gamma === undefined ? [] : [operationStep('gamma', { gamma })]),
       ],
     };

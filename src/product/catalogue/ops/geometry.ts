@@ -63,7 +63,7 @@ function focalPointViolation(given: {
 
 const RECTANGLE = OPERATIONS.extract.declared;
 const SHAPE = OPERATIONS.crop.declared;
-const EDGES = ['x', 'y', 'width', 'height'] as const;
+const RECTANGLE_PARAMETERS = ['x', 'y', 'width', 'height'] as const;
 
 export const cropOp = definePixelOp({
   op: 'crop',
@@ -91,7 +91,7 @@ export const cropOp = definePixelOp({
   },
   example: { aspect: '16:9', gravity: 'attention' },
   rule(given) {
-    const rectangle = EDGES.find((name) => given[name] !== undefined);
+    const rectangle = RECTANGLE_PARAMETERS.find((name) => given[name] !== undefined);
     if (given.aspect !== undefined && rectangle !== undefined) {
       return {
         key: rectangle,

@@ -22,7 +22,7 @@ const READING_OP = {
   renamed: {},
 } as const;
 
-function fragment(reads: ReadingTask) {
+function readingFragment(reads: ReadingTask) {
   return { decode: {}, steps: [], encode: {}, reads };
 }
 
@@ -36,7 +36,7 @@ export const readTextOp: PixelOp<'read_text'> = {
   }),
   syncEndpoint: '/images/read-text',
   example: { parameters: { language: DEFAULT_LANGUAGE } },
-  compile: ({ language = DEFAULT_LANGUAGE }) => fragment({ kind: 'text', language: String(language) }),
+  compile: ({ language = DEFAULT_LANGUAGE }) => readingFragment({ kind: 'text', language: String(language) }),
 };
 
 export const readCodesOp: PixelOp<'read_codes'> = {
@@ -47,7 +47,7 @@ export const readCodesOp: PixelOp<'read_codes'> = {
   parameters: argumentsSchema({}),
   syncEndpoint: '/images/read-codes',
   example: { parameters: {} },
-  compile: () => fragment({ kind: 'codes' }),
+  compile: () => readingFragment({ kind: 'codes' }),
 };
 
 export const readMetadataOp: SyncOp<'read_metadata'> = {

@@ -83,8 +83,8 @@ function parameterOf(schema: TSchema, ofModel: Partial<Model['parameters'][numbe
   const alternatives: TSchema[] = schema.anyOf ?? [schema];
   const constants = (one: TSchema) => one.enum ?? (one.const === undefined ? [] : [one.const]);
   const words = ofModel.options ?? alternatives.flatMap(constants);
-  const min = ofModel.min ?? firstOf(alternatives, ['minimum', 'minLength', 'minItems']);
-  const max = ofModel.max ?? firstOf(alternatives, ['maximum', 'maxLength', 'maxItems']);
+  const min = ofModel.min ?? firstKeywordValue(alternatives, ['minimum', 'minLength', 'minItems']);
+  const max = ofModel.max ?? firstKeywordValue(alternatives, ['maximum', 'maxLength', 'maxItems']);
   const pattern = words.length > 0 ? undefined : (ofModel.pattern ?? schema.pattern);
   return {
     type: [...new Set(alternatives.map((one) => one.type))].join(' or '),
@@ -94,7 +94,7 @@ function parameterOf(schema: TSchema, ofModel: Partial<Model['parameters'][numbe
   };
 }
 
-function firstOf(schemas: readonly TSchema[], keywords: readonly string[]): number | undefined {
+function firstKeywordValue(schemas: readonly TSchema[], keywords: readonly string[]): number | undefined {
   return schemas
     .flatMap((schema) => keywords.map((keyword) => schema[keyword]))
     .find((value) => value !== undefined);

@@ -123,7 +123,7 @@ function opSection(definition: OpDefinition): PageBlock[] {
   const own = Object.entries(params).filter(([name]) => !isSharedParameter(definition, name));
   const call = syncCallText(definition);
   const lines = [
-    `${description}${jobsOnly(definition) ? ' Jobs only.' : ''}`,
+    `${description}${runsOnlyInJobs(definition) ? ' Jobs only.' : ''}`,
     ...(kind === 'ai' ? [pricing.summary] : []),
     ...(call === undefined ? [] : [`\`${call}\``]),
   ];
@@ -138,6 +138,6 @@ function opSection(definition: OpDefinition): PageBlock[] {
   ];
 }
 
-function jobsOnly({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
+function runsOnlyInJobs({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
   return endpoint === undefined && syncEndpoint === undefined && !runsOnlyWithinSyncSteps(op);
 }

@@ -37,7 +37,7 @@ import { type PresetStep, type RequestedStep, refuseFields, savedSteps } from '.
  */
 export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
-  refuseMisplaced(compiled);
+  refuseMisplacedSteps(compiled);
   return segmentsOf(compiled);
 }
 
@@ -93,21 +93,21 @@ export function compilePreset(steps: readonly PresetStep[], param: string, model
 
 function compileStep(step: RequestedStep, index: number, models: ModelsFile): CompiledStep {
   const { op: name, operation, at } = step;
-  if (name !== undefined && operation !== undefined) throw formError(at(''), 'both op and operation');
-  if (operation !== undefined) return registryStep(step, operation, index);
-  if (name === undefined) throw formError(at(''), 'neither op nor operation');
+  if (name !== undefined && operation !== undefined) throw stepFormError(at(''), 'both op and operation');
+  if (operation !== undefined) return compileRegistryStep(step, operation, index);
+  if (name === undefined) throw stepFormError(at(''), 'neither op nor operation');
   const op = requireOp(name, at('op'), isStepOp, (found, allowed) => {
     const problem = found === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
     return `${problem}: use one of ${allowed}.`;
   });
   refuseFields(step, ['params'], 'a step with op takes parameters', { at, ownName: 'parameters' });
-  if (op.runs === 'model') return aiStep(op, step, index, models);
+  if (op.runs === 'model') return compileAiStep(op, step, index, models);
   refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { at });
   const parameters = checkOpParameters(op, step.parameters, at);
   return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), at };
 }
 
-function formError({ name, refuse }: SentField, found: string): ApiError {
+function stepFormError({ name, refuse }: SentField, found: string): ApiError {
   return refuse(`${name} has ${found}: a step is one or the other.`);
 }
 
@@ -115,7 +115,7 @@ function isStepOp(op: Op) {
   return op.runs === 'model' || op.runs === 'pass';
 }
 
-function registryStep(step: RequestedStep, operation: string, index: number): DeterministicStep {
+function compileRegistryStep(step: RequestedStep, operation: string, index: number): DeterministicStep {
   const { params = {}, at } = step;
   refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
   refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
@@ -150,7 +150,7 @@ function compileOperation(operation: string, params: unknown, at: SentFieldFinde
 }
 
 /** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
-function aiStep(
+function compileAiStep(
   op: AiOp,
   { model: named, prompt, at, ...sent }: RequestedStep,
   index: number,
@@ -208,7 +208,7 @@ function checkAnswerSchema(model: Model, { schema }: GivenParameters, { refuse }
 /**
  * Refuses steps in a wrong position: one with a JSON answer before the end, and a step in a chain that gets no image.
  */
-function refuseMisplaced(steps: readonly CompiledStep[]): void {
+function refuseMisplacedSteps(steps: readonly CompiledStep[]): void {
   for (const { op, index, at } of steps) {
     if (op?.produces === 'json' && index < steps.length - 1)
       throw at('op').refuse(`${op.op} answers JSON, which no further step can use: make it the last.`);

@@ -79,9 +79,9 @@ export function segmentsOf(steps: readonly CompiledStep[]): CompiledSegment[] {
 export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
   const decode: DecodeOptions = Object.assign({}, ...steps.map(({ fragment }) => fragment.decode));
   const encode = steps.map(({ fragment }) => fragment.encode).reduce(mergeEncodeOptions, {});
-  refuseSecondValue(steps);
-  refuseFramesTwice(steps);
-  refuseFramesLost(steps, decode, encode);
+  refuseConflictingSettings(steps);
+  refuseConflictingFrameChoices(steps);
+  refuseUnusableFrames(steps, decode, encode);
   refuseLosslessInLossy(steps, encode);
   const pass = { decode, steps: steps.flatMap(({ fragment }) => fragment.steps), encode };
   const layers = layersOf(pass.steps);
@@ -153,7 +153,7 @@ function formatsOf(encode: EncodeOptions): string[] {
 const SINGLE_VALUE_SETTINGS = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
 /** Refuses a step that gives another value to a setting of which the pass has only one. */
-function refuseSecondValue(steps: readonly DeterministicStep[]): void {
+function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
   const seen = new Map<string, unknown>();
   for (const step of steps) {
     const { decode, encode } = step.fragment;
@@ -183,7 +183,7 @@ function frameIndexOrSame(frame: unknown): unknown {
  * Refuses steps that choose frames in two ways, since a single frame and a choice of several exclude each other, and
  * ranges that end before they begin.
  */
-function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
+function refuseConflictingFrameChoices(steps: readonly DeterministicStep[]): void {
   const frame = steps.map(({ fragment }) => fragment.decode.frame).find((one) => one !== undefined);
   for (const step of steps) {
     const { decode } = step.fragment;
@@ -201,7 +201,7 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
 }
 
 /** Refuses several frames for a format that is not animated, or with a step that handles only one frame. */
-function refuseFramesLost(
+function refuseUnusableFrames(
   steps: readonly DeterministicStep[],
   decode: DecodeOptions,
   encode: EncodeOptions,

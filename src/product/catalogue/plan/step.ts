@@ -96,7 +96,9 @@ export interface RequestedStep extends PresetStep {
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
-  return steps.map((step, index) => toRequestedStep(step, (key) => sentFieldAt(nameOf(where, index, key))));
+  return steps.map((step, index) =>
+    toRequestedStep(step, (key) => sentFieldAt(stepFieldName(where, index, key))),
+  );
 }
 
 /**
@@ -105,7 +107,7 @@ export function sentSteps(steps: readonly PresetStep[], where = 'steps'): Reques
  */
 export function savedSteps(steps: readonly PresetStep[], param: string): RequestedStep[] {
   return steps.map((step, index) =>
-    toRequestedStep(step, (key) => savedIn(param, nameOf('steps', index, key))),
+    toRequestedStep(step, (key) => savedStepField(param, stepFieldName('steps', index, key))),
   );
 }
 
@@ -160,11 +162,11 @@ export function refuseFields<T extends object>(
   throw refuse(`${name} must be left out: ${why}.`, undefined, [{ param: path, ...correction }]);
 }
 
-function nameOf(where: string, index: number, key: string): string {
+function stepFieldName(where: string, index: number, key: string): string {
   return key === '' ? `${where}[${index}]` : `${where}[${index}].${key}`;
 }
 
-function savedIn(param: string, name: string): SentField {
+function savedStepField(param: string, name: string): SentField {
   const refuse = (message: string) =>
     invalidParamError(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
       step: name,

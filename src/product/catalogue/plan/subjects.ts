@@ -21,7 +21,7 @@ const SUBJECT_PLACEHOLDER = /\{\{\s*subject\.([^{}]*)\}\}/g;
  * @throws ApiError invalid_param on `param`.
  */
 export function parseSubjects(sent: readonly unknown[], param: string): PromptSubject[] {
-  if (sent.length > MAX_SUBJECTS) throw tooMany(param, 'subjects', MAX_SUBJECTS, sent.length);
+  if (sent.length > MAX_SUBJECTS) throw tooManyError(param, 'subjects', MAX_SUBJECTS, sent.length);
   const subjects = sent.map((subject, index) => readSubject(subject, index, param));
   const names = subjects.map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) < index);
@@ -32,7 +32,7 @@ export function parseSubjects(sent: readonly unknown[], param: string): PromptSu
   }
   const images = subjectReferencesOf(subjects).length;
   if (images > MAX_SUBJECT_REFERENCES)
-    throw tooMany(param, 'reference images', MAX_SUBJECT_REFERENCES, images);
+    throw tooManyError(param, 'reference images', MAX_SUBJECT_REFERENCES, images);
   return subjects;
 }
 
@@ -116,7 +116,7 @@ function checkReferenceCount(
   throw invalidParamError(param, message, { limit, received: images });
 }
 
-function tooMany(param: string, what: string, limit: number, received: number): ApiError {
+function tooManyError(param: string, what: string, limit: number, received: number): ApiError {
   const message = `${param} has ${received} ${what}: at most ${limit} are allowed across the preset.`;
   return invalidParamError(param, message, { limit, received });
 }

@@ -131,30 +131,30 @@ interface ClaimOutcomes {
 export class PendingClaim {
   /** The item as it is to be stored. */
   readonly item: ClaimedItem;
-  readonly #ends: ClaimOutcomes;
+  readonly #outcomes: ClaimOutcomes;
   #isOver = false;
 
   constructor(item: ClaimedItem, ends: ClaimOutcomes) {
     this.item = item;
-    this.#ends = ends;
+    this.#outcomes = ends;
   }
 
   /** Begins the work on the item, because its job runs. */
   begin(job: JobDocument): void {
     this.#isOver = true;
-    this.#ends.begin(job);
+    this.#outcomes.begin(job);
   }
 
   /** Makes the item ready in the store, for the process that later runs the job. */
   async giveBack(): Promise<void> {
-    await this.#ends.giveBack().finally(() => this.drop());
+    await this.#outcomes.giveBack().finally(() => this.drop());
   }
 
   /** Drops the claim, because the job was not stored. After another end, this method does nothing. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#ends.drop();
+    this.#outcomes.drop();
   }
 }
 

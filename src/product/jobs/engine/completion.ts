@@ -24,12 +24,12 @@ interface CompletionOptions {
  */
 export class JobCompletion {
   readonly #context: JobsContext;
-  readonly #parts: CompletionOptions;
+  readonly #options: CompletionOptions;
   readonly #runningCleanUps = new Map<string, Promise<boolean>>();
 
-  constructor(context: JobsContext, parts: CompletionOptions) {
+  constructor(context: JobsContext, options: CompletionOptions) {
     this.#context = context;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   /**
@@ -41,7 +41,7 @@ export class JobCompletion {
     if (job.phase === 'ended') return this.#cleanUpAndStartWaiting(job);
     if (job.phase !== 'open') return job;
     if (!(await this.#haveItemsEnded(job))) return this.#updateCancelledCount(job);
-    if (!isPublished) await this.#parts.outcomes.publish(job);
+    if (!isPublished) await this.#options.outcomes.publish(job);
     const { completedItems, failedItems } = job;
     const { transition, set } = await prepareEnd(this.#context, job);
     const asRead = { completedItems, failedItems };
@@ -89,7 +89,7 @@ export class JobCompletion {
   async #cleanUpAndStartWaiting(ended: EndedJob): Promise<JobDocument> {
     await Promise.all([
       this.#cleanUpAndNotify(ended),
-      this.#parts.admission.startWaiting(ended.accountId, ended.type),
+      this.#options.admission.startWaiting(ended.accountId, ended.type),
     ]);
     return ended;
   }
@@ -106,7 +106,7 @@ export class JobCompletion {
         await nextTurn();
         return await this.#finishCleanUp(job);
       } finally {
-        this.#parts.signals.send('end', job._id);
+        this.#options.signals.send('end', job._id);
       }
     });
   }
@@ -149,7 +149,7 @@ export class JobCompletion {
    */
   async #finishCleanUp(job: EndedJob): Promise<boolean> {
     await Promise.all([
-      this.#parts.outcomes.publish(job),
+      this.#options.outcomes.publish(job),
       job.type === 'chain' ? deleteUnneededIntermediates(this.#context, job._id) : undefined,
     ]);
     if (job.endEventId !== null) await this.#context.events.write([jobEventOf(job, job.endEventId)]);

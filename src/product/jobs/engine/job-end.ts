@@ -52,7 +52,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   const [cancelledUsage, error, isAnnounced, cancelledItems] = await Promise.all([
     // Items that the cancellation stopped between two segments have used runs and credits, too.
     isCancelled && job.type === 'chain' ? items.sumUsageOfCancelled(job._id) : { runs: 0, credits: 0 },
-    readError(context, job),
+    readJobError(context, job),
     events.isWanted(job.accountId, jobEventTypeOf(status)),
     isCancelled ? items.countByStatus(job._id, 'CANCELLED') : 0,
   ]);
@@ -76,7 +76,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
 }
 
 /** The error fields of a job with failed items, taken from one of these items. */
-async function readError({ items }: EndContext, job: JobDocument): Promise<Partial<EndedJob>> {
+async function readJobError({ items }: EndContext, job: JobDocument): Promise<Partial<EndedJob>> {
   if (job.failedItems === 0) return {};
   const failure = await items.firstFailure(job._id);
   if (failure?.outcome?.errorCode === undefined) return {};

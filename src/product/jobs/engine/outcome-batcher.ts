@@ -41,11 +41,11 @@ interface OutcomeToRecord extends ItemAtWork {
  * together in the next one.
  */
 export class OutcomeBatcher {
-  readonly #parts: BatcherOptions;
+  readonly #options: BatcherOptions;
   readonly #batches = new Map<string, JobBatch>();
 
-  constructor(parts: BatcherOptions) {
-    this.#parts = parts;
+  constructor(options: BatcherOptions) {
+    this.#options = options;
   }
 
   /**
@@ -56,7 +56,7 @@ export class OutcomeBatcher {
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
     const { readCount } = batch;
-    if (!(await retryThroughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
+    if (!(await retryThroughOutages(() => this.#options.items.decide(item, outcome), signal))) return false;
     await batch.record({ ...item, outcome }, readCount, slot);
     return true;
   }
@@ -68,7 +68,7 @@ export class OutcomeBatcher {
   #batchOf(job: JobDocument): JobBatch {
     const known = this.#batches.get(job._id);
     if (known !== undefined) return known;
-    const batch = new JobBatch(job, this.#parts, (isOver) => {
+    const batch = new JobBatch(job, this.#options, (isOver) => {
       if (isOver || this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(job._id);
     });
     this.#batches.set(job._id, batch);
@@ -79,7 +79,7 @@ export class OutcomeBatcher {
 /** The outcomes of one job that this process has decided but not yet recorded. */
 class JobBatch {
   readonly #jobId: string;
-  readonly #parts: BatcherOptions;
+  readonly #options: BatcherOptions;
   readonly #clock: Clock;
   /** Called when the job has ended, or when no outcome of it waits. */
   readonly #onIdle: (isOver: boolean) => void;
@@ -93,10 +93,10 @@ class JobBatch {
   /** Whether more outcomes of the job will follow, as the slot of the latest item says. */
   #hasMore = () => false;
 
-  constructor(job: JobDocument, parts: BatcherOptions, onIdle: (isOver: boolean) => void) {
+  constructor(job: JobDocument, options: BatcherOptions, onIdle: (isOver: boolean) => void) {
     this.#jobId = job._id;
-    this.#parts = parts;
-    this.#clock = parts.clock ?? systemClock;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.#onIdle = onIdle;
     // A job without recorded outcomes has nothing to publish, so it need not be read again.
     this.#view = { job: job.settlement === null ? job : null, readCount: 0 };
@@ -151,8 +151,8 @@ class JobBatch {
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readCount }) => readCount !== view.readCount)) view.job = null;
     try {
-      const job = await this.#parts.outcomes.record(this.#jobId, decided, view);
-      const completed = job && (await this.#parts.completion.completeIfOver(job, { isPublished: true }));
+      const job = await this.#options.outcomes.record(this.#jobId, decided, view);
+      const completed = job && (await this.#options.completion.completeIfOver(job, { isPublished: true }));
       if (completed?.phase !== 'open') this.#onIdle(true);
       for (const { recorded } of together) recorded();
     } catch (error) {

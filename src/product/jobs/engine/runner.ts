@@ -34,7 +34,7 @@ import type { OutcomeBatcher } from './outcome-batcher.ts';
 
 /** How long a claim is valid, and how often it is renewed. */
 const LEASE_MS = 30_000;
-const RENEW_MS = 10_000;
+const RENEW_INTERVAL_MS = 10_000;
 /** How long a stopping process continues its work before it puts items back. */
 const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process waits for the store to take items back. Otherwise their leases expire. */
@@ -62,7 +62,7 @@ interface RunnerOptions {
  */
 export class JobRunner {
   readonly #context: JobsContext;
-  readonly #parts: RunnerOptions;
+  readonly #options: RunnerOptions;
   readonly #clock: Clock;
   /** Identifies this runner. Earlier runners of the same process had other names. */
   readonly #owner: string;
@@ -79,10 +79,10 @@ export class JobRunner {
   readonly #renewTimer: NodeJS.Timeout;
   #onIdle = () => {};
 
-  constructor(context: JobsContext, parts: RunnerOptions) {
+  constructor(context: JobsContext, options: RunnerOptions) {
     this.#context = context;
-    this.#parts = parts;
-    this.#clock = parts.clock ?? systemClock;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.#owner = `${context.owner}/${randomText(8)}`;
     const { widths, maxClaimedItems } = context;
     this.#prefetches = {
@@ -91,7 +91,7 @@ export class JobRunner {
       pages: new ItemPrefetch(widths.pages, maxClaimedItems),
       models: new ItemPrefetch(widths.models, maxClaimedItems),
     };
-    this.#renewTimer = setInterval(() => this.#renew(), RENEW_MS);
+    this.#renewTimer = setInterval(() => this.#renew(), RENEW_INTERVAL_MS);
     this.#renewTimer.unref();
   }
 
@@ -140,7 +140,7 @@ export class JobRunner {
     activeJob.isExhausted = true;
     activeJob.reserve(1);
     this.#activate(activeJob);
-    this.#parts.metrics.claims.inc({ type: activeJob.job.type }, 1);
+    this.#options.metrics.claims.inc({ type: activeJob.job.type }, 1);
     void this.#work(activeJob, item);
   }
 
@@ -244,7 +244,7 @@ export class JobRunner {
     endClaim(claimed === null || claimed.length === job.totalItems);
     const items = claimed ?? [];
     activeJob.reserve(items.length - count);
-    if (items.length > 0) this.#parts.metrics.claims.inc({ type: job.type }, items.length);
+    if (items.length > 0) this.#options.metrics.claims.inc({ type: job.type }, items.length);
     for (const item of items) void this.#work(activeJob, item);
     this.#removeIfIdle(activeJob);
   }
@@ -275,7 +275,7 @@ export class JobRunner {
     const { signal } = this.#abandoning;
     const startedMs = performance.now();
     try {
-      const result = await this.#parts.perform(item, job, { signal, waitSignal });
+      const result = await this.#options.perform(item, job, { signal, waitSignal });
       prefetch.recordWork(startedMs, performance.now());
       if ('outage' in result) this.#pauseClaims(prefetch, startedMs);
       else if (prefetch.recordStoreReached()) void this.#endStoreWaits();
@@ -292,8 +292,8 @@ export class JobRunner {
   /** Has an outcome recorded. If the claim was lost, the output that was made is discarded. */
   async #record(work: ItemAtWork, outcome: ItemOutcome): Promise<void> {
     const { job } = work;
-    if (await this.#parts.batcher.record({ ...work, outcome, signal: this.#abandoning.signal })) return;
-    this.#parts.metrics.lost.inc({ type: job.type });
+    if (await this.#options.batcher.record({ ...work, outcome, signal: this.#abandoning.signal })) return;
+    this.#options.metrics.lost.inc({ type: job.type });
     if (outcome.resultAssetId !== undefined)
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
@@ -302,13 +302,13 @@ export class JobRunner {
   async #fail(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
     const { job, item } = work;
     if (isUncountedTry(failure, item)) {
-      this.#parts.metrics.waits.inc({ type: job.type });
+      this.#options.metrics.waits.inc({ type: job.type });
       return this.#retryLater(item, storeOutageDelayMs(item), 'waits', failure);
     }
     const pauseMs = itemRetryDelayMs(failure, item.tries);
     if (pauseMs === null)
       return this.#record(work, permanentFailureOutcome(failure, item, this.#context.now()));
-    this.#parts.metrics.retries.inc({ type: job.type });
+    this.#options.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await this.#retryLater(item, pauseMs, 'tries', failure);
@@ -316,7 +316,7 @@ export class JobRunner {
 
   /** Puts an item back to wait until the stores respond again. */
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
-    this.#parts.metrics.waits.inc({ type: job.type });
+    this.#options.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
   }
@@ -334,7 +334,7 @@ export class JobRunner {
     const step = () => items.retryLater(item, notBefore(), counter, error);
     await retryThroughOutages(step, this.#abandoning.signal);
     setTimeout(() => void this.#promoteRetries(), pauseMs).unref();
-    await this.#parts.completion.completeIfCancelled(item.jobId);
+    await this.#options.completion.completeIfCancelled(item.jobId);
   }
 
   /** Makes items of all processes ready whose pauses have ended, and claims some of them. */

@@ -40,14 +40,14 @@ const ITEM_BATCH_SIZE = 500;
  */
 export class JobSweeps {
   readonly #context: JobsContext;
-  readonly #parts: SweepsOptions;
+  readonly #options: SweepsOptions;
   #lastLeaseSweepMs = performance.now();
   #didLastReadFail = false;
   #sparesLapsedUntilMs = 0;
 
-  constructor(context: JobsContext, parts: SweepsOptions) {
+  constructor(context: JobsContext, options: SweepsOptions) {
     this.#context = context;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   get tasks(): SweepTask[] {
@@ -71,10 +71,10 @@ export class JobSweeps {
     let recorded = 0;
     for (const [jobId, decided] of byJob) {
       const batch = decided.filter((item): item is ItemDocument & DecidedItem => item.outcome !== undefined);
-      const job = await this.#parts.outcomes.record(jobId, batch);
+      const job = await this.#options.outcomes.record(jobId, batch);
       if (job === null) continue;
       recorded += batch.length;
-      await this.#parts.completion.completeIfOver(job);
+      await this.#options.completion.completeIfOver(job);
     }
     return recorded;
   }
@@ -104,7 +104,7 @@ export class JobSweeps {
     let ended = 0;
     for (const item of expired) {
       if (isPoisonItem(item)) {
-        this.#parts.metrics.countExpiredLease('poison');
+        this.#options.metrics.countExpiredLease('poison');
         const outcome = poisonItemOutcome(item, now);
         // A paused owner may just have finished a segment, which must be billed. The outcome is then left to the next
         // sweep.
@@ -114,56 +114,56 @@ export class JobSweeps {
         await this.#recordStale([{ ...item, outcome }]);
         continue;
       }
-      this.#parts.metrics.countExpiredLease('again');
+      this.#options.metrics.countExpiredLease('again');
       if (await this.#context.items.giveBack(item, claimLossCounterOf(item))) ended += 1;
       jobIdsToWake.add(item.jobId);
     }
     for (const jobId of jobIdsToWake) {
       const job = await this.#context.jobs.get(jobId);
-      if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
-      else this.#parts.signals.send('work', jobId);
+      if (job?.status === 'CANCELLING') await this.#options.completion.completeIfOver(job);
+      else this.#options.signals.send('work', jobId);
     }
     return ended;
   }
 
   async #sweepRetries(): Promise<number> {
     const { promoted, jobIds } = await this.#context.items.promote(ITEM_BATCH_SIZE);
-    for (const jobId of jobIds) this.#parts.signals.send('work', jobId);
+    for (const jobId of jobIds) this.#options.signals.send('work', jobId);
     return promoted;
   }
 
   async #sweepDecidedItems(now: Date): Promise<number> {
     return this.#recordStale(
-      await this.#context.items.findDecidedBefore(before(now, MIN_STALE_AGE_MS), SWEEP_BATCH_SIZE),
+      await this.#context.items.findDecidedBefore(instantBefore(now, MIN_STALE_AGE_MS), SWEEP_BATCH_SIZE),
     );
   }
 
   /** Starts jobs that wait although a slot is free, and wakes runners for running jobs whose items nobody claims. */
   async #startWaitingJobs(): Promise<number> {
     for (const { accountId, type } of await this.#context.jobs.findWaitingGroups())
-      await this.#parts.admission.startWaiting(accountId, type);
+      await this.#options.admission.startWaiting(accountId, type);
     return 0;
   }
 
   async #sweepEndedJobs(now: Date): Promise<number> {
     let moved = 0;
     for (const job of await this.#context.jobs.findPerhapsComplete(SWEEP_BATCH_SIZE)) {
-      const { phase } = await this.#parts.completion.completeIfOver(job);
+      const { phase } = await this.#options.completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
     const ended = await this.#context.jobs.findInPhaseSince(
       'ended',
-      before(now, MIN_STALE_AGE_MS),
+      instantBefore(now, MIN_STALE_AGE_MS),
       SWEEP_BATCH_SIZE,
     );
-    for (const job of ended) if (await this.#parts.completion.cleanUp(job)) moved += 1;
+    for (const job of ended) if (await this.#options.completion.cleanUp(job)) moved += 1;
     return moved;
   }
 
   /** Removes outputs of claims that were lost together with their process. */
   async #sweepOutputs(now: Date): Promise<number> {
     const outputs = await this.#context.assets.outputs.findLeftOver(
-      before(now, MAX_ITEM_WORK_MS),
+      instantBefore(now, MAX_ITEM_WORK_MS),
       SWEEP_BATCH_SIZE,
     );
     let discarded = 0;
@@ -190,7 +190,7 @@ export class JobSweeps {
   async #sweepExpiredJobs(now: Date): Promise<number> {
     const leaving = await this.#context.jobs.findInPhaseSince(
       'leaving',
-      before(now, MIN_STUCK_REMOVAL_AGE_MS),
+      instantBefore(now, MIN_STUCK_REMOVAL_AGE_MS),
       SWEEP_BATCH_SIZE,
     );
     for (const job of leaving) await this.#remove(job);
@@ -205,6 +205,6 @@ export class JobSweeps {
   }
 }
 
-function before(now: Date, ms: number): Date {
+function instantBefore(now: Date, ms: number): Date {
   return new Date(now.getTime() - ms);
 }

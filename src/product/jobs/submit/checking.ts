@@ -68,7 +68,7 @@ export async function checkJobSubmit(
   options: JobCheckDependencies,
 ): Promise<JobOrder> {
   const { models, presets, assets, answerSchemas } = options;
-  refuseRemoved(sent);
+  refuseRemovedFields(sent);
   const body = jobWithLiftedFields(sent);
   checkRows(body);
   const collection =
@@ -84,7 +84,7 @@ export async function checkJobSubmit(
   const template = await findTemplate(accountId, work, body, options);
   await throwMissingImage(accountId, sentIds, work.named, assets);
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
-  await refuseHopeless(accountId, work, assetIds, assets);
+  await refuseImpossibleWork(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
   return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount });
 }
@@ -128,20 +128,20 @@ async function throwMissingImage(
  * The most assets whose headers a submit checks against the work. For more assets, the submit would wait too long for
  * their records.
  */
-const MAX_JUDGED_ASSETS = 20;
+const MAX_CHECKED_ASSETS = 20;
 
 /**
  * Refuses a job in which no item can succeed, with the error of a synchronous call for the same picture. If one item
  * can succeed, the job is accepted, and the other items fail one by one.
  * @throws ApiError of the first asset and variant.
  */
-async function refuseHopeless(
+async function refuseImpossibleWork(
   accountId: string,
   { firstPasses }: CheckedWork,
   assetIds: readonly string[],
   assets: JobAssets,
 ): Promise<void> {
-  if (firstPasses.length === 0 || assetIds.length > MAX_JUDGED_ASSETS) return;
+  if (firstPasses.length === 0 || assetIds.length > MAX_CHECKED_ASSETS) return;
   let refusal: ApiError | undefined;
   for (const assetId of assetIds) {
     const file = await assets.find(accountId, assetId, 'assetIds');
@@ -203,7 +203,7 @@ function orderOf(found: FoundSubmit): JobOrder {
   };
 }
 
-function refuseRemoved({ mode }: JobRequest): void {
+function refuseRemovedFields({ mode }: JobRequest): void {
   if (mode === undefined) return;
   const message = 'mode was removed: leave it out, and send wait to wait for the end.';
   throw invalidParamError('mode', message, undefined, [{ param: 'mode', remove: true }]);

@@ -47,11 +47,11 @@ const MAX_POLLS = 40;
 /** Submits a new attempt of a job for its failed and cancelled items. */
 export class JobResuming {
   readonly #context: JobsContext;
-  readonly #parts: ResumingOptions;
+  readonly #options: ResumingOptions;
 
-  constructor(context: JobsContext, parts: ResumingOptions) {
+  constructor(context: JobsContext, options: ResumingOptions) {
     this.#context = context;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   /** The order that `resume` would submit, for a dry run. */
@@ -74,7 +74,7 @@ export class JobResuming {
     jobId: string,
     { key, maxCredits }: ResumeTerms,
   ): Promise<{ parent: JobDocument; order: JobOrder }> {
-    const parent = await this.#parts.reading.find(accountId, jobId);
+    const parent = await this.#options.reading.find(accountId, jobId);
     const { status } = parent;
     if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableYetError(parent);
     await this.#refuseResumed(accountId, jobId, key);
@@ -106,7 +106,7 @@ export class JobResuming {
   /** The failed and cancelled items, in the order of the job. */
   async #findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
     const remaining: ItemDocument[] = [];
-    for await (const part of this.#context.items.batches(_id, ['FAILED', 'CANCELLED'], ITEMS_PER_READ)) {
+    for await (const part of this.#context.items.readBatches(_id, ['FAILED', 'CANCELLED'], ITEMS_PER_READ)) {
       remaining.push(...part);
       await giveWay();
     }
@@ -135,7 +135,7 @@ export class JobResuming {
   async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
-        return await this.#parts.submit(caller, order, terms);
+        return await this.#options.submit(caller, order, terms);
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'job_not_resumable') throw error;
         await this.#refuseResumed(caller.accountId, jobId, terms.key);

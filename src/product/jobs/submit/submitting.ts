@@ -41,17 +41,17 @@ export interface SubmitResult {
 
 /** The number of items stored in one write. It is small, because the write blocks the store. */
 const ITEMS_PER_WRITE = 200;
-const ITEMS_ERASED_AT_ONCE = 500;
+const ITEMS_PER_DELETION = 500;
 /** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
-const FEW_ITEMS = 100;
+const MAX_CONCURRENTLY_STORED_ITEMS = 100;
 /** How often to try to store a job under a key that another process may just be freeing. */
 const MAX_ROUNDS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
 /** The age at which a hidden job is undone by the sweep, because the process of its submit must have died. */
-const SUBMITTING_MS = 5 * 60_000;
+const MAX_SUBMIT_MS = 5 * 60_000;
 /** An upper bound of the time that the work on any item takes. */
-const WORKING_MS = HOUR_MS;
+const MAX_ITEM_WORK_MS = HOUR_MS;
 
 /**
  * Makes a job completely or not at all. It stores the job's document as hidden, holds the highest price, stores the
@@ -62,15 +62,15 @@ const WORKING_MS = HOUR_MS;
 export class JobSubmission {
   readonly sweep: SweepTask = {
     name: 'unfinished submits',
-    sweep: (now) => this.#undoOfDead(now),
+    sweep: (now) => this.#undoAbandonedSubmits(now),
     intervalMs: SWEEP_INTERVAL_MS,
   };
   readonly #context: JobsContext;
-  readonly #parts: SubmissionOptions;
+  readonly #options: SubmissionOptions;
 
-  constructor(context: JobsContext, parts: SubmissionOptions) {
+  constructor(context: JobsContext, options: SubmissionOptions) {
     this.#context = context;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   /**
@@ -103,7 +103,7 @@ export class JobSubmission {
       claim?.drop();
       const undo = () => this.#undo(job);
       // During a store outage, the submit is undone as soon as the store is back.
-      await undo().catch(() => void retryUntilLeaseEnds(undo, SUBMITTING_MS).catch(() => undefined));
+      await undo().catch(() => void retryUntilLeaseEnds(undo, MAX_SUBMIT_MS).catch(() => undefined));
       throw error;
     }
   };
@@ -159,7 +159,7 @@ export class JobSubmission {
   /** Claims the only item of a job for this process, if this process can work on it at once. */
   #claimOnlyItem(job: JobDocument, order: JobOrder): PendingClaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    return (seed && this.#parts.runner.claimNew(newItem(job, 0, seed), job.type)) ?? undefined;
+    return (seed && this.#options.runner.claimNew(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
   /** Holds everything that a hidden job needs, and then shows the job. */
@@ -170,12 +170,12 @@ export class JobSubmission {
     claim: PendingClaim | undefined,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const { admission } = this.#parts;
+    const { admission } = this.#options;
     const money = settleAll([
       this.#context.holds.take(accountId, job._id, order.need, snapshot),
       this.#reserveQuota(job),
     ]);
-    if (order.totalItems > FEW_ITEMS) await money;
+    if (order.totalItems > MAX_CONCURRENTLY_STORED_ITEMS) await money;
     const [[hold], hasWaiting] = await settleAll([
       money,
       admission.hasWaiting(accountId, type),
@@ -235,7 +235,7 @@ export class JobSubmission {
     const { holds, assets, items, definitions, jobs } = this.#context;
     await holds.undo(accountId, _id);
     await assets.quota.undo(accountId, _id);
-    while ((await items.erase(_id, ITEMS_ERASED_AT_ONCE)) > 0);
+    while ((await items.erase(_id, ITEMS_PER_DELETION)) > 0);
     await definitions.erase(_id);
     await jobs.erase(_id);
   }
@@ -244,15 +244,15 @@ export class JobSubmission {
    * Cleans up after processes that died during a submit: it deletes the jobs that are not visible yet, and gives back
    * what they reserved in the quotas of their accounts.
    */
-  async #undoOfDead(now: Date): Promise<number> {
+  async #undoAbandonedSubmits(now: Date): Promise<number> {
     const { jobs, assets } = this.#context;
-    const before = new Date(now.getTime() - SUBMITTING_MS);
+    const before = new Date(now.getTime() - MAX_SUBMIT_MS);
     let undone = 0;
     for (const job of await jobs.findInPhaseSince('hidden', before, SWEEP_BATCH_SIZE))
       if (await this.#undo(job)) undone += 1;
     const left = await jobs.findInPhaseSince('undone', before, SWEEP_BATCH_SIZE);
     for (const job of left) await this.#removeUndone(job);
-    const reserved = await assets.quota.leftOver(new Date(now.getTime() - WORKING_MS));
+    const reserved = await assets.quota.findStaleMarks(new Date(now.getTime() - MAX_ITEM_WORK_MS));
     for (const { accountId, jobId } of reserved) {
       const job = await jobs.get(jobId);
       if (job === null) await assets.quota.undo(accountId, jobId);

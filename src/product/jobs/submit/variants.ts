@@ -49,7 +49,7 @@ export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
  * longer offered is refused on `model`, because another one can be sent there.
  */
 export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]): RequestedVariant[] {
-  const aiIndex = overriddenStep(body, stored);
+  const aiIndex = findOverriddenStepIndex(body, stored);
   const { model, prompt } = body;
   const saved = savedSteps(stored, 'presetId').map((step) => {
     return { ...step, at: (key: string) => (key === 'model' ? sentFieldAt(key) : step.at(key)) };
@@ -65,7 +65,7 @@ export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]
 }
 
 /** The index of the single AI step, if overrides were sent. */
-function overriddenStep(body: JobRequest, steps: readonly PresetStep[]): number | undefined {
+function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[]): number | undefined {
   const override = OVERRIDES.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
   const aiSteps = steps.flatMap(({ op }, index) => (findOp(op)?.runs === 'model' ? [index] : []));

@@ -212,7 +212,7 @@ export function jobWithLiftedFields(body: JobRequest): JobRequest {
 }
 
 /** The fields that define the work, each with the fields that must not be sent with it. */
-const EXCLUSIONS = [
+const EXCLUSIVE_FIELDS = [
   {
     by: 'steps',
     fields: ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'],
@@ -228,8 +228,8 @@ const EXCLUSIONS = [
  */
 export function refuseContradictions(body: JobRequest): void {
   checkType(body);
-  checkSize(body);
-  const exclusion = EXCLUSIONS.find(({ by }) => body[by] !== undefined);
+  checkBodySize(body);
+  const exclusion = EXCLUSIVE_FIELDS.find(({ by }) => body[by] !== undefined);
   const field = exclusion?.fields.find((name) => body[name] !== undefined);
   if (exclusion === undefined || field === undefined) return;
   const { by, why } = exclusion;
@@ -254,7 +254,7 @@ const MAX_VARIANTS_BYTES = 256 * 1024;
 const MAX_STEPS_BYTES = 512 * 1024;
 
 /** Refuses a job whose stored parameters would be too large, before they are processed. */
-function checkSize({ parameters, variants, steps }: JobRequest): void {
+function checkBodySize({ parameters, variants, steps }: JobRequest): void {
   checkJsonSize(parameters, 'parameters');
   checkJsonSize(variants, 'variants', MAX_VARIANTS_BYTES);
   if (steps === undefined) return;
@@ -273,8 +273,8 @@ function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: Checked
 }
 
 const MAX_COUNT = 10;
-const COUNT = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
-const CALL = { owner: 'this call', noun: 'field' } as const;
+const COUNT_SCHEMA = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
+const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 
 /**
  * The number of items per variant of a job without assets; 1 except for generate.
@@ -282,7 +282,12 @@ const CALL = { owner: 'this call', noun: 'field' } as const;
  */
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
-    const { message, suggest } = mismatchedValueDiagnosis({ path: 'count' }, count, COUNT, CALL);
+    const { message, suggest } = mismatchedValueDiagnosis(
+      { path: 'count' },
+      count,
+      COUNT_SCHEMA,
+      CALL_SUBJECT,
+    );
     const details = { received: count, min: 1, max: MAX_COUNT, ...withoutAbsentFields({ suggest }) };
     throw invalidParamError('count', message, details);
   }
