@@ -1,4 +1,4 @@
-import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { createValidator } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
@@ -38,12 +38,13 @@ export interface ToolDefinition {
   };
 }
 
-interface ToolDeclaration<Input extends TObject>
+interface ToolDeclaration<Input extends TProperties>
   extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+  /** The arguments. Others are refused. */
   input: Input;
-  /** The schema of the output. Its fields are optional, because clients check the output of a failed call by it too. */
-  output: TObject;
-  run(args: Static<Input>, source: InputSource): Promise<ToolResult>;
+  /** The fields of the output. All are optional, because clients check the output of a failed call by them too. */
+  output: TProperties;
+  run(args: Static<TObject<Input>>, source: InputSource): Promise<ToolResult>;
 }
 
 /** A tool: its definition, and the work that it does through the public API. */
@@ -60,10 +61,13 @@ export class Tool {
     this.call = call;
   }
 
-  static of<Input extends TObject>({ input, output, run, ...listed }: ToolDeclaration<Input>): Tool {
+  static of<Input extends TProperties>({ input, output, run, ...listed }: ToolDeclaration<Input>): Tool {
     const { name, title, description, annotations } = listed;
-    const definition = { name, title, description, inputSchema: input, outputSchema: output, annotations };
-    const check = createValidator(input, 'arguments');
+    const inputSchema = Type.Object(input, { additionalProperties: false });
+    const outputSchema = Type.Partial(Type.Object(output));
+    const schemas = { inputSchema: inputSchema as TObject, outputSchema };
+    const definition = { name, title, description, ...schemas, annotations };
+    const check = createValidator(inputSchema, 'arguments');
     return new Tool(definition, async (args, source) => run(check(args), source));
   }
 }

@@ -10,20 +10,15 @@ export const compareTool = Tool.of({
   description:
     'How two images of one size differ: SSIM, share of changed pixels, hash distance, regions; on request SSIMULACRA 2. One run.',
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: Type.Object(
-    { input: ImageInputSchema, other: ImageInputSchema, ssimulacra2: Type.Optional(Type.Boolean()) },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(
-    Type.Object({
-      ssim: Type.Number(),
-      ssimulacra2: Type.Number(),
-      changedShare: Type.Number(),
-      maxDifference: Type.Integer(),
-      hashDistance: Type.Integer(),
-      regions: Type.Array(AnyObjectSchema),
-    }),
-  ),
+  input: { input: ImageInputSchema, other: ImageInputSchema, ssimulacra2: Type.Optional(Type.Boolean()) },
+  output: {
+    ssim: Type.Number(),
+    ssimulacra2: Type.Number(),
+    changedShare: Type.Number(),
+    maxDifference: Type.Integer(),
+    hashDistance: Type.Integer(),
+    regions: Type.Array(AnyObjectSchema),
+  },
   async run({ input, other, ssimulacra2 = false }, source) {
     const one = await openImageInput(input, source);
     const two = await openImageInput(other, source, 'other');

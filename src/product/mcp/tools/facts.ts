@@ -21,29 +21,24 @@ export const factsTool = Tool.of({
   description:
     'Size, format and colours of an image; on request its tags (EXIF), palette, hashes, text (OCR), QR and bar codes, or for an asset a link. text and codes count one run each.',
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: Type.Object(
-    {
-      input: ImageInputSchema,
-      include: Type.Optional(
-        Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...FACTS_KINDS] }), {
-          minItems: 1,
-          description: 'Default: image.',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(
-    Type.Object({
-      image: AnyObjectSchema,
-      tags: AnyObjectSchema,
-      palette: Type.Array(AnyObjectSchema),
-      hashes: AnyObjectSchema,
-      text: AnyObjectSchema,
-      codes: Type.Array(AnyObjectSchema),
-      link: Type.String(),
-    }),
-  ),
+  input: {
+    input: ImageInputSchema,
+    include: Type.Optional(
+      Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...FACTS_KINDS] }), {
+        minItems: 1,
+        description: 'Default: image.',
+      }),
+    ),
+  },
+  output: {
+    image: AnyObjectSchema,
+    tags: AnyObjectSchema,
+    palette: Type.Array(AnyObjectSchema),
+    hashes: AnyObjectSchema,
+    text: AnyObjectSchema,
+    codes: Type.Array(AnyObjectSchema),
+    link: Type.String(),
+  },
   async run({ input, include }, source) {
     const { service } = source;
     const image = await openImageInput(input, source);

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Job, JobItem } from '../../jobs/schema.ts';
@@ -11,38 +11,35 @@ const MAX_WAIT_SECONDS = 50;
 const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
 
-const JobArguments = Type.Object(
-  {
-    action: Type.Unsafe<'submit' | 'get' | 'cancel' | 'resume'>({
-      type: 'string',
-      enum: ['submit', 'get', 'cancel', 'resume'],
-    }),
-    id: Type.Optional(Type.String({ description: 'Of the job; not to submit.' })),
-    op: Type.Optional(Type.String({ description: 'To submit: op, preset or steps.' })),
-    preset: Type.Optional(Type.String()),
-    steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
-    inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_INPUTS })),
-    from: Type.Optional(
-      Type.Unsafe<object>({ type: 'object', description: 'Or {collection, createdFrom, createdTo, limit}.' }),
-    ),
-    parameters: Type.Optional(AnyObjectSchema),
-    prompt: Type.Optional(Type.String()),
-    model: Type.Optional(Type.String()),
-    count: Type.Optional(Type.Integer({ description: 'generate.' })),
-    variants: Type.Optional(Type.Array(AnyObjectSchema)),
-    template: Type.Optional(Type.String({ description: 'render_template, with items (rows of data).' })),
-    items: Type.Optional(Type.Array(AnyObjectSchema)),
-    collection: Type.Optional(Type.String({ description: 'For the results.' })),
-    maxCredits: Type.Optional(Type.Integer({ minimum: 0 })),
-    dryRun: Type.Optional(Type.Boolean()),
-    wait: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS, description: 'Seconds to wait for its end.' }),
-    ),
-    key: Type.Optional(Type.String({ description: 'Idempotency-Key: repeats run once.' })),
-  },
-  { additionalProperties: false },
-);
-type JobArguments = Static<typeof JobArguments>;
+const JobArguments = {
+  action: Type.Unsafe<'submit' | 'get' | 'cancel' | 'resume'>({
+    type: 'string',
+    enum: ['submit', 'get', 'cancel', 'resume'],
+  }),
+  id: Type.Optional(Type.String({ description: 'Of the job; not to submit.' })),
+  op: Type.Optional(Type.String({ description: 'To submit: op, preset or steps.' })),
+  preset: Type.Optional(Type.String()),
+  steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
+  inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_INPUTS })),
+  from: Type.Optional(
+    Type.Unsafe<object>({ type: 'object', description: 'Or {collection, createdFrom, createdTo, limit}.' }),
+  ),
+  parameters: Type.Optional(AnyObjectSchema),
+  prompt: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
+  count: Type.Optional(Type.Integer({ description: 'generate.' })),
+  variants: Type.Optional(Type.Array(AnyObjectSchema)),
+  template: Type.Optional(Type.String({ description: 'render_template, with items (rows of data).' })),
+  items: Type.Optional(Type.Array(AnyObjectSchema)),
+  collection: Type.Optional(Type.String({ description: 'For the results.' })),
+  maxCredits: Type.Optional(Type.Integer({ minimum: 0 })),
+  dryRun: Type.Optional(Type.Boolean()),
+  wait: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS, description: 'Seconds to wait for its end.' }),
+  ),
+  key: Type.Optional(Type.String({ description: 'Idempotency-Key: repeats run once.' })),
+};
+type JobArguments = Static<TObject<typeof JobArguments>>;
 
 export const jobTool = Tool.of({
   name: 'job',
@@ -51,18 +48,16 @@ export const jobTool = Tool.of({
     'Batches and AI ops. submit: an op, preset or steps over inputs; generate takes prompt alone. get waits; cancel stops what has not begun; resume retries what did not complete. dryRun prices. Charges credits for AI ops.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: JobArguments,
-  output: Type.Partial(
-    Type.Object({
-      id: Type.String(),
-      status: Type.String(),
-      totalItems: Type.Integer(),
-      completedItems: Type.Integer(),
-      failedItems: Type.Integer(),
-      actualCredits: Type.Integer(),
-      credits: Type.Integer(),
-      items: Type.Array(AnyObjectSchema),
-    }),
-  ),
+  output: {
+    id: Type.String(),
+    status: Type.String(),
+    totalItems: Type.Integer(),
+    completedItems: Type.Integer(),
+    failedItems: Type.Integer(),
+    actualCredits: Type.Integer(),
+    credits: Type.Integer(),
+    items: Type.Array(AnyObjectSchema),
+  },
   async run(args, source) {
     switch (args.action) {
       case 'submit':

@@ -25,21 +25,18 @@ export const lookTool = Tool.of({
   title: 'Look at an image',
   description: `Shows an image, or a region of it in pixels, at most ${MAX_MODEL_PICTURE_EDGE_PX} px. Counts one run.`,
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: Type.Object(
-    {
-      input: ImageInputSchema,
-      region: Type.Optional(RegionSchema),
-      size: Type.Optional(
-        Type.Integer({
-          minimum: MIN_EDGE_PX,
-          maximum: MAX_MODEL_PICTURE_EDGE_PX,
-          description: 'Longest edge.',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(Type.Object({ width: Type.Integer(), height: Type.Integer() })),
+  input: {
+    input: ImageInputSchema,
+    region: Type.Optional(RegionSchema),
+    size: Type.Optional(
+      Type.Integer({
+        minimum: MIN_EDGE_PX,
+        maximum: MAX_MODEL_PICTURE_EDGE_PX,
+        description: 'Longest edge.',
+      }),
+    ),
+  },
+  output: { width: Type.Integer(), height: Type.Integer() },
   async run({ input, region, size = MAX_MODEL_PICTURE_EDGE_PX }, source) {
     const image = await openImageInput(input, source);
     const { picture, width, height } = await renderModelPicture(image, source.service, { region, size });

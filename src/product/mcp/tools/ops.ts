@@ -17,10 +17,8 @@ export const opsTool = Tool.of({
   title: 'List ops',
   description: 'All ops, a line each; with name, the parameters of that op: type, bounds, default, meaning.',
   annotations: { readOnlyHint: true, openWorldHint: false },
-  input: Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: false }),
-  output: Type.Partial(
-    Type.Object({ ops: Type.Array(Type.String()), op: Type.String(), parameters: Type.Array(Type.String()) }),
-  ),
+  input: { name: Type.Optional(Type.String()) },
+  output: { ops: Type.Array(Type.String()), op: Type.String(), parameters: Type.Array(Type.String()) },
   async run({ name }, { service }) {
     if (name === undefined) return opsListText(await readAllOps(service));
     const { data } = await service.call<OpDefinition>('GET', `/ops/${encodeURIComponent(name)}`);

@@ -13,24 +13,19 @@ export const presetsTool = Tool.of({
   description:
     'Named, versioned lists of steps. list; get by preset; save new ones by name and steps, or a new version of preset.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  input: Type.Object(
-    {
-      action: Type.Unsafe<'list' | 'get' | 'save'>({ type: 'string', enum: ['list', 'get', 'save'] }),
-      preset: Type.Optional(Type.String({ description: 'Slug, also slug@version to get.' })),
-      name: Type.Optional(Type.String()),
-      steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
-      description: Type.Optional(Type.String()),
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(
-    Type.Object({
-      preset: Type.String(),
-      version: Type.Integer(),
-      steps: Type.Array(AnyObjectSchema),
-      presets: Type.Array(Type.String()),
-    }),
-  ),
+  input: {
+    action: Type.Unsafe<'list' | 'get' | 'save'>({ type: 'string', enum: ['list', 'get', 'save'] }),
+    preset: Type.Optional(Type.String({ description: 'Slug, also slug@version to get.' })),
+    name: Type.Optional(Type.String()),
+    steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
+    description: Type.Optional(Type.String()),
+  },
+  output: {
+    preset: Type.String(),
+    version: Type.Integer(),
+    steps: Type.Array(AnyObjectSchema),
+    presets: Type.Array(Type.String()),
+  },
   async run({ action, preset, name, steps, description }, { service }) {
     if (action === 'list') {
       const { data } = await service.call<PresetData[]>('GET', '/presets');

@@ -10,21 +10,18 @@ export const renderTool = Tool.of({
   description:
     'Draws a template (social-card, or one of yours), or html with css, width and height, with data for its {{variables}}. Pictures in it: asset://<asset id>. Counts one run.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  input: Type.Object(
-    {
-      template: Type.Optional(Type.String()),
-      html: Type.Optional(Type.String()),
-      css: Type.Optional(Type.String()),
-      width: Type.Optional(Type.Integer()),
-      height: Type.Optional(Type.Integer()),
-      data: Type.Optional(AnyObjectSchema),
-      format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
-      dryRun: Type.Optional(Type.Boolean()),
-      ...SAVE_ARGUMENTS,
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(Type.Object(RESULT_OUTPUT_FIELDS)),
+  input: {
+    template: Type.Optional(Type.String()),
+    html: Type.Optional(Type.String()),
+    css: Type.Optional(Type.String()),
+    width: Type.Optional(Type.Integer()),
+    height: Type.Optional(Type.Integer()),
+    data: Type.Optional(AnyObjectSchema),
+    format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
+    dryRun: Type.Optional(Type.Boolean()),
+    ...SAVE_ARGUMENTS,
+  },
+  output: RESULT_OUTPUT_FIELDS,
   async run(args, source) {
     const { template, dryRun, save: _, preview: __, timing: ___, ...page } = args;
     const json = withoutAbsentFields({ templateId: template, ...page });

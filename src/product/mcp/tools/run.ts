@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { DeliveryLink } from '../../delivery/schema.ts';
 import type { ResultLink } from '../../transforms/results.ts';
@@ -42,20 +42,15 @@ const OutputsSchema = Type.Array(
   ),
   { minItems: 2, maxItems: MAX_STEPS, description: 'Several results; steps beside them run first.' },
 );
-const RunArguments = Type.Object(
-  {
-    input: ImageInputSchema,
-    steps: Type.Optional(StepsSchema),
-    preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
-    outputs: Type.Optional(OutputsSchema),
-    dryRun: Type.Optional(Type.Boolean()),
-    address: Type.Optional(
-      Type.Boolean({ description: 'Only sign an <img> for web pages, made on request.' }),
-    ),
-    ...SAVE_ARGUMENTS,
-  },
-  { additionalProperties: false },
-);
+const RunArguments = {
+  input: ImageInputSchema,
+  steps: Type.Optional(StepsSchema),
+  preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
+  outputs: Type.Optional(OutputsSchema),
+  dryRun: Type.Optional(Type.Boolean()),
+  address: Type.Optional(Type.Boolean({ description: 'Only sign an <img> for web pages, made on request.' })),
+  ...SAVE_ARGUMENTS,
+};
 
 export const runTool = Tool.of({
   name: 'run',
@@ -63,9 +58,7 @@ export const runTool = Tool.of({
   description: 'Runs 1 to 12 steps, a preset, or several outputs on one image now. Answers facts and a link.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: RunArguments,
-  output: Type.Partial(
-    Type.Object({ ...RESULT_OUTPUT_FIELDS, outputs: Type.Array(AnyObjectSchema), html: Type.String() }),
-  ),
+  output: { ...RESULT_OUTPUT_FIELDS, outputs: Type.Array(AnyObjectSchema), html: Type.String() },
   async run(args, source) {
     const { input, steps, preset, outputs } = args;
     const image = await openImageInput(input, source);
@@ -107,7 +100,7 @@ type RunOutput = { name: string } & ((ResultLink & { warnings?: string }) | { er
 
 async function describeOutputs(
   sent: readonly RunOutput[],
-  args: Static<typeof RunArguments>,
+  args: Static<TObject<typeof RunArguments>>,
   source: InputSource,
 ): Promise<ToolResult> {
   const outputs: Array<{ name: string; link?: string }> = [];

@@ -9,22 +9,17 @@ export const ticketTool = Tool.of({
   description:
     'An address for one upload by POST without a key, within 15 minutes, and the asset that it will be.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  input: Type.Object(
-    {
-      name: Type.Optional(Type.String({ description: 'Of the file.' })),
-      contentTypes: Type.Optional(Type.Array(Type.String(), { description: 'Such as image/png.' })),
-      maxBytes: Type.Optional(Type.Integer()),
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Partial(
-    Type.Object({
-      asset: Type.String(),
-      url: Type.String(),
-      maxBytes: Type.Integer(),
-      expiresAt: Type.String(),
-    }),
-  ),
+  input: {
+    name: Type.Optional(Type.String({ description: 'Of the file.' })),
+    contentTypes: Type.Optional(Type.Array(Type.String(), { description: 'Such as image/png.' })),
+    maxBytes: Type.Optional(Type.Integer()),
+  },
+  output: {
+    asset: Type.String(),
+    url: Type.String(),
+    maxBytes: Type.Integer(),
+    expiresAt: Type.String(),
+  },
   async run(bounds, { service }) {
     const { data } = await service.call<UploadTicket>('POST', '/upload-tickets', {
       json: withoutAbsentFields(bounds),
