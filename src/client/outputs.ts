@@ -38,11 +38,6 @@ export class Outputs {
 
 const CARRIAGE_RETURN = 0x0d;
 
-interface MultipartPart {
-  headers: Headers;
-  bytes: Uint8Array;
-}
-
 function boundaryOf(headers: Headers): string {
   const [, boundary = ''] = /boundary="?([^";]+)/.exec(headers.get('content-type') ?? '') ?? [];
   return boundary;
@@ -51,7 +46,7 @@ function boundaryOf(headers: Headers): string {
 /**
  * The parts of a body (RFC 2046, 5.1), each as a view of the body. Only the heads are searched, and nothing is copied.
  */
-function* readParts(body: Uint8Array, boundary: string): Generator<MultipartPart> {
+function* readParts(body: Uint8Array, boundary: string): Generator<{ headers: Headers; bytes: Uint8Array }> {
   const decoder = new TextDecoder();
   let at = 0;
   while (startsWith(body, at, `--${boundary}\r\n`)) {

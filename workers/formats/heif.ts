@@ -128,9 +128,8 @@ function findFullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: strin
 
 /** Ids have 16 bits or, if there are many items, 32. */
 function idReaderOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
-  return isWide
-    ? { width: 4, at: (offset) => bytes.u32(offset) }
-    : { width: 2, at: (offset) => bytes.u16(offset) };
+  if (isWide) return { width: 4, at: (offset) => bytes.u32(offset) };
+  return { width: 2, at: (offset) => bytes.u16(offset) };
 }
 
 /** The meaning of the colours of an AVIF's still picture. */

@@ -72,9 +72,8 @@ export function viewBoxSizeIn(attribute: string | undefined): Size | null {
     .split(/[\s,]+/, 5)
     .map(Number);
   const [, , width = 0, height = 0] = numbers;
-  return numbers.length === 4 && isPositiveLength(width) && isPositiveLength(height)
-    ? { width, height }
-    : null;
+  if (numbers.length === 4 && isPositiveLength(width) && isPositiveLength(height)) return { width, height };
+  return null;
 }
 
 /** The size in whole pixels, at least one each. */

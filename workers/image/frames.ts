@@ -145,9 +145,8 @@ interface FrameUse {
  *   the output cannot hold several frames.
  */
 export function chooseFrames(decode: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
-  return selectsFrames(decode)
-    ? chooseBySelectors(decode, source, making)
-    : chooseByFrame(decode, source, making);
+  if (selectsFrames(decode)) return chooseBySelectors(decode, source, making);
+  return chooseByFrame(decode, source, making);
 }
 
 function chooseBySelectors(

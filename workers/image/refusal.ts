@@ -119,9 +119,8 @@ export function asArgumentRefusal(
 ): unknown {
   if (error instanceof BadArgumentError) return argumentRefusal(error, path, operation, params);
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT_ERROR.exec(error.message)) || [];
-  return key === undefined
-    ? error
-    : invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
+  if (key === undefined) return error;
+  return invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
 /** Whether an error means that the deadline passed, so that nobody waits for the answer any more. */

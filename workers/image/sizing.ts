@@ -59,9 +59,8 @@ async function scaleToBox(
     // In one strip, the edges of neighbouring frames bleed into each other. The effect is visible in an enlargement. In
     // a reduction it is only a tenth of the contrast in one row of pixels, and separate frames would take three times
     // as long.
-    return picture.frames > 1
-      ? picture.eachFrame((frame) => enlargeTo(frame, scaled, box, kernel))
-      : enlargeTo(picture, scaled, box, kernel);
+    if (picture.frames > 1) return picture.eachFrame((frame) => enlargeTo(frame, scaled, box, kernel));
+    return enlargeTo(picture, scaled, box, kernel);
   }
   (await picture.at('scale')).resize({ ...scaled, fit: 'fill', kernel });
   picture.setSize(scaled);

@@ -141,9 +141,8 @@ export function isResultGrey(work: Pick<PassWork, 'encode' | 'source' | 'steps'>
 function writes16Bits({ encode, source }: PassWork): boolean {
   const { format, quality, palette, colors, target } = encode;
   if (!source.is16Bit || target !== undefined) return false;
-  return format === 'png'
-    ? palette === undefined && colors === undefined
-    : format === 'tiff' && quality === undefined;
+  if (format === 'png') return palette === undefined && colors === undefined;
+  return format === 'tiff' && quality === undefined;
 }
 
 /**

@@ -168,9 +168,8 @@ function multiplyValues(values: Readonly<Record<string, number>>, factor: number
 
 function diskOf(values: Readonly<Record<string, number>>): LoadRow['disk'] {
   const freeBytes = values.darkroom_data_free_bytes;
-  return freeBytes === undefined
-    ? null
-    : { freeBytes, reservedBytes: values.darkroom_data_reserve_bytes ?? 0 };
+  if (freeBytes === undefined) return null;
+  return { freeBytes, reservedBytes: values.darkroom_data_reserve_bytes ?? 0 };
 }
 
 function busiestAccounts(accounts: SnapshotDifference['accounts'], seconds: number): AccountLoad[] {

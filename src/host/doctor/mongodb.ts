@@ -123,9 +123,8 @@ export function indexesFinding(
     return okFinding(`MongoDB has the ${all.length} indexes that the service reads by.`);
   const names = lacking.map(([name, { unique }]) => (unique ? `${name} (unique)` : name)).join(', ');
   const message = `MongoDB lacks indexes, or declares them differently: ${names}.`;
-  return lacking.some(([, { unique }]) => unique)
-    ? problemFinding(message, INDEXES_REMEDY)
-    : warningFinding(message, INDEXES_REMEDY);
+  if (lacking.some(([, { unique }]) => unique)) return problemFinding(message, INDEXES_REMEDY);
+  return warningFinding(message, INDEXES_REMEDY);
 }
 
 function indexesByName({ name, indexes }: CollectionSpec): Array<readonly [name: string, index: IndexSpec]> {

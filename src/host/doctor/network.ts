@@ -126,9 +126,8 @@ export function outboundNetworkFindings(
   environment: Record<string, string | undefined>,
 ): DoctorFinding[] {
   const findings = [...outboundFaultFindings(settings, environment)];
-  return findings.length > 0
-    ? findings
-    : [okFinding('Callers reach only public addresses, and webhooks go over https.')];
+  if (findings.length > 0) return findings;
+  return [okFinding('Callers reach only public addresses, and webhooks go over https.')];
 }
 
 function* outboundFaultFindings(

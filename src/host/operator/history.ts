@@ -190,9 +190,8 @@ export class LoadRecorder {
       const kept = this.#snapshots.get(processId) ?? [];
       const [before] = kept.slice(-snapshots);
       const after = kept.at(-1);
-      return before === undefined || after === undefined || before === after
-        ? []
-        : [{ hostId, processId, before, after }];
+      if (before === undefined || after === undefined || before === after) return [];
+      return [{ hostId, processId, before, after }];
     });
     return observed.length === 0 ? null : hostRow(hostId, observed);
   }

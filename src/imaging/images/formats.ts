@@ -102,9 +102,8 @@ function smallestOutput(
     const untried = late.map(
       (name): PassWarning => ({ code: 'format_not_tried', ...withoutAbsentFields({ name }) }),
     );
-    return untried.length === 0
-      ? smallest
-      : { ...smallest, warnings: [...(smallest.warnings ?? []), ...untried] };
+    if (untried.length === 0) return smallest;
+    return { ...smallest, warnings: [...(smallest.warnings ?? []), ...untried] };
   }
   const refusals = outputs.flatMap((output) => (output instanceof ApiError ? [output] : []));
   const reached = refusals.filter(({ details }) => typeof details?.reached === 'number');

@@ -67,7 +67,6 @@ function textFormatOf(start: string): UnsupportedFormat | undefined {
     return { name: 'an HTML page', mediaType: 'text/html', instead: 'send the image that it shows' };
   }
   const isText = start.length > 0 && /^[\t\n\r\x20-\x7e]*$/.test(start);
-  return isText
-    ? { name: 'text', mediaType: 'text/plain', instead: 'send the bytes of an image' }
-    : undefined;
+  if (isText) return { name: 'text', mediaType: 'text/plain', instead: 'send the bytes of an image' };
+  return undefined;
 }

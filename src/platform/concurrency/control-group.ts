@@ -91,9 +91,8 @@ function readThrottledSecondsIn(path: string): number | null {
   );
   if (!values.has('nr_periods') || !values.has('nr_throttled')) return null;
   const microseconds = values.get('throttled_usec');
-  return microseconds === undefined
-    ? (values.get('throttled_time') ?? 0) / NANOSECONDS_PER_SECOND
-    : microseconds / MICROSECONDS_PER_SECOND;
+  if (microseconds === undefined) return (values.get('throttled_time') ?? 0) / NANOSECONDS_PER_SECOND;
+  return microseconds / MICROSECONDS_PER_SECOND;
 }
 
 /** The number in a file; null for `max`, and if there is no file. */

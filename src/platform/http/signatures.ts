@@ -2,11 +2,6 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, DocumentStore } from '../stores/documents/port.ts';
 import { ApiError } from './errors/errors.ts';
 
-interface ServiceSecret {
-  _id: string;
-  value: string;
-}
-
 /** The collection and the id of the document with the signing key. */
 export const LINK_SECRET_LOCATION = { collection: 'serviceSecrets', id: 'links' } as const;
 
@@ -27,7 +22,7 @@ export class LinkSigner {
 
   /** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
   static async open(documents: DocumentStore): Promise<LinkSigner> {
-    const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
+    const secrets = await documents.collection<{ _id: string; value: string }>(SERVICE_SECRETS_COLLECTION);
     const fresh = randomBytes(32).toString('base64url');
     const update = { $setOnInsert: { value: fresh } };
     await secrets.updateOne({ _id: LINK_SECRET_LOCATION.id }, update, { upsert: true });

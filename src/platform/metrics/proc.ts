@@ -145,9 +145,8 @@ export function readStolenSeconds(path = '/proc/stat'): number | null {
   const cores = lines.filter((line) => /^cpu\d/.test(line)).length;
   const [name, ...ticks] = lines[0]?.split(/\s+/) ?? [];
   const stolen = ticks[STEAL_FIELD_INDEX];
-  return name === 'cpu' && cores > 0 && stolen !== undefined
-    ? Number(stolen) / TICKS_PER_SECOND / cores
-    : null;
+  if (name === 'cpu' && cores > 0 && stolen !== undefined) return Number(stolen) / TICKS_PER_SECOND / cores;
+  return null;
 }
 
 /**

@@ -57,9 +57,8 @@ function blockMarkdown(block: PageBlock, { isShort = false }: MarkdownOptions): 
 
 function fieldsMarkdown({ folded, fields }: FieldsBlock, isShort: boolean): string {
   if (folded === undefined) return fields.map(fieldMarkdown).join('\n');
-  return isShort
-    ? `And the ${folded.toLowerCase()}.`
-    : [`${folded}:`, ...fields.map(fieldMarkdown)].join('\n');
+  if (isShort) return `And the ${folded.toLowerCase()}.`;
+  return [`${folded}:`, ...fields.map(fieldMarkdown)].join('\n');
 }
 
 function fieldMarkdown({ name, takes, note, fallback, description }: DocumentedField): string {

@@ -17,7 +17,7 @@ export type Prose = readonly (string | PageLink)[];
 
 export type PageBlock =
   | HeadingBlock
-  | ParagraphBlock
+  | { kind: 'paragraph'; text: Prose }
   | ListBlock
   | TableBlock
   | FieldsBlock
@@ -30,11 +30,6 @@ interface HeadingBlock {
   kind: 'heading';
   level: 2 | 3;
   text: string;
-}
-
-interface ParagraphBlock {
-  kind: 'paragraph';
-  text: Prose;
 }
 
 interface ListBlock {

@@ -106,9 +106,8 @@ export class JobHolds {
 
   /** The highest price of a job, in credits, for the account as read. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
-    return account === null
-      ? 0
-      : creditsHeldBy(this.#computeHold(account, need, billingPeriodOf(this.#options.now())));
+    if (account === null) return 0;
+    return creditsHeldBy(this.#computeHold(account, need, billingPeriodOf(this.#options.now())));
   }
 
   /** Computes what `take` would hold, for a dry run. */

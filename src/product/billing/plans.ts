@@ -83,7 +83,6 @@ export function runsLeftIn(
   processing: RunCount,
   { processLimit }: PlanWithoutStorage,
 ): number {
-  return processLimit === UNLIMITED_RUNS
-    ? UNLIMITED_RUNS
-    : Math.max(0, processLimit - runsUsedIn(period, processing));
+  if (processLimit === UNLIMITED_RUNS) return UNLIMITED_RUNS;
+  return Math.max(0, processLimit - runsUsedIn(period, processing));
 }

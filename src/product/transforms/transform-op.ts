@@ -93,9 +93,8 @@ export function missingOpError(
 
 function whereItRuns(op: Op): string {
   const endpoint = endpointOf(op);
-  return endpoint === undefined
-    ? 'runs only as a job (POST /api/v1/jobs)'
-    : `is answered by POST /api/v1${endpoint}`;
+  if (endpoint === undefined) return 'runs only as a job (POST /api/v1/jobs)';
+  return `is answered by POST /api/v1${endpoint}`;
 }
 
 /** The endpoint that answers an op while the caller waits; undefined for an op that runs in jobs alone. */

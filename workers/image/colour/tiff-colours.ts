@@ -102,9 +102,8 @@ function plainPixels(
 
 function photometricAfter({ photometric }: TiffPage): number {
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) return PHOTOMETRIC_INTERPRETATIONS.rgb;
-  return photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab
-    ? PHOTOMETRIC_INTERPRETATIONS.cieLab
-    : photometric;
+  if (photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab) return PHOTOMETRIC_INTERPRETATIONS.cieLab;
+  return photometric;
 }
 
 /** The samples of colours and alpha, in 8 bits if they have 8, else in 16. */

@@ -139,9 +139,8 @@ function codecOf({ format, quality }: EncodeOptions & { format: OutputFormat }):
 
 /** The quality when the caller asks for none; undefined for formats without a quality. */
 export function defaultQuality(format: OutputFormat): number | undefined {
-  return format in DEFAULT_QUALITIES
-    ? DEFAULT_QUALITIES[format as keyof typeof DEFAULT_QUALITIES]
-    : undefined;
+  if (format in DEFAULT_QUALITIES) return DEFAULT_QUALITIES[format as keyof typeof DEFAULT_QUALITIES];
+  return undefined;
 }
 
 export function encodeWith(

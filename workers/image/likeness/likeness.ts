@@ -38,9 +38,8 @@ const MIN_UNLIKENESS = 1e-7;
 
 /** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function likenessMetricFor(pixels: Pixels, target: LikenessTarget): LikenessMetric {
-  return 'minSsim' in target
-    ? ssimMetric(pixels, target.minSsim)
-    : ssimulacra2Metric(pixels, target.ssimulacra2);
+  if ('minSsim' in target) return ssimMetric(pixels, target.minSsim);
+  return ssimulacra2Metric(pixels, target.ssimulacra2);
 }
 
 /** The measured value under the field name of the API. */

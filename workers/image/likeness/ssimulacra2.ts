@@ -130,9 +130,8 @@ function errorOfScale(a: PyramidLevel, b: PyramidLevel, weights: readonly (reado
 /** Starts a comparison of one channel. Undefined if the channel has no weight at this scale. */
 function startChannelComparison(weights: readonly number[], width: number): ChannelComparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
-  return counts
-    ? { rows: createChannelRows(width), weights, sums: new Float64Array(ERROR_COLUMNS) }
-    : undefined;
+  if (counts) return { rows: createChannelRows(width), weights, sums: new Float64Array(ERROR_COLUMNS) };
+  return undefined;
 }
 
 /** The weighted sum of the means of the errors, which come first, and of their 4-norms. */

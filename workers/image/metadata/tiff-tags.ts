@@ -91,9 +91,8 @@ function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
       if (EXIF_POINTER_TAGS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
-        return below.length === 0
-          ? []
-          : [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];
+        if (below.length === 0) return [];
+        return [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];
       }
       const value = carriedValue(bytes, directory, entry, Math.min(MAX_EXIF_VALUE_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;

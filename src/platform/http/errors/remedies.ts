@@ -34,9 +34,8 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (Array.isArray(value)) return wordsRemedy(value, acceptedWordsOf(schema));
   const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
-  return remedy.says === '' && typeof value === 'string'
-    ? wordRemedy(value, acceptedWordsOf(schema))
-    : remedy;
+  if (remedy.says === '' && typeof value === 'string') return wordRemedy(value, acceptedWordsOf(schema));
+  return remedy;
 }
 
 /**
@@ -54,9 +53,8 @@ function objectRemedy(value: Readonly<Record<string, unknown>>, { required = [] 
   const named = Object.entries(value).flatMap(([name, one]) => (isJsonObject(one) ? [{ name, ...one }] : []));
   const areNamed =
     required.includes('name') && named.length > 0 && named.length === Object.keys(value).length;
-  return areNamed
-    ? { says: ' Send a list of objects, each with its name.', replace: named }
-    : { says: ' Send a list of one.', replace: [value] };
+  if (areNamed) return { says: ' Send a list of objects, each with its name.', replace: named };
+  return { says: ' Send a list of one.', replace: [value] };
 }
 
 /** The remedy for a text in place of an object without required fields: it is the first field, such as `op`. */
@@ -106,9 +104,8 @@ export function wordRemedy(value: string, known: readonly string[]): Remedy {
   if (sizes.length > 0) return suggestionRemedy(sizes);
   const words = likelyNames(value, known);
   const says = meantWordHint(words);
-  return words.length === 1
-    ? { says, replace: words[0] }
-    : { says, ...(words.length > 1 && { suggest: words }) };
+  if (words.length === 1) return { says, replace: words[0] };
+  return { says, ...(words.length > 1 && { suggest: words }) };
 }
 
 /**
@@ -119,9 +116,8 @@ function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remed
   if (value.length === 0 || value.length > known.length) return { says: '' };
   const meant = value.map((word) => likelyNames(String(word), known));
   const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
-  return replace.length === value.length
-    ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
-    : { says: '' };
+  if (replace.length === value.length) return { says: ` Did you mean ${replace.join(', ')}?`, replace };
+  return { says: '' };
 }
 
 const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
@@ -160,9 +156,8 @@ function separatorRemedy(value: string, pattern: string): Remedy {
   const signs = ratio === undefined ? SEPARATORS : SEPARATORS.filter((sign) => sign !== 'x');
   const replace = signs.map((sign) => `${first}${sign}${second}`).find((text) => accepted.test(text));
   if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
-  return ratio === undefined
-    ? { says: '' }
-    : suggestionRemedy(sizesOfRatio(ratio).filter((size) => accepted.test(size)));
+  if (ratio === undefined) return { says: '' };
+  return suggestionRemedy(sizesOfRatio(ratio).filter((size) => accepted.test(size)));
 }
 
 /** The aspect ratio in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
@@ -185,9 +180,8 @@ function sizesOfRatio(ratio: number): string[] {
 function sizesNearestTo(ratio: number, words: readonly string[]): string[] {
   const sizes = words.flatMap((word) => {
     const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? [];
-    return height === undefined
-      ? []
-      : [{ word, by: Math.abs(Math.log(Number(width) / Number(height) / ratio)) }];
+    if (height === undefined) return [];
+    return [{ word, by: Math.abs(Math.log(Number(width) / Number(height) / ratio)) }];
   });
   const least = Math.min(...sizes.map(({ by }) => by));
   return sizes.filter(({ by }) => by === least).map(({ word }) => word);

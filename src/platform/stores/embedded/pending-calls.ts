@@ -44,9 +44,8 @@ export function serializeError(error: unknown): SerializedError {
   if (error instanceof DuplicateKeyError) {
     return { name: error.name, message: error.message, index: error.index };
   }
-  return error instanceof Error
-    ? { name: error.name, message: error.message }
-    : { name: 'Error', message: String(error) };
+  if (error instanceof Error) return { name: error.name, message: error.message };
+  return { name: 'Error', message: String(error) };
 }
 
 /** Restores an error: errors of the stores with their class, any other as an Error with the same name and message. */

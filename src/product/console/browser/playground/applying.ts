@@ -77,9 +77,8 @@ export function replacedSteps<Step extends PresetStep>(
     Object.keys(parameters).every((name) => name in (definitions.get(op)?.params ?? {}));
   const at = steps.findIndex(takes);
   const step = steps[at];
-  return step === undefined
-    ? steps
-    : steps.with(at, { ...step, parameters: { ...step.parameters, ...parameters } });
+  if (step === undefined) return steps;
+  return steps.with(at, { ...step, parameters: { ...step.parameters, ...parameters } });
 }
 
 function stepsOf(slug: string, presets: readonly PresetData[]): readonly PresetStep[] {

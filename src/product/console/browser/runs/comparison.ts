@@ -123,9 +123,8 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
         <${Curves}
           curves=${runs.flatMap(({ letter, run, cases }) => {
             const points = cases.get(shownCase)?.curve ?? [];
-            return points.length === 0
-              ? []
-              : [{ label: isAlone ? shownCase : `${letter} ${run.commit ?? ''}`, points }];
+            if (points.length === 0) return [];
+            return [{ label: isAlone ? shownCase : `${letter} ${run.commit ?? ''}`, points }];
           })}
         />
       <//>`
