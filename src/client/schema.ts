@@ -698,11 +698,7 @@ export interface Account {
     /** First instant of the next month. */
     periodEnd: string;
   };
-  assets: {
-    limit: number;
-    stored: number;
-    left: number;
-  };
+  assets: { limit: number; stored: number; left: number };
   limits: AccountLimits;
 }
 
@@ -845,12 +841,7 @@ export interface Difference {
    */
   hashDistance: number;
   /** Where changed pixels are; at most 100, the largest first, without overlap. */
-  regions: {
-    x: number;
-    y: number;
-    width: number;
-    height: number;
-  }[];
+  regions: { x: number; y: number; width: number; height: number }[];
 }
 
 export type ErrorCode = "invalid_param" | "invalid_state" | "unsupported_format" | "unauthorized" | "insufficient_credit" | "forbidden" | "asset_not_found" | "job_not_found" | "preset_not_found" | "not_found" | "method_not_allowed" | "not_acceptable" | "idempotency_key_reuse" | "request_in_progress" | "subscription_not_actionable" | "payload_too_large" | "unsupported_media_type" | "asset_count_exceeded" | "resource_limit_exceeded" | "job_not_resumable" | "provider_rejected" | "rate_limited" | "service_misconfigured" | "internal_error" | "provider_unavailable";
@@ -908,11 +899,7 @@ export interface ImageEstimate {
   /** In credits: 0 within the allowance of the plan. */
   price: number;
   /** As in X-Service-Warnings, as far as they are known before the work. */
-  warnings: {
-    code: string;
-    name?: string;
-    value?: string;
-  }[];
+  warnings: { code: string; name?: string; value?: string }[];
 }
 
 export interface ImageMetadata {
@@ -1132,21 +1119,14 @@ export interface JobItem {
    * As in X-Service-Warnings of a synchronous call of the same work, such as `not_enlarged`: the result may not be
    * what was meant.
    */
-  warnings?: {
-    code: string;
-    name?: string;
-    value?: string;
-  }[];
+  warnings?: { code: string; name?: string; value?: string }[];
   errorCode?: string;
   retryable?: boolean;
   errorMessage?: string;
   /** Tries that failed so far, of 3; beside lastError, until the item completes or fails. */
   attempts?: number;
   /** Why the last try failed, while the item waits for its next one or runs again. */
-  lastError?: {
-    code: string;
-    message: string;
-  };
+  lastError?: { code: string; message: string };
   /** Chain: the segment that it is in. */
   step?: number;
   /** Chain: the segment that failed. */
@@ -1481,10 +1461,7 @@ export interface NewPreset {
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
   /** Answered by signed addresses of it, with that status, while their source is away. */
-  fallback?: {
-    assetId: string;
-    status: 200 | 404;
-  };
+  fallback?: { assetId: string; status: 200 | 404 };
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
 }
@@ -1521,10 +1498,7 @@ export interface NewTemplate {
    * Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted. One that a row
    * may leave empty is `{"name": "subtitle", "optional": true}`: it gives no `empty_variable` warning.
    */
-  variables?: (string | {
-    name: string;
-    optional?: boolean;
-  })[];
+  variables?: (string | { name: string; optional?: boolean })[];
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
 }
@@ -1618,11 +1592,7 @@ export interface OutputEstimates {
     /** In credits: 0 within the allowance of the plan. */
     price?: number;
     /** As in X-Service-Warnings, as far as they are known before the work. */
-    warnings?: {
-      code: string;
-      name?: string;
-      value?: string;
-    }[];
+    warnings?: { code: string; name?: string; value?: string }[];
     /** The error of an output that would fail. */
     error?: unknown;
   })[];
@@ -1647,10 +1617,7 @@ export interface PresetData {
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
   /** Answered by signed addresses of it, with that status, while their source is away. */
-  fallback?: {
-    assetId: string;
-    status: 200 | 404;
-  };
+  fallback?: { assetId: string; status: 200 | 404 };
   version: number;
   /** Current and superseded versions. */
   versionCount: number;
@@ -1662,10 +1629,7 @@ export interface PresetData {
     /** The parameter that it is about. */
     name?: string;
     /** What was probably meant. */
-    meant?: {
-      name: string;
-      value: string;
-    };
+    meant?: { name: string; value: string };
     message: string;
     /** Indexes concerned, the redundant one first. */
     steps: number[];
@@ -1716,10 +1680,7 @@ export interface PresetVersionData {
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
   /** Answered by signed addresses of it, with that status, while their source is away. */
-  fallback?: {
-    assetId: string;
-    status: 200 | 404;
-  };
+  fallback?: { assetId: string; status: 200 | 404 };
   /** When that version was saved. */
   updatedAt: string;
 }
@@ -2111,7 +2072,5 @@ export interface WebhookTestEvent {
   type: "webhook.test";
   /** The instant of what it announces. */
   createdAt: string;
-  data: {
-    message: string;
-  };
+  data: { message: string };
 }

@@ -26,6 +26,8 @@ const PREFIX = '/api/v1';
 const OPERATOR_PREFIX = '/operator/v1';
 const JSON_TYPE = 'application/json';
 const MAX_LINE = 116;
+/** The longest type of an object on one line, within a line of MAX_LINE. */
+const MAX_SHORT_TYPE = 84;
 /** Components of the calls that answer bytes, and of failures. */
 const ROOTS = ['ErrorCode', 'ImageEstimate', 'OutputEstimates', 'RenderRequest', 'ResultLink'];
 /** A component with fewer fields is no base of another. */
@@ -231,7 +233,8 @@ class SchemaSource {
     if (type === 'string' || type === 'boolean' || type === 'null') return type;
     if (type === 'array') return this.#list(items as Node | undefined, indent);
     if (properties !== undefined) {
-      return `{\n${this.#fields(propertiesOf(schema), requiredOf(schema), `${indent}  `)}${indent}}`;
+      const fields = this.#fields(propertiesOf(schema), requiredOf(schema), `${indent}  `);
+      return (indent === '' ? undefined : onOneLine(fields)) ?? `{\n${fields}${indent}}`;
     }
     if (type !== 'object') return 'unknown';
     return `Record<string, ${typeof others === 'object' ? this.#type(others as Node, indent) : 'unknown'}>`;
@@ -256,6 +259,12 @@ class SchemaSource {
     });
     return fields.join('');
   }
+}
+
+/** The type of an object on one line, if its fields are few and none has a comment or fields of its own. */
+function onOneLine(fields: string): string | undefined {
+  const short = `{ ${fields.trim().replace(/;\n */g, '; ').replace(/;$/, '')} }`;
+  return short.includes('\n') || short.includes('/**') || short.length > MAX_SHORT_TYPE ? undefined : short;
 }
 
 function propertiesOf(schema: Node | undefined): Record<string, Node> {

@@ -187,8 +187,5 @@ export interface OperatorVerdict {
   tone: "good" | "warn" | "bad";
   sentence: string;
   /** The change of a setting that fixes it while the service runs. */
-  fix?: {
-    setting: string;
-    value: number;
-  };
+  fix?: { setting: string; value: number };
 }
