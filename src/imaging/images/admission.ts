@@ -59,9 +59,9 @@ export class AdmissionQueue {
   readonly #limits: () => WaitingLimits;
   readonly #callsBesideJobs: boolean;
   readonly #givesWay: (accountId: string) => boolean;
-  readonly #slotsPerAccount: number;
   readonly #clock: Clock;
   #slots: number;
+  #slotsPerAccount: number;
   #budgetBytes: number;
   readonly #queues = { call: new FairQueue<WaitingCall>(), job: new FairQueue<WaitingCall>() };
   /** Calls whose bodies are being received, the oldest first. */
@@ -139,11 +139,16 @@ export class AdmissionQueue {
   }
 
   /**
-   * Changes the number of slots and the memory budget. Running work keeps its slot, so a smaller number takes effect as
-   * work ends.
+   * Changes the number of slots, of all and of one account, and the memory budget. Running work keeps its slot, so a
+   * smaller number takes effect as work ends.
    */
-  resize({ slots, budgetBytes = this.#budgetBytes }: { slots: number; budgetBytes?: number }): void {
+  resize({
+    slots,
+    slotsPerAccount = this.#slotsPerAccount,
+    budgetBytes = this.#budgetBytes,
+  }: Pick<AdmissionOptions, 'slots' | 'slotsPerAccount'> & { budgetBytes?: number }): void {
     this.#slots = slots;
+    this.#slotsPerAccount = slotsPerAccount;
     this.#budgetBytes = budgetBytes;
     this.#admitNext();
   }

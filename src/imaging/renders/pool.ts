@@ -5,31 +5,29 @@ import { type CallDeadline, unlessAborted } from '../images/deadline.ts';
 import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { AdmissionStats, WorkClass } from '../images/slots.ts';
 import { drawingTooSlowError, stoppedForOthersError } from './failures.ts';
-import type { RenderThread } from './thread.ts';
+import type { RenderThread, SpareRenderThread } from './thread.ts';
 
 interface RenderPoolOptions {
   threads: readonly RenderThread[];
   /** The number of pages in a thread at the same time: one is drawn while the previous one is encoded. */
   slotsPerThread: number;
   queueLimit: number;
-  /** The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds. */
-  fairDrawingMs: number;
   /**
-   * The longest time for which a page of an account that has drawn no page yet may be drawn while pages of other
-   * accounts wait. The page is then withdrawn. By default, it is `fairDrawingMs`.
+   * A thread besides the others. No account has pages in all threads then, so that a page of another account finds one
+   * that no slow page blocks.
    */
-  newcomerDrawingMs?: number;
-  /** Called when a page of this account was stopped or moved for others, or exceeded its time or memory. */
+  spare?: SpareRenderThread;
+  /**
+   * The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds. The page is
+   * then refused. Without it, a page that is slow is withdrawn, so that it can be drawn in another pool.
+   */
+  fairDrawingMs?: number;
+  /** Called when a page of this account was stopped or withdrawn for others, or exceeded its time or memory. */
   onStopped: (accountId: string) => void;
-  /**
-   * Returns a thread that replaces the one with a slow page while others wait. Null while there is none; `review` is
-   * called once there is. Without it, other pages wait for a slow page until `fairDrawingMs`.
-   */
-  relieve?: (blocked: RenderThread) => RenderThread | null;
   /**
    * Counts the time of calls. An account that has used up its budget gets only slots that no other account waits for.
    */
-  workerTime: Pick<AccountWorkerTime, 'recordCpuTime' | 'isSpent'>;
+  workerTime: Pick<AccountWorkerTime, 'recordCpuTime' | 'isSpent' | 'isOnlyActiveAccount'>;
   clock: Clock;
 }
 
@@ -43,10 +41,12 @@ export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
 const MIN_DELAYING_MS = 1_000;
 
 /**
- * The lower limit of the time from which a page is slow, however quick the others are. Restarting a page elsewhere
- * takes about as long.
+ * The lower limit of the time from which a page is slow while others wait for it, however quick the others are.
+ * Restarting a page elsewhere takes about as long.
  */
 const MIN_SLOW_MS = 300;
+/** The same limit while other accounts are served and nobody waits for the page: it takes CPU time from them. */
+const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
 /** The upper limit of the time from which a page is slow, however slow the others are. */
 const MAX_SLOW_MS = 2_000;
 const SLOW_TIME_FACTOR = 4;
@@ -78,13 +78,13 @@ export class RenderPool {
   #cancelReview: (() => void) | undefined;
 
   constructor(options: RenderPoolOptions) {
-    const { threads, slotsPerThread, queueLimit, workerTime, clock } = options;
+    const { threads, queueLimit, workerTime, clock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#threads = threads;
     // Memory is not reserved: it is limited by the number of browsers, each of which draws one page at a time.
     this.#admission = new AdmissionQueue({
-      slots: threads.length * slotsPerThread,
+      ...this.#slotsOf(threads.length),
       budgetBytes: Number.MAX_SAFE_INTEGER,
       limits: () => ({ calls: queueLimit }),
       givesWay: workerTime.isSpent,
@@ -120,7 +120,7 @@ export class RenderPool {
       this.review();
     }
     if (page.endedAs === 'withdrawn') return 'withdrawn';
-    throw stoppedForOthersError(this.#options.fairDrawingMs, this.retryAfterSeconds());
+    throw stoppedForOthersError(this.#options.fairDrawingMs ?? 0, this.retryAfterSeconds());
   }
 
   /** Withdraws the pages of an account whose drawing has not begun. */
@@ -129,20 +129,15 @@ export class RenderPool {
       if (page.accountId === accountId && page.drawnSinceMs === null) endPage(page, 'withdrawn');
   }
 
-  /**
-   * Checks the pages while other pages wait: moves slow pages out of their threads, stops pages that were drawn for
-   * `fairDrawingMs`, and schedules the next check.
-   */
+  /** Ends the pages that have been drawn for too long beside other accounts, and schedules the next check. */
   readonly review = (): void => {
     this.#cancelReview?.();
     this.#cancelReview = undefined;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const page of this.#pages) {
-      const { drawnSinceMs, endedAs } = page;
-      if (drawnSinceMs === null || endedAs !== null || !this.#keepsOthersWaiting(page)) continue;
-      const waitMs = this.#untilCheckMs(page, drawnSinceMs);
-      if (waitMs === null) continue;
-      if (waitMs <= 0) this.#endPageForOthers(page, 'stopped');
+      if (page.drawnSinceMs === null || page.endedAs !== null) continue;
+      const waitMs = this.#maxDrawingMs(page) - (this.#clock.elapsedMs() - page.drawnSinceMs);
+      if (waitMs <= 0) this.#endPageForOthers(page);
       else nextMs = Math.min(nextMs, waitMs);
     }
     if (nextMs !== Number.POSITIVE_INFINITY)
@@ -158,7 +153,7 @@ export class RenderPool {
   resize(threads: readonly RenderThread[]): void {
     const removed = this.#threads.filter((thread) => !threads.includes(thread));
     this.#threads = threads;
-    this.#admission.resize({ slots: threads.length * this.#options.slotsPerThread });
+    this.#admission.resize(this.#slotsOf(threads.length));
     for (const thread of removed) {
       this.#retiring.add(thread);
       this.#stopThreadWhenFree(thread);
@@ -199,10 +194,12 @@ export class RenderPool {
     }
   }
 
-  /** Draws the page in the thread that has the fewest pages. */
+  /** Draws the page in one of the threads. */
   async #drawOnce(call: PageCall, page: PooledPage, ending: AbortSignal): Promise<RenderAnswer | 'moved'> {
     const { work: _, deadline, ...drawing } = call;
-    const thread = this.#threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+    const wasMoved = page.thread !== null;
+    page.thread = null;
+    const thread = this.#threadFor(page.accountId, wasMoved);
     const moving = new AbortController();
     Object.assign(page, { thread, moving, drawnSinceMs: null });
     const onDrawing = () => {
@@ -248,19 +245,39 @@ export class RenderPool {
     if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }
 
-  /** Milliseconds until this page must be checked again; null when it was withdrawn. */
-  #untilCheckMs(page: PooledPage, drawnSinceMs: number): number | null {
-    const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY } = this.#options;
-    const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
-    const untilStoppedMs = fairDrawingMs - drawnMs;
-    const untilSlowMs = this.#slowThresholdMs() - drawnMs;
-    if (untilSlowMs > 0) return Math.min(untilSlowMs, untilStoppedMs);
-    if (this.#replaceThread(page)) return null;
-    if (this.#usualTime.hasDrawn(page.accountId)) return untilStoppedMs;
-    const untilWithdrawnMs = newcomerDrawingMs - drawnMs;
-    if (untilWithdrawnMs > 0) return Math.min(untilWithdrawnMs, untilStoppedMs);
-    this.#endPageForOthers(page, 'withdrawn');
-    return null;
+  /** The slots of a number of threads, and of the spare one. */
+  #slotsOf(threads: number): { slots: number; slotsPerAccount: number } {
+    const { slotsPerThread, spare } = this.#options;
+    const all = spare === undefined ? threads : threads + 1;
+    return { slots: all * slotsPerThread, slotsPerAccount: threads * slotsPerThread };
+  }
+
+  /**
+   * Chooses the thread with the fewest pages. The spare thread is the first choice for an account whose speed is not
+   * known yet while other accounts are served: nobody waits for its page then. For others it is used once its browser
+   * runs, because the start of a browser takes longer than most pages, or when a slow page blocks the other threads.
+   */
+  #threadFor(accountId: string, wasMoved: boolean): RenderThread {
+    const { spare, workerTime } = this.#options;
+    if (spare === undefined) return leastBusyOf(this.#threads);
+    const own = this.#threads.concat(spare).filter((thread) => this.#hasPageIn(thread, accountId));
+    if (own.length >= this.#threads.length) return leastBusyOf(own);
+    const isKnown = this.#usualTime.hasDrawn(accountId) || workerTime.isOnlyActiveAccount(accountId);
+    if (!isKnown && spare.busy === 0) return spare;
+    const usable = spare.isWarm || wasMoved ? [...this.#threads, spare] : this.#threads;
+    return leastBusyOf(usable);
+  }
+
+  #hasPageIn(thread: RenderThread, accountId: string): boolean {
+    return this.#pages.values().some((page) => page.thread === thread && page.accountId === accountId);
+  }
+
+  /** The longest time for which the page may be drawn, as things are now. */
+  #maxDrawingMs(page: PooledPage): number {
+    const { fairDrawingMs, workerTime } = this.#options;
+    if (this.#keepsOthersWaiting(page)) return fairDrawingMs ?? this.#slowThresholdMs(MIN_SLOW_MS);
+    if (fairDrawingMs !== undefined || workerTime.isOnlyActiveAccount(page.accountId)) return Infinity;
+    return this.#slowThresholdMs(MIN_SLOW_BESIDE_OTHERS_MS);
   }
 
   /**
@@ -278,29 +295,20 @@ export class RenderPool {
       );
   }
 
-  #slowThresholdMs(): number {
+  #slowThresholdMs(minMs: number): number {
     const usualMs = SLOW_TIME_FACTOR * this.#usualTime.medianMs();
-    return Math.min(MAX_SLOW_MS, Math.max(MIN_SLOW_MS, usualMs));
-  }
-
-  /** Replaces the thread with a slow page by a fresh thread, so that no other page waits for it. */
-  #replaceThread(slow: PooledPage): boolean {
-    const { thread: blocked } = slow;
-    const relief = blocked === null ? null : (this.#options.relieve?.(blocked) ?? null);
-    if (relief === null) return false;
-    this.#threads = this.#threads.map((thread) => (thread === blocked ? relief : thread));
-    this.#endPageForOthers(slow, 'withdrawn');
-    for (const page of this.#pages) if (page.thread === blocked) page.moving.abort();
-    return true;
+    return Math.min(MAX_SLOW_MS, Math.max(minMs, usualMs));
   }
 
   /**
-   * Ends a page for others. Its account is reported at once: the thread may begin another page of the same account
-   * before it answers this one.
+   * Ends a page for others, and moves it and the pages behind it out of its thread. Its account is reported at once: the
+   * thread may begin another page of the same account before it answers this one.
    */
-  #endPageForOthers(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
-    endPage(page, how);
+  #endPageForOthers(page: PooledPage): void {
+    endPage(page, this.#options.fairDrawingMs === undefined ? 'withdrawn' : 'stopped');
     this.#options.onStopped(page.accountId);
+    if (this.#options.spare === undefined) return;
+    for (const inThread of this.#pages) if (inThread.thread === page.thread) inThread.moving.abort();
   }
 
   #stopThreadWhenFree(thread: RenderThread): void {
@@ -308,6 +316,10 @@ export class RenderPool {
     this.#retiring.delete(thread);
     void thread.stop();
   }
+}
+
+function leastBusyOf(threads: readonly RenderThread[]): RenderThread {
+  return threads.reduce((least, other) => (other.busy < least.busy ? other : least));
 }
 
 function endPage(page: PooledPage, how: 'stopped' | 'withdrawn'): void {

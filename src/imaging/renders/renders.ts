@@ -13,7 +13,7 @@ import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusyError, requireRenderedPage, rethrowAsApiError } from './failures.ts';
 import { type PageCall, RenderPool } from './pool.ts';
 import { findSandboxObstacle } from './sandbox.ts';
-import { BrowserThread, type RenderLog, StandbyRenderThread } from './thread.ts';
+import { BrowserThread, type RenderLog, SpareRenderThread } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** The value of RENDER_THREADS. */
@@ -23,7 +23,8 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** Whether the host lets the browser have its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
   /**
-   * The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds; 5 s by default.
+   * The longest time for which a slow page may be drawn while slow pages of other accounts wait, in milliseconds; 5 s by
+   * default.
    */
   fairDrawingMs?: number;
   /** The worker time of each account, shared with its image passes. */
@@ -44,17 +45,12 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   param?: string;
 }
 
-/** Browsers that run besides those of the render threads: one on standby, and one for slow pages. */
+/** Browsers that run besides those of the render threads: that of the spare thread, and one for slow pages. */
 export const MAX_ADDITIONAL_BROWSERS = 2;
 /** The number of pages in a thread: it draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
-/** The longest time for which a page may be drawn while pages of other accounts wait. */
+/** The longest time for which a slow page may be drawn while slow pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
-/**
- * The longest time for which the first page of an account, whose speed is unknown, may be drawn while others wait. The
- * page is then moved to the browser for slow pages. Otherwise, others would wait for a new browser to start.
- */
-const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
 /** Drawing time from which a page of a slow account keeps the account marked as slow. */
@@ -93,7 +89,7 @@ export class Renders {
   readonly #options: RendersOptions;
   readonly #clock: Clock;
   readonly #slowAccounts: SlowAccounts;
-  readonly #standby: StandbyRenderThread;
+  readonly #spareThread: SpareRenderThread;
   readonly #slowThread: BrowserThread;
   readonly #commonPool: RenderPool;
   /**
@@ -113,25 +109,25 @@ export class Renders {
     this.#isSandboxed = options.sandboxed;
     this.#slowAccounts = new SlowAccounts(clock);
     this.#slowThread = this.#createThread(SLOW_NICENESS);
-    this.#standby = new StandbyRenderThread({
-      newThread: () => this.#createThread(),
-      clock,
-      onReady: () => this.#commonPool.review(),
-    });
-    const shared = { queueLimit, fairDrawingMs, onStopped: this.#onStopped, workerTime, clock };
+    this.#spareThread = new SpareRenderThread(this.#createThread(), clock);
+    const shared = { queueLimit, onStopped: this.#onStopped, workerTime, clock };
     this.#commonPool = new RenderPool({
       ...shared,
       threads: Array.from({ length: threads }, () => this.#createThread()),
       slotsPerThread: SLOTS_PER_THREAD,
-      newcomerDrawingMs: NEWCOMER_DRAWING_MS,
-      relieve: this.#standby.relieve,
+      spare: this.#spareThread,
     });
-    this.#slowPool = new RenderPool({ ...shared, threads: [this.#slowThread], slotsPerThread: 1 });
+    this.#slowPool = new RenderPool({
+      ...shared,
+      threads: [this.#slowThread],
+      slotsPerThread: 1,
+      fairDrawingMs,
+    });
   }
 
   /**
-   * Draws a page. Pages of two accounts never share a browser context. A page that takes longer than usual while pages
-   * of other accounts wait is restarted in a separate browser. For one minute all pages of its account are drawn there,
+   * Draws a page. Pages of two accounts never share a browser context, and pages of one account never fill all browsers.
+   * A page that takes longer than usual while other accounts are served is restarted in a separate browser. For one minute all pages of its account are drawn there,
    * one at a time, each for at most 5 s if it keeps others waiting. The same holds for an account that has used up its
    * budget of worker time.
    *
@@ -188,7 +184,7 @@ export class Renders {
   async close(): Promise<void> {
     await Promise.all([this.#commonPool.whenIdle(), this.#slowPool.whenIdle()]);
     this.#cancelIdleStop?.();
-    const threads = [...this.#commonPool.threads(), this.#slowThread, this.#standby];
+    const threads = [...this.#commonPool.threads(), this.#slowThread, this.#spareThread];
     await Promise.all(threads.map((thread) => thread.stop()));
   }
 

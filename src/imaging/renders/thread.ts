@@ -154,76 +154,58 @@ export class BrowserThread implements RenderThread {
   }
 }
 
-interface StandbyRenderThreadOptions {
-  newThread: () => RenderThread;
-  clock: Clock;
-  onReady: () => void;
-}
+/** The time without a page after which the browser of the spare thread ends, because it holds 150 MB. */
+const SPARE_IDLE_MS = 300_000;
 
-/** The time without a slow page after which the standby browser ends, because it holds 150 MB. */
-const STANDBY_IDLE_MS = 300_000;
-/** The timeout of the start of a browser. */
-const WARM_UP_TIMEOUT_MS = 90_000;
-
-/**
- * A render thread on standby, whose browser is ready to replace one that a slow page blocks. With it, pages of others
- * wait 0.3 to 2 s for a slow page, which is drawn elsewhere. Without it they wait 5 s, and the slow page is refused. It
- * starts only when it is first needed, so only the first waiting page waits for a browser to start.
- */
-export class StandbyRenderThread {
+/** A thread whose browser runs only in the minutes in which several accounts draw pages. */
+export class SpareRenderThread implements RenderThread {
+  readonly #thread: RenderThread;
   readonly #clock: Clock;
-  readonly #onReady: () => void;
-  #thread: RenderThread;
-  #state: 'cold' | 'warming' | 'ready' = 'cold';
+  #busy = 0;
+  #isWarm = false;
   #cancelIdleStop: (() => void) | undefined;
   #stopped: Promise<void> = Promise.resolve();
 
-  constructor({ newThread, clock, onReady }: StandbyRenderThreadOptions) {
+  constructor(thread: RenderThread, clock: Clock) {
+    this.#thread = thread;
     this.#clock = clock;
-    this.#onReady = onReady;
-    this.#thread = newThread();
   }
 
-  /**
-   * Returns the thread that replaces the slow one. The slow one becomes the next standby as soon as its pages have
-   * ended. Returns null while no standby is ready; it is then started, and `onReady` is called when it is.
-   */
-  readonly relieve = (slow: RenderThread): RenderThread | null => {
-    this.#cancelIdleStop?.();
-    this.#cancelIdleStop = this.#clock.after(STANDBY_IDLE_MS, this.#stopIdle);
-    const relief = this.#state === 'ready' ? this.#thread : null;
-    if (relief !== null) {
-      this.#thread = slow;
-      this.#state = 'cold';
-    }
-    void this.#warmUp();
-    return relief;
-  };
+  get busy(): number {
+    return this.#busy;
+  }
 
-  /** Ends the browser, then the thread. */
+  /** Whether its browser has drawn a page and has not ended since. */
+  get isWarm(): boolean {
+    return this.#isWarm;
+  }
+
+  async call(task: RenderCall, deadlineMs: number, hooks?: RenderCallHooks): Promise<RenderAnswer> {
+    this.#cancelIdleStop?.();
+    this.#cancelIdleStop = this.#clock.after(SPARE_IDLE_MS, this.#stopIdle);
+    this.#busy += 1;
+    try {
+      await this.#stopped;
+      const answer = await this.#thread.call(task, deadlineMs, hooks);
+      this.#isWarm ||= answer.kind === 'rendered';
+      return answer;
+    } finally {
+      this.#busy -= 1;
+    }
+  }
+
+  async stopIfIdle(): Promise<void> {
+    this.#isWarm = false;
+    await this.#thread.stopIfIdle();
+  }
+
   async stop(): Promise<void> {
     this.#cancelIdleStop?.();
     await this.#stopped;
     await this.#thread.stop();
   }
 
-  /**
-   * Starts the browser. A thread that still draws answers only when its page has ended and a new browser has started,
-   * if one was needed.
-   */
-  async #warmUp(): Promise<void> {
-    if (this.#state !== 'cold') return;
-    this.#state = 'warming';
-    await this.#stopped;
-    const answer = await this.#thread
-      .call({ kind: 'warm' }, this.#clock.nowMs() + WARM_UP_TIMEOUT_MS)
-      .catch(() => ({ kind: 'lost' }));
-    this.#state = answer.kind === 'done' ? 'ready' : 'cold';
-    if (this.#state === 'ready') this.#onReady();
-  }
-
   readonly #stopIdle = (): void => {
-    this.#state = 'cold';
-    this.#stopped = this.#thread.stopIfIdle();
+    this.#stopped = this.stopIfIdle();
   };
 }

@@ -5,42 +5,31 @@ import { CallDeadline } from '../../../src/imaging/images/deadline.ts';
 import { AccountWorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import type { WorkClass } from '../../../src/imaging/images/slots.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
+import { SpareRenderThread } from '../../../src/imaging/renders/thread.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
 import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
 
 const FAIR_DRAWING_MS = 5_000;
-const NEWCOMER_DRAWING_MS = 1_000;
 const BUDGET_MS = 30_000;
 
-/** A pool of one thread, or with another one, and one that may relieve it. */
-function openPool({
-  isReliefReady = true,
-  others = [] as StandInThread[],
-  newcomerDrawingMs = Number.POSITIVE_INFINITY,
-} = {}) {
+/** A pool of one thread with a spare one; or, with `fairDrawingMs`, of one thread for slow pages. */
+function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | undefined } = {}) {
   const clock = manualClock();
-  const [first, relief] = [standInThread(), standInThread()];
+  const [first, second] = [standInThread(), standInThread()];
+  const spare = new SpareRenderThread(second, clock);
   const slowAccounts: string[] = [];
-  const state = { isReliefReady, asked: 0 };
   const workerTime = new AccountWorkerTime({ clock, budgetMs: () => BUDGET_MS });
   const pool = new RenderPool({
-    threads: [first, ...others],
+    threads: [first],
     slotsPerThread: 2,
     queueLimit: 8,
-    fairDrawingMs: FAIR_DRAWING_MS,
-    newcomerDrawingMs,
+    ...(fairDrawingMs === undefined ? { spare } : { fairDrawingMs }),
     workerTime,
     clock,
     onStopped(accountId) {
       slowAccounts.push(accountId);
       pool.withdraw(accountId);
-    },
-    relieve() {
-      state.asked += 1;
-      if (!state.isReliefReady) return null;
-      state.isReliefReady = false;
-      return relief;
     },
   });
   const draw = async (
@@ -60,17 +49,24 @@ function openPool({
       return 'stopped';
     }
   };
-  return { clock, pool, first, relief, slowAccounts, state, workerTime, draw };
+  const warmSpare = async () => {
+    const warmed = spare.call({ kind: 'warm' }, 0);
+    await soon();
+    second.calls.pop()?.answer();
+    await warmed;
+  };
+  return { clock, pool, first, second, slowAccounts, workerTime, draw, ready: isSpareWarm ? warmSpare() : null };
 }
 
 const pagesOf = ({ calls }: StandInThread) => calls.map(({ html }) => html);
 
-/** The page is drawn at once, for so long. */
+/** The account draws a page at once, for so long, when no other account has called for a while. */
 async function drawFor(
   { clock, draw, first }: ReturnType<typeof openPool>,
   accountId: string,
   forMs: number,
 ): Promise<void> {
+  clock.advance(2_000);
   const drawn = draw(accountId, 'usual');
   await soon();
   first.calls.at(-1)?.beginDrawing();
@@ -79,89 +75,101 @@ async function drawFor(
   await drawn;
 }
 
-t.test('a page that is slow while another waits is taken out, and the other is drawn at once', async (t) => {
-  const house = openPool();
-  const { clock, first, relief, slowAccounts, draw, pool } = house;
-  const slow = draw('acc_slow', 'slow');
-  const second = draw('acc_slow', 'its second');
-  const [b, c] = [draw('acc_b', 'b'), draw('acc_c', 'c')];
+t.test('a first page is drawn apart while others are served, and keeps nobody waiting', async (t) => {
+  const house = openPool({ isSpareWarm: false });
+  const { clock, first, second, draw, pool, slowAccounts } = house;
+  await drawFor(house, 'acc_known', 100);
+  const pages = [draw('acc_new', 'heavy'), draw('acc_new', 'its second'), draw('acc_known', 'known')];
   await soon();
-  first.calls[0]?.beginDrawing();
-  clock.advance(299);
-  t.equal(house.state.asked, 0, 'a usual page may take as long');
+  t.same(pagesOf(second), ['heavy', 'its second']);
+  t.same(pagesOf(first), ['usual', 'known']);
+  second.calls[0]?.beginDrawing();
+  clock.advance(999);
+  t.notOk(second.calls[0]?.abandoned, 'it may be a usual first page');
+  first.calls.at(-1)?.answer();
+  const later = draw('acc_known', 'later');
+  await soon();
   clock.advance(1);
-  t.equal(await slow, 'withdrawn');
-  t.equal(await second, 'withdrawn');
-  t.same(slowAccounts, ['acc_slow']);
-  await soon();
-  t.same(pagesOf(first), ['slow', 'its second']);
-  t.ok(first.calls.every(({ abandoned }) => abandoned));
-  t.same(pagesOf(relief), ['b', 'c'], 'nobody waits for the slow page');
-  t.same(pool.threads(), [relief]);
-  for (const call of relief.calls) call.answer();
-  t.same(await Promise.all([b, c]), ['answered', 'answered']);
+  t.same(await Promise.all(pages), ['withdrawn', 'withdrawn', 'answered'], 'it takes the CPU from others');
+  t.same(new Set(slowAccounts), new Set(['acc_new']));
+  first.calls.at(-1)?.answer();
+  t.equal(await later, 'answered');
+  t.equal(pool.stats().waiting, 0);
 });
 
-t.test('a page behind the slow one in the same thread is moved, and drawn once', async (t) => {
-  const { clock, first, relief, draw } = openPool();
-  const slow = draw('acc_slow', 'slow');
-  const behind = draw('acc_b', 'behind');
-  await soon();
-  t.same(pagesOf(first), ['slow', 'behind']);
-  first.calls[0]?.beginDrawing();
-  clock.advance(300);
-  await slow;
-  await soon();
-  t.same(pagesOf(relief), ['behind']);
-  relief.calls[0]?.beginDrawing();
-  relief.calls[0]?.answer();
-  t.equal(await behind, 'answered');
-  first.calls[0]?.answer(KILLED);
-  first.calls[1]?.answer(KILLED);
-  await soon();
-});
-
-t.test('a slow page that keeps nobody, or only its own account, waiting is drawn to its end', async (t) => {
-  const { clock, first, draw, state } = openPool();
-  const slow = draw('acc_slow', 'slow');
-  const own = draw('acc_slow', 'own');
+t.test('an account that has the service to itself does not start the spare browser', async (t) => {
+  const house = openPool({ isSpareWarm: false });
+  const { clock, first, second, draw } = house;
+  const pages = [draw('acc_a', 'a1'), draw('acc_a', 'a2'), draw('acc_a', 'a3')];
   await soon();
   first.calls[0]?.beginDrawing();
   clock.advance(60_000);
-  t.equal(state.asked, 0);
-  for (const call of first.calls) call.answer();
-  t.same(await Promise.all([slow, own]), ['answered', 'answered']);
+  for (let at = 0; at < 3; at += 1) {
+    first.calls[at]?.answer();
+    await soon();
+  }
+  t.same(await Promise.all(pages), ['answered', 'answered', 'answered']);
+  t.same(pagesOf(second), []);
 });
 
-t.test('a page keeps nobody waiting who is in another thread', async (t) => {
-  const second = standInThread();
-  const { clock, first, draw, state } = openPool({ others: [second] });
-  const slow = draw('acc_slow', 'slow');
-  await soon();
-  first.calls[0]?.beginDrawing();
+t.test('no account has pages in all browsers', async (t) => {
+  const house = openPool();
+  const { first, second, draw } = house;
+  await house.ready;
+  await drawFor(house, 'acc_b', 100);
+  const many = Array.from({ length: 4 }, (_, at) => draw('acc_a', `a${at}`));
   const other = draw('acc_b', 'b');
   await soon();
-  t.same(pagesOf(second), ['b']);
-  clock.advance(1_000);
-  t.equal(state.asked, 0, 'its own browser turns to it');
-  for (const call of [...first.calls, ...second.calls]) call.answer();
-  t.same(await Promise.all([slow, other]), ['answered', 'answered']);
+  const [its, others] = second.calls.length === 2 ? [second, first] : [first, second];
+  t.same(pagesOf(its), ['a0', 'a1']);
+  t.equal(pagesOf(others).at(-1), 'b');
+  others.calls.at(-1)?.answer();
+  t.equal(await other, 'answered');
+  for (let at = 0; at < 4; at += 1) {
+    its.calls[at]?.answer();
+    await soon();
+  }
+  t.same(new Set(await Promise.all(many)), new Set(['answered']));
+});
+
+t.test('a page behind a slow one is moved to another browser, and drawn once', async (t) => {
+  const house = openPool({ isSpareWarm: false });
+  const { clock, first, second, draw, slowAccounts } = house;
+  await drawFor(house, 'acc_slow', 50);
+  await drawFor(house, 'acc_b', 50);
+  clock.advance(2_000);
+  const slow = draw('acc_slow', 'slow');
+  await soon();
+  const behind = draw('acc_b', 'behind');
+  await soon();
+  t.same(pagesOf(first).slice(-2), ['slow', 'behind'], 'a browser that does not run would start for longer');
+  first.calls.at(-2)?.beginDrawing();
+  clock.advance(299);
+  t.same(slowAccounts, [], 'a usual page may take as long');
+  clock.advance(1);
+  t.equal(await slow, 'withdrawn');
+  await soon();
+  t.same(pagesOf(second), ['behind']);
+  t.ok(first.calls.slice(-2).every(({ abandoned }) => abandoned));
+  second.calls[0]?.answer();
+  t.equal(await behind, 'answered');
+  for (const call of first.calls) call.answer(KILLED);
+  await soon();
 });
 
 t.test('while a browser starts no page is slow', async (t) => {
-  const { clock, first, draw, state } = openPool();
-  const page = draw('acc_a', 'a');
-  const other = draw('acc_b', 'b');
+  const { clock, first, second, draw, slowAccounts } = openPool({ isSpareWarm: false });
+  const pages = [draw('acc_a', 'a'), draw('acc_b', 'b')];
   await soon();
   clock.advance(10_000);
-  t.equal(state.asked, 0);
-  for (const call of first.calls) call.answer();
-  await Promise.all([page, other]);
+  t.same(slowAccounts, []);
+  for (const call of [...first.calls, ...second.calls]) call.answer();
+  t.same(await Promise.all(pages), ['answered', 'answered']);
 });
 
 t.test('where pages of other accounts take long as well, one has to take longer to be slow', async (t) => {
-  const house = openPool();
-  const { clock, first, relief, draw, state } = house;
+  const house = openPool({ isSpareWarm: false });
+  const { clock, first, draw, slowAccounts } = house;
   for (const accountId of ['acc_b', 'acc_c', 'acc_d']) await drawFor(house, accountId, 400);
   for (let page = 0; page < 5; page += 1) await drawFor(house, 'acc_slow', 1_900);
   const slow = draw('acc_slow', 'slow');
@@ -169,67 +177,30 @@ t.test('where pages of other accounts take long as well, one has to take longer 
   await soon();
   first.calls.at(-2)?.beginDrawing();
   clock.advance(1_599);
-  t.equal(state.asked, 0, 'four times the 400 ms of the others, whatever its own pages take');
+  t.same(slowAccounts, [], 'four times the 400 ms of the others, whatever its own pages take');
   clock.advance(1);
   t.equal(await slow, 'withdrawn');
   await soon();
-  relief.calls[0]?.answer();
-  await other;
-});
-
-t.test('without relief the page goes on until there is one', async (t) => {
-  const { clock, first, relief, draw, state, pool } = openPool({ isReliefReady: false });
-  const slow = draw('acc_slow', 'slow');
-  const other = draw('acc_b', 'b');
-  await soon();
-  first.calls[0]?.beginDrawing();
-  clock.advance(1_000);
-  t.ok(state.asked > 0);
-  t.same(pool.threads(), [first]);
-  state.isReliefReady = true;
-  pool.review();
-  t.equal(await slow, 'withdrawn');
-  await soon();
-  relief.calls[0]?.answer();
+  house.second.calls[0]?.answer();
   t.equal(await other, 'answered');
 });
 
-t.test('without relief at all the page is stopped when it has had its share', async (t) => {
-  const { clock, first, draw, slowAccounts } = openPool({ isReliefReady: false });
+t.test('among slow pages, one is stopped when it has had its share while others wait', async (t) => {
+  const { clock, first, draw, slowAccounts } = openPool({ fairDrawingMs: FAIR_DRAWING_MS });
   const slow = draw('acc_slow', 'slow');
-  const other = draw('acc_b', 'b');
   await soon();
   first.calls[0]?.beginDrawing();
-  clock.advance(300);
-  clock.advance(FAIR_DRAWING_MS - 300);
+  clock.advance(FAIR_DRAWING_MS - 1);
+  const other = draw('acc_b', 'b');
+  await soon();
+  t.notOk(first.calls[0]?.abandoned);
+  clock.advance(1);
   t.ok(first.calls[0]?.abandoned);
   t.same(slowAccounts, ['acc_slow']);
   first.calls[0]?.answer(KILLED);
   t.equal(await slow, 'stopped');
   first.calls[1]?.answer();
   t.equal(await other, 'answered');
-});
-
-t.test('without relief the first page of an account makes room sooner, and is drawn elsewhere', async (t) => {
-  const house = openPool({ isReliefReady: false, newcomerDrawingMs: NEWCOMER_DRAWING_MS });
-  const { clock, first, draw, slowAccounts } = house;
-  await drawFor(house, 'acc_known', 100);
-  for (const accountId of ['acc_new', 'acc_known']) {
-    const page = draw(accountId, 'page');
-    const other = draw('acc_b', 'b');
-    await soon();
-    const [drawn, behind] = first.calls.slice(-2);
-    drawn?.beginDrawing();
-    clock.advance(NEWCOMER_DRAWING_MS - 1);
-    t.notOk(drawn?.abandoned, 'it may be a usual first page');
-    clock.advance(1);
-    t.equal(drawn?.abandoned, accountId === 'acc_new', accountId);
-    drawn?.answer(accountId === 'acc_new' ? KILLED : undefined);
-    t.equal(await page, accountId === 'acc_new' ? 'withdrawn' : 'answered');
-    behind?.answer();
-    await other;
-  }
-  t.same(new Set(slowAccounts), new Set(['acc_new']));
 });
 
 t.test('a page that needs too much memory isolates its account, however soon it was killed', async (t) => {
@@ -245,7 +216,7 @@ t.test('a page that needs too much memory isolates its account, however soon it 
 t.test(
   'the time in which pages are drawn is counted for their accounts, whatever came of them',
   async (t) => {
-    const house = openPool({ isReliefReady: false });
+    const house = openPool({ isSpareWarm: false });
     const { clock, first, workerTime, draw } = house;
     await drawFor(house, 'acc_a', BUDGET_MS - 1);
     const late = draw('acc_a', 'late');
@@ -277,7 +248,7 @@ t.test(
 );
 
 t.test('pages of an account past its budget of time wait for those of the others', async (t) => {
-  const house = openPool({ isReliefReady: false });
+  const house = openPool({ fairDrawingMs: FAIR_DRAWING_MS });
   const { first, draw } = house;
   await drawFor(house, 'acc_a', BUDGET_MS + 1);
   const drawn = [draw('acc_b', 'b1'), draw('acc_b', 'b2')];

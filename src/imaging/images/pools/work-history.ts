@@ -88,7 +88,13 @@ export class AccountWorkerTime {
    * account that has the process to itself never gives way.
    */
   readonly isSpent = (accountId: string): boolean =>
-    this.#usedMs(accountId) > this.#budgetMs() && !this.#isOnlyActiveAccount(accountId);
+    this.#usedMs(accountId) > this.#budgetMs() && !this.isOnlyActiveAccount(accountId);
+
+  /** Whether no work of another account has arrived in the last second. */
+  isOnlyActiveAccount(accountId: string): boolean {
+    const other = this.#latest.accountId === accountId ? this.#before : this.#latest;
+    return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
+  }
 
   #sliceNow(): number {
     return Math.floor(this.#clock.elapsedMs() / SLICE_MS);
@@ -102,10 +108,5 @@ export class AccountWorkerTime {
       else usedMs += ofAccounts.get(accountId) ?? 0;
     }
     return usedMs;
-  }
-
-  #isOnlyActiveAccount(accountId: string): boolean {
-    const other = this.#latest.accountId === accountId ? this.#before : this.#latest;
-    return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
   }
 }
