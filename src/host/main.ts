@@ -28,7 +28,7 @@ import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { CreditMovements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
-import { ItemsStore } from '../product/jobs/items-store.ts';
+import { openJobStores } from '../product/jobs/context.ts';
 import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
 import { createStoresContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
@@ -165,6 +165,11 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
+  if (hasEmbeddedStores(settings.stores)) {
+    // No process outlives the primary whose stores it uses, so whatever is held belongs to dead ones.
+    const { items, jobs } = await openJobStores(stores.documents, () => new Date());
+    await Promise.all([items.endAllLeases(), jobs.endSubmits()]);
+  }
   const capacity = new ChangeableCapacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
     ...{ ...settings.jobs, ...settings.webhooks },
@@ -254,7 +259,7 @@ function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environmen
   };
 }
 
-/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items. */
+/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items and its submits. */
 function releaseLeases({ stores, hostId, log }: Primary, processId: number): void {
   const { coordination, documents } = stores;
   const holders = `${hostId}/${processId}/`;
@@ -262,7 +267,12 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
     Promise.all([
       coordination.releaseSlotsByPrefix(holders),
       releaseEndpointsByHolder(coordination, holders),
-      ItemsStore.open(documents, () => new Date()).then((items) => items.endLeases(`${hostId}/${processId}`)),
+      openJobStores(documents, () => new Date()).then(({ items, jobs }) =>
+        Promise.all([
+          items.endLeases(`${hostId}/${processId}`),
+          jobs.endSubmits(`${hostId}/${processId}`),
+        ]),
+      ),
     ]);
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>
     log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),

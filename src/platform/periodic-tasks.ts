@@ -6,7 +6,7 @@ import { type DocumentCollection, type DocumentWithId, sortBy } from './stores/d
  * The lease of a task. It is longer than a batch takes. If a process dies, another one takes over its tasks after this
  * time.
  */
-const TASK_LEASE_MS = 60_000;
+const TASK_LEASE_MS = 20_000;
 /** The default number of batches in a round. */
 const DEFAULT_BATCHES = 100;
 

@@ -220,6 +220,12 @@ export class ItemsStore {
     await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END, ownerEnded: true } });
   }
 
+  /** Ends the leases of all processes. None of them is taken for the cause of its end. */
+  async endAllLeases(): Promise<void> {
+    const claimed = { leaseUntil: { $gt: '' }, queue: 'claimed' };
+    await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END } });
+  }
+
   /**
    * Stores the outcome of an item in the item itself.
    * @returns false when the claim was lost, or the item has changed since `asRead`.

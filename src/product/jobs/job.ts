@@ -91,6 +91,8 @@ interface JobFields {
   createdAt: string;
   /** `YYYY-MM-DD` of createdAt. */
   day: string;
+  /** The process that submits the job. Absent once the job is shown. */
+  submitter?: string;
   /** When the job started. Absent while it waits. */
   startedAt?: string;
   expiresAt: string;

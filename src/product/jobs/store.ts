@@ -54,6 +54,11 @@ const INDEXES: readonly IndexSpec[] = [
   },
 ];
 
+/** The age at which a hidden job is undone by the sweep, because the process of its submit must have died. */
+export const MAX_SUBMIT_MS = 5 * 60_000;
+/** The time in which the last writes of a process that has died reach the store. */
+const LAST_WRITES_MS = 5_000;
+
 export const JOBS_COLLECTION: DeclaredCollection = {
   name: 'jobs',
   indexes: INDEXES,
@@ -283,6 +288,18 @@ export class JobsStore {
   async findInPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
     const jobs = await this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
     return jobs as Array<JobInPhase<Phase>>;
+  }
+
+  /**
+   * Dates back what a process that has ended was submitting, so that the next sweep undoes it.
+   * @param submitter the name of the process; without it, everything is dated back that any process was submitting.
+   */
+  async endSubmits(submitter?: string): Promise<void> {
+    const phaseAt = new Date(this.#now().getTime() - MAX_SUBMIT_MS + LAST_WRITES_MS).toISOString();
+    await this.#jobs.updateMany(
+      { phase: { $in: ['hidden', 'undone'] }, ...(submitter !== undefined && { submitter }) },
+      { $set: { phaseAt } },
+    );
   }
 
   /** For the sweep: finished jobs whose retention has ended. */

@@ -8,7 +8,7 @@ import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
  */
 
 /** The fields that make up the state of a document. */
-type DocumentState = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
+type DocumentState = Partial<Record<'phase' | 'shown' | 'submitter' | 'status' | 'slot' | 'queue', unknown>>;
 
 /** A transition of a document from one state to another. */
 export interface StateTransition {
@@ -22,7 +22,13 @@ type OneOrMore<T> = T | readonly T[];
 
 interface JobTransition extends StateTransition {
   from: { phase: JobDocument['phase']; status?: OneOrMore<JobDocument['status']> };
-  to: { phase?: JobDocument['phase']; shown?: 0 | 1; status?: JobDocument['status']; slot?: null };
+  to: {
+    phase?: JobDocument['phase'];
+    shown?: 0 | 1;
+    submitter?: null;
+    status?: JobDocument['status'];
+    slot?: null;
+  };
 }
 
 interface ItemTransition extends StateTransition {
@@ -32,8 +38,11 @@ interface ItemTransition extends StateTransition {
 
 /** The transitions of a job. `showRunning` is `show` and `start` in one update, used when no other job waits. */
 export const JOB_TRANSITIONS = {
-  show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1 } },
-  showRunning: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, status: 'PROCESSING' } },
+  show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, submitter: null } },
+  showRunning: {
+    from: { phase: 'hidden' },
+    to: { phase: 'open', shown: 1, submitter: null, status: 'PROCESSING' },
+  },
   undo: { from: { phase: 'hidden' }, to: { phase: 'undone' } },
   start: { from: { phase: 'open', status: 'PENDING' }, to: { status: 'PROCESSING' } },
   cancel: { from: { phase: 'open', status: ['PENDING', 'PROCESSING'] }, to: { status: 'CANCELLING' } },

@@ -64,8 +64,7 @@ export function newJob(
   { accountId, plan, apiKeyId }: Caller,
   order: JobOrder,
   { key = null, parent = null }: SubmitTerms,
-  retentionDays: number,
-  now: Date,
+  { retentionDays, submitter, now }: { retentionDays: number; submitter: string; now: Date },
 ): JobDocument {
   const _id = newId('job', now.getTime());
   const createdAt = now.toISOString();
@@ -104,6 +103,7 @@ export function newJob(
     }),
     createdAt,
     day: createdAt.slice(0, 10),
+    submitter,
     expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
   };
 }

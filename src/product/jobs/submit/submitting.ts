@@ -18,6 +18,7 @@ import {
   submitTimedOutError,
 } from '../errors.ts';
 import type { ItemDocument, JobDocument } from '../job.ts';
+import { MAX_SUBMIT_MS } from '../store.ts';
 import { JOB_TRANSITIONS } from '../transitions.ts';
 import {
   type JobOrder,
@@ -48,8 +49,6 @@ const MAX_CONCURRENTLY_STORED_ITEMS = 100;
 const MAX_ROUNDS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
-/** The age at which a hidden job is undone by the sweep, because the process of its submit must have died. */
-const MAX_SUBMIT_MS = 5 * 60_000;
 /** An upper bound of the time that the work on any item takes. */
 const MAX_ITEM_WORK_MS = HOUR_MS;
 
@@ -78,8 +77,9 @@ export class JobSubmission {
    * @throws ApiError for a limit of the account, for missing credits, or for a used Idempotency-Key.
    */
   submit = async (caller: Caller, order: JobOrder, terms: SubmitTerms = {}): Promise<SubmitResult> => {
-    const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
-    const job = newJob(caller, order, terms, plan(caller.plan).retentionDays, now());
+    const { holds, assets, plan, countAssets, topUpUrl, owner: submitter, now } = this.#context;
+    const { retentionDays } = plan(caller.plan);
+    const job = newJob(caller, order, terms, { retentionDays, submitter, now: now() });
     const { _id, accountId, reservedAssets } = job;
     const [snapshot, stored] = await Promise.all([
       holds.snapshot(accountId),
