@@ -88,6 +88,28 @@ export function largeBodies(): () => AttackCall {
   return inTurn(calls);
 }
 
+/**
+ * The largest jobs that a free account with 200 credits may submit: 500 rows of 16 kB, 500 items with variants of 256 kB,
+ * and steps of 480 kB for 500 items.
+ */
+export function largestJobs(assetId: string): object[] {
+  const text = (bytes: number) => 'x'.repeat(bytes);
+  const variants = repeat(20, (at) => ({ name: `${at}${text(90)}`, parameters: { width: 100 + at } }));
+  const steps = [
+    ...repeat(16, () => ({ op: 'edit', model: 'sandbox-image', prompt: text(30_000) })),
+    { op: 'resize', parameters: { width: 100 } },
+  ];
+  return [
+    {
+      op: 'render_template',
+      templateId: 'builtin-template-quote',
+      items: repeat(500, (at) => ({ quote: `${at} ${text(15_900)}` })),
+    },
+    { op: 'resize', assetIds: repeat(25, () => assetId), variants },
+    { steps, assetIds: [assetId] },
+  ];
+}
+
 const MAX_HTML_BYTES = 256 * 1024;
 const ENDLESS_SCRIPT = '<script>for (;;) document.body.append("x");</script>';
 const NETWORK_ELEMENTS = `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/"><link rel="stylesheet" href="http://127.0.0.1/a.css">

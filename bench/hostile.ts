@@ -9,6 +9,7 @@ import {
   type AttackCall,
   inTurn,
   largeBodies,
+  largestJobs,
   manyParts,
   manyPictures,
   trickyPages,
@@ -201,7 +202,7 @@ async function attacks(): Promise<Attack[]> {
     },
     { name: 'bodies of 10,000 parts', victim: small, run: repeated(await manyParts()) },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
-    { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
+    { name: 'jobs of 8 MB, cancelled', victim: small, run: (...attack) => largeJobs(tiny, ...attack) },
     { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
     { name: 'answer schemas that compile slowly', victim: small, run: slowSchemas },
     { name: 'answers that double', victim: small, run: (...attack) => doublingAnswers(tiny, ...attack) },
@@ -249,22 +250,33 @@ async function heavyPages(key: string, server: BenchServer, signal: AbortSignal)
   await repeated({ path: '/images/render', body: { templateId: id, data: {} } })(key, server, signal);
 }
 
-const LARGE_JOBS = 40;
-
-/** Submits jobs whose parameters are as large as a body may be. Each created job is cancelled at once. */
-async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
-  const parameters = Object.fromEntries(
-    Array.from({ length: 7 }, (_, at) => [`p${at}`, 'x'.repeat(2 ** 20)]),
-  );
-  const job = { op: 'generate', model: 'sandbox-image-draft', prompt: '[sandbox:wait=3000]', parameters };
+/**
+ * Submits jobs that are as large as they may be and are accepted, and cancels each at once, which makes room for the
+ * next.
+ */
+async function largeJobs(
+  picture: Uint8Array,
+  key: string,
+  { url }: BenchServer,
+  signal: AbortSignal,
+): Promise<void> {
   const api = openApi({ url, key });
-  for (let sent = 0; sent < LARGE_JOBS && !signal.aborted; sent += 1) {
-    const answer = await api.send('/jobs', job, signal).catch(() => null);
+  const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });
+  const jobs = largestJobs(String(id)).map((job) => ({
+    type: 'application/json',
+    bytes: Buffer.from(JSON.stringify(job)),
+  }));
+  const accepted = jobs.map(() => 0);
+  for (let sent = 0; !signal.aborted; sent += 1) {
+    const at = sent % jobs.length;
+    const answer = await api.send('/jobs', jobs[at], signal).catch(() => null);
     const made = (await answer?.json().catch(() => null)) as { data?: { id?: string } } | null | undefined;
     if (made?.data?.id === undefined) continue;
+    accepted[at] = (accepted[at] ?? 0) + 1;
     const cancelled = await api.send(`/jobs/${made.data.id}/cancel`, {}, signal).catch(() => null);
     await cancelled?.bytes().catch(() => null);
   }
+  if (accepted.includes(0)) throw new Error(`Of the largest jobs, ${accepted} were accepted.`);
 }
 
 /** Requests the prices of jobs. Each job has another schema, which takes as long to compile as the limits allow. */

@@ -268,10 +268,7 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
       coordination.releaseSlotsByPrefix(holders),
       releaseEndpointsByHolder(coordination, holders),
       openJobStores(documents, () => new Date()).then(({ items, jobs }) =>
-        Promise.all([
-          items.endLeases(`${hostId}/${processId}`),
-          jobs.endSubmits(`${hostId}/${processId}`),
-        ]),
+        Promise.all([items.endLeases(`${hostId}/${processId}`), jobs.endSubmits(`${hostId}/${processId}`)]),
       ),
     ]);
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>

@@ -5,7 +5,14 @@ import { randomFrom } from '../product/jobs/chain-runs.ts';
 import { cancelRound } from './cancels.ts';
 import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';
-import { type Fault, killRound, type Servers } from './kills/round.ts';
+import {
+  type Fault,
+  type KillWorld,
+  killRound,
+  killRoundAlone,
+  openKillWorld,
+  type Servers,
+} from './kills/round.ts';
 import { outageRound } from './outages/round.ts';
 import { CLUSTER_OUTAGES, EMBEDDED_OUTAGES } from './outages/stores.ts';
 import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
@@ -13,7 +20,7 @@ import { round } from './rounds.ts';
 import { startsRound } from './starts.ts';
 import { checkStates } from './states.ts';
 
-const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] [--report FILE]
+const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] [--stores S] [--report FILE]
 npm run chaos -- starts [--starts N] [--replaces N] [--report FILE]
 npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N] [--from S] [--minutes M] [--report FILE]
 
@@ -32,14 +39,19 @@ npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N]
   starts   a host starts N times (200) and replaces its processes N times (50) while another one's jobs wake it
 
 Without a kind, all of them run. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
+--stores embedded, or --stores cluster, makes kills and outages on these stores only.
 --minutes is how long a kind may go on. --report keeps what was found as JSON lines: a soak that was stopped goes on
 behind it. With MONGODB_URL the documents of these lie on that server. Exits 1 when a promise was broken.`;
 
 /** Number of sequences, or chains, for one seed of the other kinds. */
 const ROUNDS_A_SEED = 10;
 const ROUNDS_AT_ONCE = 3;
-/** Of a round of kills. */
+/** The most in a round of kills. */
 const FAULTS = 4;
+/** How fast time passes in rounds of kills on embedded stores. A faster start would count as one that hangs. */
+const SPEED = 5;
+const WORLDS_AT_ONCE = 2;
+const ROUNDS_PER_WORLD = 25;
 const ALONE: readonly Fault[] = ['process', 'process', 'host'];
 const SHARED: readonly Fault[] = ['process', 'host', 'flush', 'freeze'];
 /** Without a flush: rounds at the same time share their Redis. */
@@ -75,6 +87,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '600' },
     report: { type: 'string' },
     only: { type: 'string' },
+    stores: { type: 'string' },
     items: { type: 'string', default: '2000' },
     starts: { type: 'string', default: '200' },
     replaces: { type: 'string', default: '50' },
@@ -96,6 +109,11 @@ for (const kind of kinds) {
 }
 report.print();
 process.exit(report.broken === 0 ? 0 : 1);
+
+/** Whether kills and outages are to run on these stores. */
+function isChosen(stores: string): boolean {
+  return values.stores === undefined || values.stores === stores;
+}
 
 function storesOf(mongodbUrl: string | undefined): string {
   return mongodbUrl === undefined ? 'embedded' : 'cluster';
@@ -139,14 +157,31 @@ function small(kind: string, run: (seed: number, mongodbUrl?: string) => Promise
   };
 }
 
-/** First on embedded stores, then on its own servers, if they can be had. */
+/** First on embedded stores, where time passes fast, then on its own servers, if they can be had. */
 async function kills({ seeds, options }: Soak): Promise<void> {
-  const alone = { ...options, atOnce: 1 };
   const names = (stores: string) => seeds.map((seed) => ({ kind: 'kills', stores, point: '', seed }));
-  await soak(names('embedded'), ({ seed }) => killRound({ seed, faults: faultsOf(seed, ALONE) }), alone);
+  const idle: KillWorld[] = [];
+  await soak(
+    isChosen('embedded') ? names('embedded') : [],
+    async ({ seed }) => {
+      const world = idle.pop() ?? (await openKillWorld({ speed: SPEED }));
+      let isWorn = true;
+      try {
+        const broken = await killRound(world, { seed, faults: faultsOf(seed, ALONE, 1 + (seed % FAULTS)) });
+        isWorn = broken.length > 0 || world.rounds >= ROUNDS_PER_WORLD;
+        if (!isWorn) idle.push(world);
+        return broken;
+      } finally {
+        if (isWorn) await world.close();
+      }
+    },
+    { ...options, atOnce: WORLDS_AT_ONCE },
+  );
+  for (const world of idle) await world.close();
+  if (!isChosen('cluster')) return;
   await onServers(async (cluster) => {
-    const run = ({ seed }: RoundName) => killRound({ seed, cluster, faults: faultsOf(seed, SHARED) });
-    await soak(names('cluster'), run, alone);
+    const run = ({ seed }: RoundName) => killRoundAlone({ seed, cluster, faults: faultsOf(seed, SHARED) });
+    await soak(names('cluster'), run, { ...options, atOnce: 1 });
   });
 }
 
@@ -156,7 +191,7 @@ async function clocks({ seeds, options }: Soak): Promise<void> {
   await onServers(async (cluster) => {
     const run = ({ seed }: RoundName) => {
       const shiftMs = seed % 2 === 0 ? -SHIFT_MS : SHIFT_MS;
-      return killRound({ seed, cluster, shiftMs, faults: faultsOf(seed, SHIFTED) });
+      return killRoundAlone({ seed, cluster, shiftMs, faults: faultsOf(seed, SHIFTED) });
     };
     await soak(names, run, options);
   });
@@ -174,7 +209,7 @@ async function outages({ seeds, options }: Soak): Promise<void> {
   const lengths = (given.length > 0 ? given : AWAY_SECONDS).map(Number);
   const only = values.only?.split(',');
   const forms = { embedded: EMBEDDED_OUTAGES, cluster: CLUSTER_OUTAGES } as const;
-  for (const form of ['embedded', 'cluster'] as const) {
+  for (const form of (['embedded', 'cluster'] as const).filter(isChosen)) {
     const chosen = forms[form].filter((outage) => only?.includes(outage) ?? true);
     const names = seeds.flatMap((seed) =>
       lengths.flatMap((seconds) =>
@@ -204,7 +239,7 @@ async function starts({ options }: Soak): Promise<void> {
   );
 }
 
-function faultsOf(seed: number, kinds: readonly Fault[]): Fault[] {
+function faultsOf(seed: number, kinds: readonly Fault[], count = FAULTS): Fault[] {
   const random = randomFrom(seed);
-  return Array.from({ length: FAULTS }, () => kinds[random(kinds.length)] as Fault);
+  return Array.from({ length: count }, () => kinds[random(kinds.length)] as Fault);
 }

@@ -14,6 +14,8 @@ export interface RoundName {
 interface DoneRound extends RoundName {
   /** Broken promises, as sentences. */
   broken: string[];
+  /** How long it took. */
+  seconds: number;
 }
 
 const keyOf = ({ kind, stores, point, seed }: RoundName) => `${kind}/${stores}/${point}/${seed}`;
@@ -37,8 +39,8 @@ export class Report {
     return this.#done.has(keyOf(round));
   }
 
-  add(name: RoundName, broken: string[]): void {
-    const round = { ...name, broken };
+  add(name: RoundName, { broken, seconds }: Pick<DoneRound, 'broken' | 'seconds'>): void {
+    const round = { ...name, broken, seconds };
     this.#done.set(keyOf(name), round);
     if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(round)}\n`);
     if (broken.length > 0) console.log(`${groupOf(name)}, seed ${name.seed}:\n  ${broken.join('\n  ')}`);
@@ -79,7 +81,9 @@ export async function soak<T extends RoundName>(
       const name = next.value;
       if (report.has(name)) continue;
       const failed = (error: Error) => [`the round itself failed: ${error.stack}`];
-      report.add(name, await run(name).catch(failed));
+      const startedMs = performance.now();
+      const broken = await run(name).catch(failed);
+      report.add(name, { broken, seconds: Math.round((performance.now() - startedMs) / 100) / 10 });
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work));

@@ -168,7 +168,7 @@ function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders 
   const furtherBrowsers = PROCESSES * MAX_ADDITIONAL_BROWSERS;
   const furtherBytes = furtherBrowsers * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES;
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${toMegabytes(bytes)}`);
-  const message = `Up to ${toMegabytes(needed)} MB may be in use, of ${toMegabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after a slow page, ${furtherBrowsers} further browsers may take ${toMegabytes(furtherBytes)} MB more.`;
+  const message = `Up to ${toMegabytes(needed)} MB may be in use, of ${toMegabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after several accounts drew pages, ${furtherBrowsers} further browsers may take ${toMegabytes(furtherBytes)} MB more.`;
   const lowerPictures =
     'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
   if (pictures > memoryBytes) return problemFinding(message, lowerPictures);

@@ -9,7 +9,7 @@ type Row = Answer['json'];
 /** How long jobs may take to end, and events to come: leases of dead hosts run out, and lost wake-ups are found. */
 const END_TIMEOUT_MS = 240_000;
 const UNDONE_MS = 420_000;
-const POLL_MS = 1_000;
+const POLL_MS = 250;
 const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 /** A job as it is seen from outside. */
@@ -23,7 +23,7 @@ interface SeenJob {
 export interface Seen {
   client: Client;
   workload: Workload;
-  receiver: Receiver;
+  receiver: Pick<Receiver, 'received'>;
   granted: number;
 }
 

@@ -5,10 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
 import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts';
+import { askPrimary } from '../../../src/host/admin/socket.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { BOOTSTRAP_CREDITS } from '../../../src/product/accounts/bootstrap.ts';
 import { randomFrom } from '../../product/jobs/chain-runs.ts';
-import { LOOPBACK, startReceiver } from '../../product/webhooks/receiver.ts';
+import { LOOPBACK, type Receiver, startReceiver } from '../../product/webhooks/receiver.ts';
 import { retryingClient } from './client.ts';
 import { FROZEN_MS, type RealHost, startRealHost } from './hosts.ts';
 import { promisesBrokenOutside } from './promises.ts';
@@ -25,69 +26,135 @@ export interface Servers {
   mongodbUrl: string;
 }
 
-export interface KillRound {
-  seed: number;
+export interface KillWorldOptions {
   /** One host with embedded stores when they are left out. */
   cluster?: Servers | undefined;
+  /** How far the clock of the second host is ahead of the first one's, or behind. */
+  shiftMs?: number;
+  /** How fast time passes on a host with embedded stores. Redis has a clock of its own. */
+  speed?: number;
+}
+
+/** Hosts with a receiver of webhooks, which outlive the rounds upon them: their start takes longer than a round. */
+export interface KillWorld {
+  hosts: readonly RealHost[];
+  receiver: Receiver;
+  redisUrl: string | undefined;
+  speed: number;
+  /** The number of rounds so far. */
+  rounds: number;
+  /** The account of the next round. */
+  account(): Promise<{ key: string; granted: number }>;
+  close(): Promise<void>;
+}
+
+export interface KillRound {
+  seed: number;
   faults: Fault[];
   /** Whether clients wait until their calls are answered before the faults: only jobs are then in progress. */
   isCalm?: boolean;
   /** Whether templates are drawn too, which takes a browser in every process. */
   renders?: boolean;
-  /** How far the clock of the second host is ahead of the first one's, or behind. */
-  shiftMs?: number;
 }
 
 const CLIENTS = 3;
 const BEFORE_MS = 2_000;
 const BETWEEN_MS = 3_000;
+const CREDITS = 100_000;
 const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
 
-/**
- * Real services with clients and a receiver of webhooks, and faults at random moments: kill -9, FLUSHALL, SIGSTOP.
- * @returns every promise that was broken, as it is seen from outside.
- */
-export async function killRound({
-  seed,
+/** Starts the hosts of a world. */
+export async function openKillWorld({
   cluster,
-  faults,
-  isCalm = false,
-  renders = false,
   shiftMs = 0,
-}: KillRound): Promise<string[]> {
-  const random = randomFrom(seed);
+  speed = 1,
+}: KillWorldOptions): Promise<KillWorld> {
   const ends: Array<() => unknown> = [];
   const scope: Pick<Test, 'teardown'> = { teardown: (end) => void ends.push(end as () => unknown) };
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  };
   try {
     const settings = await settingsOf(scope, cluster);
-    const hosts = [await startRealHost(scope, settings)];
-    if (cluster !== undefined) hosts.push(await startRealHost(scope, { ...settings, ...shifted(shiftMs) }));
-    const client = retryingClient(() => urlOf(hosts, random), hosts[0]?.key() ?? '');
+    const hosts = [await startRealHost(scope, { ...settings, ...falseClock({ speed }) })];
+    if (cluster !== undefined)
+      hosts.push(await startRealHost(scope, { ...settings, ...falseClock({ shiftMs }) }));
     const receiver = await startReceiver(scope);
-    await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
-    const workload = await startWorkload(client, random, { renders });
-
-    const over = new AbortController();
-    const calls = Array.from({ length: CLIENTS }, () => workload.run(over.signal));
-    const allCalled = async () => {
-      over.abort();
-      await Promise.all(calls);
+    const world: KillWorld = {
+      ...{ hosts, receiver, speed, rounds: 0, redisUrl: cluster?.redisUrl },
+      async account() {
+        if (world.rounds === 0) return { key: hosts[0]?.key() ?? '', granted: BOOTSTRAP_CREDITS };
+        return { key: await openAccount(settings.DATA_DIR, world.rounds), granted: CREDITS };
+      },
+      close,
     };
-    await pause(BEFORE_MS);
-    if (isCalm) await allCalled();
-    for (const fault of faults) {
-      await inject(fault, hosts, { random, redisUrl: cluster?.redisUrl });
-      await pause(random(BETWEEN_MS));
-    }
-    await allCalled();
-    return await promisesBrokenOutside({ client, workload, receiver, granted: BOOTSTRAP_CREDITS });
-  } finally {
-    for (const end of ends.reverse()) await end();
+    return world;
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 
-/** One directory, or one database, for all hosts of a round. */
-async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillRound['cluster']) {
+/** A round in a world of its own. */
+export async function killRoundAlone(options: KillWorldOptions & KillRound): Promise<string[]> {
+  const world = await openKillWorld(options);
+  try {
+    return await killRound(world, options);
+  } finally {
+    await world.close();
+  }
+}
+
+/**
+ * Clients call, and faults happen at random moments: kill -9, FLUSHALL, SIGSTOP.
+ * @returns every promise that was broken, as it is seen from outside.
+ */
+export async function killRound(
+  world: KillWorld,
+  { seed, faults, isCalm = false, renders = false }: KillRound,
+): Promise<string[]> {
+  const random = randomFrom(seed);
+  const { hosts, speed, redisUrl } = world;
+  const { key, granted } = await world.account();
+  world.rounds += 1;
+  const client = retryingClient(() => urlOf(hosts, random), key);
+  const receiver = receiverOf(world.receiver);
+  await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
+  const workload = await startWorkload(client, random, { renders });
+
+  const over = new AbortController();
+  const calls = Array.from({ length: CLIENTS }, () => workload.run(over.signal));
+  const allCalled = async () => {
+    over.abort();
+    await Promise.all(calls);
+  };
+  await pause(BEFORE_MS / speed);
+  if (isCalm) await allCalled();
+  for (const fault of faults) {
+    await inject(fault, hosts, { random, redisUrl });
+    await pause(random(BETWEEN_MS) / speed);
+  }
+  await allCalled();
+  return promisesBrokenOutside({ client, workload, receiver, granted });
+}
+
+/** Opens an account through the primary. @returns its API key. */
+async function openAccount(directory: string, number: number): Promise<string> {
+  const terms = ['--email', `round${number}@example.com`, '--plan', 'scale', '--credits', String(CREDITS)];
+  const quiet = { by: 'chaos', onProgress: () => {} };
+  const opened = await askPrimary(directory, ['account', 'create', ...terms], quiet);
+  if (opened === null) throw new Error('The primary does not listen.');
+  return (opened.data as { key: string }).key;
+}
+
+/** What the receiver gets from now on. */
+function receiverOf({ url, received }: Receiver): Pick<Receiver, 'url' | 'received'> {
+  received.length = 0;
+  return { url, received };
+}
+
+/** One directory, or one database, for all hosts of a world. */
+async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillWorldOptions['cluster']) {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-kills-'));
   teardown(() => rm(directory, { recursive: true, force: true }));
   // A stopped process is not restarted: its leases have to end.
@@ -100,11 +167,22 @@ async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillRou
   return { ...settings, ...stores, PROCESSES: '1' };
 }
 
-/** Settings of a host whose clock is wrong in all processes and threads: threads skip what --import preloads. */
-function shifted(shiftMs: number): Record<string, string> {
-  if (shiftMs === 0) return {};
-  const preloaded = join(import.meta.dirname, 'shifted-clock.ts');
-  return { NODE_OPTIONS: `--require=${preloaded}`, CLOCK_SHIFT_MS: String(shiftMs) };
+/** Settings of a host whose clock is false in all processes and threads: threads skip what --import preloads. */
+function falseClock({
+  shiftMs = 0,
+  speed = 1,
+}: {
+  shiftMs?: number;
+  speed?: number;
+}): Record<string, string> {
+  if (shiftMs === 0 && speed === 1) return {};
+  const preloaded = join(import.meta.dirname, 'false-clock.ts');
+  return {
+    NODE_OPTIONS: `--require=${preloaded}`,
+    CLOCK_SHIFT_MS: String(shiftMs),
+    CLOCK_SPEED: String(speed),
+    CLOCK_ORIGIN_MS: String(Date.now()),
+  };
 }
 
 function urlOf(hosts: readonly RealHost[], random: (below: number) => number): string | null {

@@ -55,7 +55,16 @@ function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | un
     second.calls.pop()?.answer();
     await warmed;
   };
-  return { clock, pool, first, second, slowAccounts, workerTime, draw, ready: isSpareWarm ? warmSpare() : null };
+  return {
+    clock,
+    pool,
+    first,
+    second,
+    slowAccounts,
+    workerTime,
+    draw,
+    ready: isSpareWarm ? warmSpare() : null,
+  };
 }
 
 const pagesOf = ({ calls }: StandInThread) => calls.map(({ html }) => html);

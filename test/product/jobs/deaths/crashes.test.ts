@@ -56,34 +56,41 @@ for (const point of Object.keys(POINTS)) {
   });
 }
 
-t.test('what a process was submitting is undone by the next sweep once the process was seen to end', async (t) => {
-  const world = await openWorld();
-  const caller = await world.account(GRANTED);
-  const dead = await Promise.all(
-    ['items stored', 'items stored'].map(async (point) => {
-      const host = await world.start({ point, occurrence: 1, moment: 'after' });
-      host.lifecycle.submit(caller, orderOf(FATES)).catch(() => undefined);
-      await host.life.died;
-      return host;
-    }),
-  );
-  const alive = await world.start(null);
-  const sweep = alive.lifecycle.sweeps.find(({ name }) => name === 'unfinished submits');
-  await alive.stores.jobs.endSubmits(dead[0]?.owner);
-  world.elapse(4_000);
-  await sweep?.sweep(world.now());
-  t.equal((await jobsOf(world)).length, 2, 'its last writes may be on their way');
-  world.elapse(2_000);
-  await sweep?.sweep(world.now());
-  t.match(await jobsOf(world), [{ phase: 'hidden', submitter: dead[1]?.owner }], 'the other may submit still');
-  await alive.stores.jobs.endSubmits();
-  world.elapse(6_000);
-  await sweep?.sweep(world.now());
-  t.same(await jobsOf(world), []);
-  await recover(world, alive);
-  t.same(await brokenPromises(world, caller, GRANTED), []);
-  await world.close();
-});
+t.test(
+  'what a process was submitting is undone by the next sweep once the process was seen to end',
+  async (t) => {
+    const world = await openWorld();
+    const caller = await world.account(GRANTED);
+    const dead = await Promise.all(
+      ['items stored', 'items stored'].map(async (point) => {
+        const host = await world.start({ point, occurrence: 1, moment: 'after' });
+        host.lifecycle.submit(caller, orderOf(FATES)).catch(() => undefined);
+        await host.life.died;
+        return host;
+      }),
+    );
+    const alive = await world.start(null);
+    const sweep = alive.lifecycle.sweeps.find(({ name }) => name === 'unfinished submits');
+    await alive.stores.jobs.endSubmits(dead[0]?.owner);
+    world.elapse(4_000);
+    await sweep?.sweep(world.now());
+    t.equal((await jobsOf(world)).length, 2, 'its last writes may be on their way');
+    world.elapse(2_000);
+    await sweep?.sweep(world.now());
+    t.match(
+      await jobsOf(world),
+      [{ phase: 'hidden', submitter: dead[1]?.owner }],
+      'the other may submit still',
+    );
+    await alive.stores.jobs.endSubmits();
+    world.elapse(6_000);
+    await sweep?.sweep(world.now());
+    t.same(await jobsOf(world), []);
+    await recover(world, alive);
+    t.same(await brokenPromises(world, caller, GRANTED), []);
+    await world.close();
+  },
+);
 
 /** What is left to do after a job without a failure was ended by the update that counted its last outcomes. */
 const AFTER_COMPLETION = [

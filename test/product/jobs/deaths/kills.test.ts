@@ -1,10 +1,10 @@
 // needs: service
 import t from 'tap';
-import { killRound } from '../../../chaos/kills/round.ts';
+import { killRoundAlone } from '../../../chaos/kills/round.ts';
 
 t.setTimeout(390_000);
 
 t.test('kill -9 of a process, and of the whole service, loses nothing and doubles nothing', async (t) => {
   if (process.env.TEST_STORES === 'cluster') return;
-  t.same(await killRound({ seed: 1, faults: ['process', 'host'], isCalm: true }), []);
+  t.same(await killRoundAlone({ seed: 1, faults: ['process', 'host'], isCalm: true }), []);
 });
