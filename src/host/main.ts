@@ -168,7 +168,8 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
   if (hasEmbeddedStores(settings.stores)) {
     // No process outlives the primary whose stores it uses, so whatever is held belongs to dead ones.
     const { items, jobs } = await openJobStores(stores.documents, () => new Date());
-    await Promise.all([items.endAllLeases(), jobs.endSubmits()]);
+    const billing = await BillingStore.open(stores.documents);
+    await Promise.all([items.endAllLeases(), jobs.endSubmits(), billing.releaseReservations()]);
   }
   const capacity = new ChangeableCapacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
@@ -259,17 +260,19 @@ function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environmen
   };
 }
 
-/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items and its submits. */
+/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items, its submits and its runs. */
 function releaseLeases({ stores, hostId, log }: Primary, processId: number): void {
   const { coordination, documents } = stores;
-  const holders = `${hostId}/${processId}/`;
+  const name = `${hostId}/${processId}`;
+  const holders = `${name}/`;
   const giveBack = () =>
     Promise.all([
       coordination.releaseSlotsByPrefix(holders),
       releaseEndpointsByHolder(coordination, holders),
       openJobStores(documents, () => new Date()).then(({ items, jobs }) =>
-        Promise.all([items.endLeases(`${hostId}/${processId}`), jobs.endSubmits(`${hostId}/${processId}`)]),
+        Promise.all([items.endLeases(name), jobs.endSubmits(name)]),
       ),
+      BillingStore.open(documents).then((billing) => billing.releaseReservations(name)),
     ]);
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>
     log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),

@@ -36,6 +36,8 @@ interface AllowanceOptions {
   plan: (id: string) => PlanWithoutStorage;
   /** The URL for adding credits, which the error for lack of credits contains. */
   topUpUrl: () => string;
+  /** The name of this process. */
+  holder: string;
   now: () => Date;
 }
 
@@ -70,7 +72,7 @@ export class RunAllowance {
         await this.#charge(accountId, reservation);
         this.#options.syncRuns.record({ accountId, ...use, terms, counts: false });
       },
-      release: () => this.#uncountReservation(accountId, reservation),
+      release: () => this.#options.store.uncountReservation(accountId, reservation),
     };
   }
 
@@ -100,7 +102,8 @@ export class RunAllowance {
   async #reserve(accountId: string, terms: PlanWithoutStorage): Promise<RunReservation | null> {
     const period = billingPeriodOf(this.#options.now());
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
-    const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
+    const { holder } = this.#options;
+    const inside: RunReservation = { id: randomText(20), period, credits: 0, until, holder };
     const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
     for (let attempt = 0; attempt < MAX_RESERVE_ATTEMPTS; attempt += 1) {
       if (await this.#count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
@@ -141,18 +144,8 @@ export class RunAllowance {
   async #releaseExpired(account: BillingAccount): Promise<number> {
     const instant = this.#options.now().toISOString();
     const expired = account.processing.reservations.filter(({ until }) => until < instant);
-    for (const reservation of expired) await this.#uncountReservation(account._id, reservation);
+    for (const reservation of expired) await this.#options.store.uncountReservation(account._id, reservation);
     return expired.length;
-  }
-
-  /** Subtracts a reservation from the count of its own period. */
-  async #uncountReservation(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
-    const here = { 'processing.reservations': { $elemMatch: { id } } };
-    const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
-    const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
-    const condition = { ...here, 'processing.period': period };
-    const wasCounted = await this.#options.store.change(accountId, condition, counted);
-    if (!wasCounted) await this.#options.store.change(accountId, here, freed);
   }
 
   async #charge(accountId: string, { id, credits }: RunReservation): Promise<void> {

@@ -34,6 +34,8 @@ interface BillingOptions {
   countAssets: (accountId: string) => Promise<number>;
   /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;
+  hostId: string;
+  processId: string;
   now: () => Date;
   log: { error(context: object, message: string): void };
 }
@@ -53,7 +55,7 @@ export async function openBilling(options: BillingOptions): Promise<BillingSlice
   const syncRuns = new SyncRunCounter(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
-  const parts = { ...options, store, movements, syncRuns };
+  const parts = { ...options, store, movements, syncRuns, holder: `${options.hostId}/${options.processId}` };
   const allowance = new RunAllowance(parts);
   const holds = new JobHolds(parts);
   const usageSources = () => [createSyncUsageSource(store.usage), ...options.usageSources()];

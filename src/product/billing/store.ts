@@ -44,6 +44,8 @@ export interface RunReservation {
   period: string;
   credits: number;
   until: string;
+  /** The process that serves the call. */
+  holder: string;
 }
 
 /** The credits of an account: the billing view of its document in ACCOUNTS_COLLECTION. Only billing changes it. */
@@ -186,6 +188,28 @@ export class BillingStore {
   findWithExpiredReservations(before: Date, limit: number): Promise<BillingAccount[]> {
     const expired = { $elemMatch: { until: { $lt: before.toISOString() } } };
     return this.#accounts.find({ 'processing.reservations': expired }, { limit });
+  }
+
+  /** Gives back the credits of a reservation, and subtracts it from the count of its own period. */
+  async uncountReservation(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
+    const here = { 'processing.reservations': { $elemMatch: { id } } };
+    const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
+    const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
+    const wasCounted = await this.change(accountId, { ...here, 'processing.period': period }, counted);
+    if (!wasCounted) await this.change(accountId, here, freed);
+  }
+
+  /**
+   * Releases the reservations of a process that has ended.
+   * @param holder the name of the process; without it, the reservations of all processes are released.
+   */
+  async releaseReservations(holder?: string): Promise<void> {
+    const its = { $elemMatch: holder === undefined ? { id: { $gt: '' } } : { holder } };
+    for (const { _id, processing } of await this.#accounts.find({ 'processing.reservations': its })) {
+      for (const reservation of processing.reservations)
+        if (holder === undefined || reservation.holder === holder)
+          await this.uncountReservation(_id, reservation);
+    }
   }
 
   /**

@@ -26,7 +26,7 @@ function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.
   return {
     clock,
     syncRuns,
-    allowance: new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now }),
+    allowance: new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, holder: 'a', now }),
   };
 }
 

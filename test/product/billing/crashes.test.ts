@@ -77,13 +77,13 @@ onEachStore(
 );
 
 /** The allowance of a process, which may be one that dies. */
-function allowanceOf(store: BillingStore, clock: () => Date) {
+function allowanceOf(store: BillingStore, clock: () => Date, holder = 'living') {
   const movements = new CreditMovements(store, clock);
   // A dead process writes nothing a second time.
   const never = () => new Promise<void>(() => undefined);
   const syncRuns = new SyncRunCounter(store, clock, () => undefined, never);
   const topUpUrl = () => 'http://localhost/docs';
-  return new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: clock });
+  return new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, holder, now: clock });
 }
 
 onEachStore(
@@ -115,5 +115,27 @@ onEachStore(
       );
       t.ok(paid <= 1);
     }
+  },
+);
+
+onEachStore(
+  t,
+  'what calls of a process held is free once the process was seen to end, and no more than that',
+  async (t, { documents }) => {
+    const { store, accountId } = await openAccount(documents, { credits: 3, plan: LIMITED.id });
+    const caller = { accountId, plan: LIMITED.id };
+    const living = allowanceOf(store, now);
+    for (let run = 0; run < LIMITED.processLimit; run += 1) await living.begin(caller);
+    const dead = allowanceOf(store, now, 'dead');
+    const [first] = [await dead.begin(caller), await dead.begin(caller)];
+    t.match(await moneyOf(store, accountId), { balance: 3, held: 2 });
+    await store.releaseReservations('dead');
+    await store.releaseReservations('dead');
+    const used = LIMITED.processLimit;
+    t.match(await moneyOf(store, accountId), { balance: 3, held: 0, processing: { used } });
+    await first?.succeed({ op: 'resize', apiKeyId: null });
+    t.match(await moneyOf(store, accountId), { balance: 3, held: 0 }, 'a charge comes too late');
+    await store.releaseReservations();
+    t.match(await moneyOf(store, accountId), { processing: { used: 0, reservations: [] } });
   },
 );

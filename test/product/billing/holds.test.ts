@@ -126,7 +126,15 @@ onEachStore(t, 'a period that a wrong clock began is turned back', async (t, { d
   await store.change(accountId, {}, { $set: { 'processing.period': '2031-01' } });
   const movements = new CreditMovements(store, march);
   const syncRuns = new SyncRunCounter(store, march, () => undefined);
-  await new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
+  await new RunAllowance({
+    store,
+    movements,
+    syncRuns,
+    plan: planOf,
+    topUpUrl,
+    holder: 'a',
+    now: march,
+  }).sweep();
   t.match(await moneyOf(store, accountId), { processing: { period: '2026-03' } });
 });
 

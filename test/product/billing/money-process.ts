@@ -39,7 +39,7 @@ const store =
 const movements = new CreditMovements(store, now);
 const syncRuns = new SyncRunCounter(store, now, () => undefined);
 const topUpUrl = () => 'http://localhost/docs';
-const allowance = new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now });
+const allowance = new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, holder: 'a', now });
 
 async function pays({ accountId, kind }: Order): Promise<boolean> {
   if (kind === 'hold') return (await movements.move(accountId, hold(1, newId('job')))) === 'moved';
