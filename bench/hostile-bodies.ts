@@ -89,8 +89,8 @@ export function largeBodies(): () => AttackCall {
 }
 
 /**
- * The largest jobs that a free account with 200 credits may submit: 500 rows of 16 kB, 500 items with variants of 256 kB,
- * and steps of 480 kB for 500 items.
+ * The largest jobs that a free account with 200 credits may submit: 500 rows of 16 kB, 500 items with variants of 256
+ * kB, and steps of 480 kB for 500 items.
  */
 export function largestJobs(assetId: string): object[] {
   const text = (bytes: number) => 'x'.repeat(bytes);

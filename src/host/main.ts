@@ -260,7 +260,10 @@ function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environmen
   };
 }
 
-/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items, its submits and its runs. */
+/**
+ * Releases what a process that has ended held: its slots, its webhook endpoints, its job items, its submits and its
+ * runs.
+ */
 function releaseLeases({ stores, hostId, log }: Primary, processId: number): void {
   const { coordination, documents } = stores;
   const name = `${hostId}/${processId}`;

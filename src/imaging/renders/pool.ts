@@ -301,8 +301,8 @@ export class RenderPool {
   }
 
   /**
-   * Ends a page for others, and moves it and the pages behind it out of its thread. Its account is reported at once: the
-   * thread may begin another page of the same account before it answers this one.
+   * Ends a page for others, and moves it and the pages behind it out of its thread. Its account is reported at once:
+   * the thread may begin another page of the same account before it answers this one.
    */
   #endPageForOthers(page: PooledPage): void {
     endPage(page, this.#options.fairDrawingMs === undefined ? 'withdrawn' : 'stopped');

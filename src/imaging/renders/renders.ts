@@ -23,8 +23,8 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** Whether the host lets the browser have its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
   /**
-   * The longest time for which a slow page may be drawn while slow pages of other accounts wait, in milliseconds; 5 s by
-   * default.
+   * The longest time for which a slow page may be drawn while slow pages of other accounts wait, in milliseconds; 5 s
+   * by default.
    */
   fairDrawingMs?: number;
   /** The worker time of each account, shared with its image passes. */
@@ -126,14 +126,14 @@ export class Renders {
   }
 
   /**
-   * Draws a page. Pages of two accounts never share a browser context, and pages of one account never fill all browsers.
-   * A page that takes longer than usual while other accounts are served is restarted in a separate browser. For one minute all pages of its account are drawn there,
-   * one at a time, each for at most 5 s if it keeps others waiting. The same holds for an account that has used up its
-   * budget of worker time.
+   * Draws a page. Pages of two accounts never share a browser context, and pages of one account never fill all
+   * browsers. A page that takes longer than usual while other accounts are served is restarted in a separate browser.
+   * For one minute all pages of its account are drawn there, one at a time, each for at most 5 s if it keeps others
+   * waiting. The same holds for an account that has used up its budget of worker time.
    *
    * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
-   * than a browser may hold; with provider_unavailable (details.reason capacity, deadline_exceeded, worker_unreachable;
-   * with Retry-After); or with the signal's reason when it aborts.
+   * than a browser may hold; with provider_unavailable (details.reason capacity, deadline_exceeded,
+   * worker_unreachable; with Retry-After); or with the signal's reason when it aborts.
    */
   begin(request: RenderRequest): RunningCall<RenderedPage> {
     const { signal: client, waitSignal, deadlineMs, param = 'templateId', ...page } = request;

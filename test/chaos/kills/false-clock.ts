@@ -4,8 +4,8 @@ import promises from 'node:timers/promises';
 
 /**
  * Preloaded into every process and thread of a host with a false clock. CLOCK_SHIFT_MS is how far it is ahead, while
- * durations stay right, as they do on such a host. CLOCK_SPEED is how fast time passes since CLOCK_ORIGIN_MS, timers and
- * durations included, so that leases end and sweeps come sooner.
+ * durations stay right, as they do on such a host. CLOCK_SPEED is how fast time passes since CLOCK_ORIGIN_MS, timers
+ * and durations included, so that leases end and sweeps come sooner.
  */
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS ?? 0);
 const speed = Number(process.env.CLOCK_SPEED ?? 1);
