@@ -150,6 +150,8 @@ export class PassPicture {
   #startsUnchanged: boolean;
   /** The pixels at which the pipeline starts; undefined while it starts at the file. */
   #pixels: Pixels | DeepPixels | undefined;
+  /** Whether the pixels at which the pipeline starts are the picture already, so that it need not run. */
+  #hasRun = false;
   readonly #secondsLeft: () => number;
 
   /**
@@ -207,6 +209,7 @@ export class PassPicture {
   async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
     if (needsNextPipeline(slot, this.#usedSlots, this.hasAlpha)) await this.handOver();
     this.#usedSlots.add(slot).add(last);
+    this.#hasRun = false;
     return this.#pipeline;
   }
 
@@ -218,11 +221,13 @@ export class PassPicture {
   /** Converts to sRGB, if sharp worked in a wider colour space. */
   convertToSrgb(): void {
     toSrgb(this.#pipeline);
+    this.#hasRun = false;
   }
 
   /** Lays the picture on a background colour. The call may come at any point, so no step may depend on that point. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
+    this.#hasRun = false;
     this.hasAlpha = false;
   }
 
@@ -276,12 +281,13 @@ export class PassPicture {
   }
 
   /**
-   * Runs the pipeline and returns its pixels. The picture continues from these pixels, so the caller may change them in
-   * place before anything else happens to the picture.
+   * Runs the pipeline, unless it has run, and returns its pixels. The picture continues from these pixels, so the caller
+   * may change them in place before anything else happens to the picture.
    * @param as 'rgba' adds an opaque alpha channel if there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
+    if (this.#hasRun && this.#pixels !== undefined && !is16BitPixels(this.#pixels)) return this.#pixels;
     const pixels = await readPixels(this.#timed(this.#pipeline), this.frames);
     this.replace(pixels);
     return pixels;
@@ -290,6 +296,7 @@ export class PassPicture {
   /** Runs the pipeline and continues from its result, as `pixels` does, but keeps 16 bits if the picture has them. */
   async handOver(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
+    if (this.#hasRun && this.#pixels !== undefined) return this.#pixels;
     const pixels = await readDeepPixels(this.#timed(this.#pipeline));
     this.replace(pixels);
     return pixels;
@@ -299,6 +306,8 @@ export class PassPicture {
   replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixelPipeline(pixels);
     this.#pixels = pixels;
+    // A pipeline makes RGB of grey pixels.
+    this.#hasRun = pixels.channels !== 1;
     this.#usedSlots.clear();
     this.#oriented = false;
     this.#has16Bits = is16BitPixels(pixels);
@@ -327,6 +336,7 @@ export class PassPicture {
     const { width, height } = this;
     this.continueFrom(pixels, areShared);
     this.setSize({ width, height });
+    this.#hasRun = false;
     this.#startsUnchanged = true;
   }
 
