@@ -146,3 +146,19 @@ t.test('what ImageMagick wrote into a PNG as text is kept like any other', corpu
     t.match(xmp, { CreatorTool: 'GIMP 2.10' }, `${format}: XMP`);
   }
 });
+
+t.test('keep keeps the profile of a picture that is turned and converted', async (t) => {
+  const drawing = sharp(await drawn(120, 90, (x, y) => [x * 2, y * 2, 99]));
+  const photo = await drawing.clone().withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  const deep = await drawing.clone().toColourspace('rgb16').withIccProfile('p3').png().toBuffer();
+  const cases: [input: Uint8Array, steps: StepText[], encode: EncodeOptions][] = [
+    [photo, [['greyscale']], { format: 'jpeg' }],
+    [deep, [['rotate', { angle: 90 }]], { format: 'tiff', quality: 80 }],
+  ];
+  for (const [input, steps, encode] of cases) {
+    const { icc } = await sharp(input).metadata();
+    const { data } = await made(input, passOf(steps, { ...encode, metadata: 'keep' }));
+    t.ok(icc, `the profile of the ${encode.format}'s input`);
+    t.strictSame((await sharp(data).metadata()).icc, icc, `a ${encode.format}`);
+  }
+});

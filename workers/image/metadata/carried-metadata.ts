@@ -133,7 +133,7 @@ export async function pipelineWithMetadata(
   picture: PassPicture,
   file: FileWithMetadataPolicy,
 ): Promise<Sharp> {
-  if (!picture.fromFile || file.carried.fileLeaks) {
+  if (!picture.fromFile || file.carried.fileLeaks || losesProfile(picture, file)) {
     const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
@@ -141,9 +141,17 @@ export async function pipelineWithMetadata(
 }
 
 /**
+ * Whether sharp 0.35.5 would write freed memory in place of the profile: it sets the profile again after a conversion
+ * of greyscale or 16-bit colours, and has freed it by then if it copied the picture to turn it.
+ */
+function losesProfile(picture: PassPicture, { source, profile }: FileWithMetadataPolicy): boolean {
+  return profile === 'own' && (picture.usesSlot('greyscale') || (source.isDeep && !picture.isDeep));
+}
+
+/**
  * Returns a pipeline over raw pixels that writes the metadata that the policy keeps. sharp attaches metadata only to
- * the pixels of the file that has it. Therefore the file is resized to the size of the pixels, and the pixels are laid
- * over it.
+ * the pixels of the file that has it. Therefore a pixel of the file is resized to the size of the pixels, and the
+ * pixels are laid over it. The decoders of most formats stop after the first rows.
  * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(
@@ -161,7 +169,10 @@ function layOverFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy):
     return withMetadataBlocks(openPixelPipeline(pixels), file);
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
-  const canvas = sharp(carried.carrier ?? input, sharpOptionsFor({}, chosen, profile === 'own'))
+  const canvas = sharp(carried.carrier ?? input, sharpOptionsFor({}, chosen, profile === 'own'));
+  // An animation keeps its frames, because their delays are metadata too.
+  if (frames === 1) canvas.extract({ left: 0, top: 0, width: 1, height: 1 });
+  canvas
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     // sharp accepts any typed array, and its type gives the bits per channel, but sharp's types allow buffers only.
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
