@@ -281,8 +281,8 @@ export class PassPicture {
   }
 
   /**
-   * Runs the pipeline, unless it has run, and returns its pixels. The picture continues from these pixels, so the caller
-   * may change them in place before anything else happens to the picture.
+   * Runs the pipeline, unless it has run, and returns its pixels. The picture continues from these pixels, so the
+   * caller may change them in place before anything else happens to the picture.
    * @param as 'rgba' adds an opaque alpha channel if there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
