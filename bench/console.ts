@@ -107,7 +107,7 @@ async function measureLoads(browser: Browser, server: BenchServer, bareUrl: stri
       const context = await browser.newContext();
       await context.addInitScript(WATCH_SCRIPT);
       if (side === 'ours') await signIn(context, server);
-      const [first, second] = [await load(context, pages[side]), await load(context, pages[side])];
+      const [first, second] = [await loadPage(context, pages[side]), await loadPage(context, pages[side])];
       // The first round is not counted, because some work is done only once.
       if (number > 0) {
         cold[side].push(first);
@@ -125,7 +125,7 @@ async function signIn(context: BrowserContext, { url }: BenchServer): Promise<vo
   });
 }
 
-async function load(context: BrowserContext, url: string): Promise<PageLoad> {
+async function loadPage(context: BrowserContext, url: string): Promise<PageLoad> {
   const page = await context.newPage();
   await page.goto(url);
   await page.waitForLoadState('networkidle');

@@ -31,7 +31,7 @@ export function processesBelow(pid: number): ProcessUse[] {
 /** The ids of a process and all its descendants. */
 export function processTreeOf(pid: number): number[] {
   const parents = new Map<number, number>();
-  for (const name of namesIn('/proc')) {
+  for (const name of fileNamesIn('/proc')) {
     const stat = readProcessStat(Number(name));
     if (stat !== null) parents.set(Number(name), Number(stat.fields[1]));
   }
@@ -42,7 +42,7 @@ export function processTreeOf(pid: number): number[] {
   return members;
 }
 
-function namesIn(folder: string): string[] {
+function fileNamesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -1,7 +1,7 @@
 import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import {
-  encoded,
+  encodeByService,
   photographs,
   pictureSets,
   type RasterPicture,
@@ -77,7 +77,7 @@ async function defaultLikeness(
 ): Promise<SuiteRow> {
   const scores: Array<readonly [string, number]> = [];
   for (const [name, picture] of Object.entries(pictures)) {
-    const { data } = await encoded(picture, { format });
+    const { data } = await encodeByService(picture, { format });
     scores.push([name, computeSsimulacra2(picture, await readPicture(data, picture.width))]);
   }
   const [worst, least] = scores.reduce((one, other) => (other[1] < one[1] ? other : one));
@@ -87,7 +87,7 @@ async function defaultLikeness(
 /** The file at SSIMULACRA2_SCORE, interpolated between the two nearest qualities. */
 async function fileAt(picture: RasterPicture, format: OutputFormat, effort: number | undefined) {
   const encodedAt = (quality: number) =>
-    encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
+    encodeByService(picture, { format, quality, ...(effort !== undefined && { effort }) });
   const attempt = async (quality: number) => {
     const { data } = await encodedAt(quality);
     const likeness = computeSsimulacra2(picture, await readPicture(data, picture.width));

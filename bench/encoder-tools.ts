@@ -82,7 +82,7 @@ export async function sizeByTool(
 ): Promise<number> {
   const { qualities } = TOOLS[format];
   const pointAt = async (index: number): Promise<MeasuredSize> => {
-    const file = fileBy(format, picture, qualities[index] as number);
+    const file = toolFile(format, picture, qualities[index] as number);
     return { bytes: file.byteLength, value: await measure(file) };
   };
   let [low, high] = [0, qualities.length - 1];
@@ -96,16 +96,16 @@ export async function sizeByTool(
   return Math.exp(Math.log(below.bytes) + share * Math.log(above.bytes / below.bytes));
 }
 
-function fileBy(format: ToolFormat, picture: RasterPicture, quality: number): Uint8Array {
+function toolFile(format: ToolFormat, picture: RasterPicture, quality: number): Uint8Array {
   const files = measuredFiles.get(picture) ?? new Map<string, Uint8Array>();
   measuredFiles.set(picture, files);
   const key = `${format} ${quality}`;
-  const file = files.get(key) ?? written(TOOLS[format], picture, quality);
+  const file = files.get(key) ?? encodeByTool(TOOLS[format], picture, quality);
   files.set(key, file);
   return file;
 }
 
-function written(
+function encodeByTool(
   { program, command, reads }: EncoderTool,
   picture: RasterPicture,
   quality: number,
@@ -132,7 +132,10 @@ export const WIDTH_PX = 768;
 const DEADLINE_MS = 600_000;
 
 /** The result of a pass that only encodes, run in this thread. */
-export async function encoded({ png }: RasterPicture, encode: EncodeOptions): Promise<TransformTaskResult> {
+export async function encodeByService(
+  { png }: RasterPicture,
+  encode: EncodeOptions,
+): Promise<TransformTaskResult> {
   const pass = { decode: {}, steps: [], encode };
   const deadlineMs = Date.now() + DEADLINE_MS;
   const result = await performImageTask({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });

@@ -2,7 +2,7 @@ import { computeSsim, lumaOf } from '../workers/image/likeness/ssim.ts';
 import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { EncodeOptions } from '../workers/protocol.ts';
 import {
-  encoded,
+  encodeByService,
   isInstalled,
   photographs,
   type RasterPicture,
@@ -74,7 +74,7 @@ async function measure(
   const cpuMs: number[] = [];
   for (const picture of pictures) {
     const before = process.cpuUsage();
-    const { data, achieved } = await encoded(picture, { ...encode, format });
+    const { data, achieved } = await encodeByService(picture, { ...encode, format });
     const { user, system } = process.cpuUsage(before);
     cpuMs.push((user + system) / 1000);
     const copy = await readPicture(data);

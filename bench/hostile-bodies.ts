@@ -9,7 +9,7 @@ export interface AttackCall {
 }
 
 /** Returns a function that gives the calls one after the other, and then again from the first. */
-export function inTurn(calls: readonly AttackCall[]): () => AttackCall {
+export function cycleThrough(calls: readonly AttackCall[]): () => AttackCall {
   let sent = 0;
   return () => calls[sent++ % calls.length] as AttackCall;
 }
@@ -39,7 +39,7 @@ export async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
     for (const name of files) form.set(name, bytes, 'flat.png');
     return formCall('/images/transform', form);
   });
-  return inTurn(await Promise.all(calls));
+  return cycleThrough(await Promise.all(calls));
 }
 
 const FORM_PARTS = 10_000;
@@ -53,7 +53,7 @@ export async function manyParts(): Promise<() => AttackCall> {
     files.append('file', new Blob(['x']), 'x.png');
   }
   const path = '/images/transform?op=grayscale';
-  return inTurn([
+  return cycleThrough([
     await formCall(path, fields),
     await formCall(path, others),
     await formCall('/assets/upload', files),
@@ -85,7 +85,7 @@ export function largeBodies(): () => AttackCall {
       body: { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) },
     }),
   );
-  return inTurn(calls);
+  return cycleThrough(calls);
 }
 
 /**
@@ -133,7 +133,7 @@ export function trickyPages(): () => AttackCall {
     '<table><tr><td rowspan="65534" colspan="1000">',
     '<svg><use href="#a"/><g id="a"><use href="#a"/></g></svg>',
   ];
-  return inTurn(
+  return cycleThrough(
     fillers.map((filler) => {
       const room = MAX_HTML_BYTES - Buffer.byteLength(head);
       const html = head + filler.repeat(Math.floor(room / filler.length));

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { openApi } from './api.ts';
 import {
   type AttackCall,
-  inTurn,
+  cycleThrough,
   largeBodies,
   largestJobs,
   manyParts,
@@ -70,16 +70,16 @@ async function measure(
   server: BenchServer,
   bare: BareServer,
 ): Promise<SuiteRow> {
-  await watch(victim, server, 2_000);
-  const idle = await watch(victim, server, IDLE_MS);
+  await repeatCall(victim, server, 2_000);
+  const idle = await repeatCall(victim, server, IDLE_MS);
   await longestTurn(server);
   await bare.longestTurn();
   const key = freeAccount(server);
   const ending = new AbortController();
   const attacking = attack(key, server, ending.signal);
   const [attacked, readiness] = await Promise.all([
-    watch(victim, server, ATTACK_MS),
-    watch(null, server, ATTACK_MS),
+    repeatCall(victim, server, ATTACK_MS),
+    repeatCall(null, server, ATTACK_MS),
     bare.callFor(ATTACK_MS),
   ]);
   const [turn, bareTurn] = await Promise.all([longestTurn(server), bare.longestTurn()]);
@@ -147,7 +147,11 @@ async function startBare(): Promise<BareServer> {
 }
 
 /** Repeats a call for a duration, or requests /readyz if there is no call. */
-async function watch(call: AttackCall | null, server: BenchServer, durationMs: number): Promise<VictimTimes> {
+async function repeatCall(
+  call: AttackCall | null,
+  server: BenchServer,
+  durationMs: number,
+): Promise<VictimTimes> {
   const api = openApi(server);
   const watched: VictimTimes = { timesMs: [], refused: 0 };
   const endsAt = performance.now() + durationMs;
@@ -181,7 +185,7 @@ async function attacks(): Promise<Attack[]> {
     body: { templateId: 'builtin-template-quote', data: {} },
   };
   const passes = (query: string, picture = large): Attack['run'] =>
-    repeated({ path: `/images/transform?${query}`, body: { type: 'image/jpeg', bytes: picture } });
+    repeatedAttack({ path: `/images/transform?${query}`, body: { type: 'image/jpeg', bytes: picture } });
   const medium = await sharp(photo).resize(2_000, 2_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
   return [
     { name: 'passes of a second', victim: small, run: passes('op=median&size=25', medium) },
@@ -198,12 +202,12 @@ async function attacks(): Promise<Attack[]> {
     {
       name: 'outputs: 20 of 49 MP, and 20 layers of 49 MP',
       victim: small,
-      run: repeated(await manyPictures(photo)),
+      run: repeatedAttack(await manyPictures(photo)),
     },
-    { name: 'bodies of 10,000 parts', victim: small, run: repeated(await manyParts()) },
+    { name: 'bodies of 10,000 parts', victim: small, run: repeatedAttack(await manyParts()) },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
     { name: 'jobs of 8 MB, cancelled', victim: small, run: (...attack) => largeJobs(tiny, ...attack) },
-    { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
+    { name: 'large bodies of JSON', victim: small, run: repeatedAttack(largeBodies()) },
     { name: 'answer schemas that compile slowly', victim: small, run: slowSchemas },
     { name: 'answers that double', victim: small, run: (...attack) => doublingAnswers(tiny, ...attack) },
     {
@@ -215,7 +219,7 @@ async function attacks(): Promise<Attack[]> {
       run: slowItems,
     },
     { name: 'pages that draw for ever', victim: page, run: heavyPages },
-    { name: 'pages of 256 kB with every trick', victim: page, run: repeated(trickyPages()) },
+    { name: 'pages of 256 kB with every trick', victim: page, run: repeatedAttack(trickyPages()) },
   ];
 }
 
@@ -223,7 +227,7 @@ async function attacks(): Promise<Attack[]> {
  * Runs four loops. Each sends the call, or the next one of a series, as soon as the last one is answered, whatever the
  * answer is.
  */
-function repeated(call: AttackCall | (() => AttackCall)): Attack['run'] {
+function repeatedAttack(call: AttackCall | (() => AttackCall)): Attack['run'] {
   return (key, { url }, signal) => {
     const api = openApi({ url, key });
     const loop = async () => {
@@ -247,7 +251,7 @@ const HEAVY_PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="4096" height=
 async function heavyPages(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const template = { name: 'slow', html: HEAVY_PAGE, width: 4_096, height: 4_096 };
   const { id } = await openApi({ url: server.url, key }).post('/templates', template);
-  await repeated({ path: '/images/render', body: { templateId: id, data: {} } })(key, server, signal);
+  await repeatedAttack({ path: '/images/render', body: { templateId: id, data: {} } })(key, server, signal);
 }
 
 /**
@@ -292,7 +296,7 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
     const job = { op: 'analyze', model: 'sandbox-vision', imageCount: 1, parameters: { schema } };
     return { path: '/jobs?dryRun=true', body: job };
   };
-  await repeated(priced)(key, server, signal);
+  await repeatedAttack(priced)(key, server, signal);
 }
 
 /**
@@ -322,7 +326,7 @@ async function doublingAnswers(
     const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [id], parameters: { schema } };
     return { path: '/jobs', body: job };
   });
-  await repeated(inTurn(calls))(key, server, signal);
+  await repeatedAttack(cycleThrough(calls))(key, server, signal);
 }
 
 const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';

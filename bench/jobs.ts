@@ -48,7 +48,11 @@ async function jobRows(): Promise<SuiteRow[]> {
   const large = new Uint8Array(await photograph());
   const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
   const api = openApi(server);
-  return [await batch(api, '12 MP', large), await batch(api, '1 MP', small), await waited(server, small)];
+  return [
+    await measureBatch(api, '12 MP', large),
+    await measureBatch(api, '1 MP', small),
+    await measureWaitedJobs(server, small),
+  ];
 }
 
 function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runMs: number }): SuiteRow {
@@ -73,16 +77,16 @@ async function engineOnServers(): Promise<SuiteRow[]> {
   }
 }
 
-async function batch(api: Api, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
+async function measureBatch(api: Api, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(api, picture, index)));
   const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
   // The warm-up job is large enough to count as a batch. Batches have their own processes, which start once and stay
   // while there are batches.
-  await complete(api, { op: 'resize', parameters: RESIZE, assetIds: ids });
+  await completeJob(api, { op: 'resize', parameters: RESIZE, assetIds: ids });
   const startedMs = performance.now();
-  await complete(api, { op: 'resize', parameters: RESIZE, assetIds });
+  await completeJob(api, { op: 'resize', parameters: RESIZE, assetIds });
   const perSecond = (ITEMS * 1_000) / (performance.now() - startedMs);
-  const bare = await barePerSecond(picture);
+  const bare = await measureBarePerSecond(picture);
   return {
     case: `resize, ${name}, ${ITEMS} items`,
     'items/s': round(perSecond, 1),
@@ -91,7 +95,7 @@ async function batch(api: Api, name: string, picture: Uint8Array<ArrayBuffer>): 
   };
 }
 
-async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
+async function measureWaitedJobs(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
   const api = openApi(server);
   const assetId = await upload(api, picture, 99);
   const query = new URLSearchParams({ op: 'resize', width: '512', format: 'jpeg', quality: '80' });
@@ -132,7 +136,7 @@ async function upload(api: Api, picture: Uint8Array, index: number): Promise<str
 }
 
 /** Resolves when the job is completed. @throws Error when it fails. */
-async function complete(api: Api, job: object): Promise<void> {
+async function completeJob(api: Api, job: object): Promise<void> {
   const { id } = await api.post('/jobs', job);
   for (;;) {
     const { status, errorMessage } = await api.get(`/jobs/${id}?wait=60`);
@@ -141,7 +145,7 @@ async function complete(api: Api, job: object): Promise<void> {
   }
 }
 
-async function barePerSecond(picture: Uint8Array): Promise<number> {
+async function measureBarePerSecond(picture: Uint8Array): Promise<number> {
   const child = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });

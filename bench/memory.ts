@@ -53,7 +53,7 @@ const MEDIA_TYPES: Record<string, string> = {
 /** Sends a fixed mix of calls, and samples the memory of every process of the service during it. */
 export async function run(): Promise<SuiteResult> {
   await using server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
-  const samples: MemorySample[] = [sample(0, server.pid)];
+  const samples: MemorySample[] = [takeSample(0, server.pid)];
   const api = openApi(server);
   const next = seededMix();
   let begun = 0;
@@ -64,7 +64,7 @@ export async function run(): Promise<SuiteResult> {
       await send(api, next());
       done += 1;
       if (done % CALLS_PER_SAMPLE !== 0) continue;
-      const latest = sample(done, server.pid);
+      const latest = takeSample(done, server.pid);
       samples.push(latest);
       console.log(rowOf(latest));
     }
@@ -152,7 +152,7 @@ async function send(api: Api, { path, body }: MixedCall): Promise<void> {
   } while (!answer.ok);
 }
 
-function sample(calls: number, pid: number): MemorySample {
+function takeSample(calls: number, pid: number): MemorySample {
   const processes = processesBelow(pid).map((one) => ({ ...one, kind: kindOf(one.pid, pid) }));
   const of = (kind: string) =>
     processes

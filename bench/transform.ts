@@ -57,10 +57,10 @@ export async function run(): Promise<SuiteResult> {
         .join('  '),
     );
   };
-  const all = await cases();
+  const all = await prepareCases();
   await warmUp(all, server);
   for (const benchCase of all) {
-    const sent = await preparedBody(benchCase, server);
+    const sent = await prepareBody(benchCase, server);
     for (const inFlight of CALLS_IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
   }
   for (const { input } of all.filter(({ name }) => name === LARGE_CASE)) {
@@ -74,10 +74,10 @@ export async function run(): Promise<SuiteResult> {
 
 async function warmUp(all: readonly TransformCase[], server: BenchServer): Promise<void> {
   const small = all.find(({ name }) => name === WARM_UP_CASE);
-  if (small !== undefined) await overHttp(small, await preparedBody(small, server), 4, server, WARM_UP_MS);
+  if (small !== undefined) await runOverHttp(small, await prepareBody(small, server), 4, server, WARM_UP_MS);
 }
 
-async function preparedBody({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
+async function prepareBody({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
   if (!stored) return { type, body: input };
   const { id } = await openApi(server).post('/assets/upload', { type, bytes: input });
   return { type: 'application/json', body: JSON.stringify({ assetId: id }) };
@@ -93,10 +93,10 @@ async function measure(
   const http: TransformMeasurement[] = [];
   const plain: TransformMeasurement[] = [];
   await runBare(benchCase, inFlight, bare, CASE_WARM_UP_MS);
-  await overHttp(benchCase, sent, inFlight, server, CASE_WARM_UP_MS);
+  await runOverHttp(benchCase, sent, inFlight, server, CASE_WARM_UP_MS);
   for (let round = 0; round < ROUNDS; round += 1) {
     plain.push(await withCpu(bare.pid ?? 0, () => runBare(benchCase, inFlight, bare, ROUND_MS)));
-    http.push(await withCpu(server.pid, () => overHttp(benchCase, sent, inFlight, server, ROUND_MS)));
+    http.push(await withCpu(server.pid, () => runOverHttp(benchCase, sent, inFlight, server, ROUND_MS)));
   }
   const perSecond = (answers: BareResult[]) => median(answers.map((answer) => answer.perSecond));
   const times = (answers: BareResult[], share: number) =>
@@ -138,7 +138,7 @@ function runBare(
   });
 }
 
-async function overHttp(
+async function runOverHttp(
   { size, format, quality }: TransformCase,
   sent: SentBody,
   inFlight: number,
@@ -170,7 +170,7 @@ async function overHttp(
 }
 
 /** A 12 MP camera photograph, a 1 MP PNG and a 200 px JPEG, made from one picture so that any machine has them. */
-async function cases(): Promise<TransformCase[]> {
+async function prepareCases(): Promise<TransformCase[]> {
   const photo = await photograph();
   const twelveMegapixels = sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 });
   const large = await twelveMegapixels.toBuffer();

@@ -11,21 +11,21 @@ export interface LongestTurn {
 }
 
 /** The interval between two checks. A measured turn may be too long by up to this time. */
-const LOOK_INTERVAL_MS = 2;
+const CHECK_INTERVAL_MS = 2;
 
 /** Watches the event loop of this thread. @returns a function that returns its longest turn since the last call. */
 export function watchTurns(): () => LongestTurn {
   let longest: LongestTurn = { ms: 0, cpuMs: 0 };
-  let last = look();
+  let last = readLongestTurn();
   const note = () => {
-    const now = look();
+    const now = readLongestTurn();
     longest = {
       ms: Math.max(longest.ms, now.ms - last.ms),
       cpuMs: Math.max(longest.cpuMs, now.cpuMs - last.cpuMs),
     };
     last = now;
   };
-  setInterval(note, LOOK_INTERVAL_MS).unref();
+  setInterval(note, CHECK_INTERVAL_MS).unref();
   return () => {
     const turn = longest;
     longest = { ms: 0, cpuMs: 0 };
@@ -33,7 +33,7 @@ export function watchTurns(): () => LongestTurn {
   };
 }
 
-function look(): LongestTurn {
+function readLongestTurn(): LongestTurn {
   const { user, system } = process.threadCpuUsage();
   return { ms: performance.now(), cpuMs: (user + system) / 1_000 };
 }

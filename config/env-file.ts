@@ -27,7 +27,7 @@ export function readEnvFile(path: string, known: readonly string[]): EnvFile {
   const refused = (violation: string) => ({ settings: {}, violations: [violation], warnings: [] });
   let text: string;
   try {
-    text = textIn(path);
+    text = readEnvText(path);
   } catch (error) {
     return refused(unreadable(path, error as NodeJS.ErrnoException));
   }
@@ -37,12 +37,12 @@ export function readEnvFile(path: string, known: readonly string[]): EnvFile {
   return {
     settings: parseEnv(text),
     violations: violationsIn(lines, { known, path }),
-    warnings: repeatedIn(lines, path),
+    warnings: repeatedSettingsIn(lines, path),
   };
 }
 
 /** Programs of Windows write a byte order mark before the first name, which is not part of it. */
-function textIn(path: string): string {
+function readEnvText(path: string): string {
   return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
 }
 
@@ -61,7 +61,7 @@ export function loadEnvFile(
   known: readonly string[],
   path = envFile(),
 ): Pick<EnvFile, 'violations' | 'warnings'> {
-  if (!existsSync(path)) return { violations: [], warnings: missing(path) };
+  if (!existsSync(path)) return { violations: [], warnings: missingFileWarnings(path) };
   const { settings, violations, warnings } = readEnvFile(path, known);
   if (violations.length === 0)
     for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
@@ -69,7 +69,7 @@ export function loadEnvFile(
 }
 
 /** A warning that the file is missing. The default file may be missing. */
-function missing(path: string): string[] {
+function missingFileWarnings(path: string): string[] {
   if (path === DEFAULT_ENV_FILE) return [];
   return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];
 }
@@ -83,15 +83,15 @@ function violationsIn(
     const where = `${path}, line ${index + 1}`;
     const content = line.trim();
     if (content === '' || content.startsWith('#')) return [];
-    const name = nameIn(line);
+    const name = settingNameIn(line);
     if (name === undefined) return [`${where} is not a setting: write NAME=value, or begin the line with #.`];
     const meant = known.includes(name) ? undefined : nearestName(name, known);
     return meant === undefined ? [] : [`${where}: there is no setting ${name}. Did you mean ${meant}?`];
   });
 }
 
-function repeatedIn(lines: readonly string[], path: string): string[] {
-  const numbered = lines.map((line, index) => ({ name: nameIn(line), number: index + 1 }));
+function repeatedSettingsIn(lines: readonly string[], path: string): string[] {
+  const numbered = lines.map((line, index) => ({ name: settingNameIn(line), number: index + 1 }));
   return Array.from(Map.groupBy(numbered, ({ name }) => name)).flatMap(([name, given]) => {
     if (name === undefined || given.length === 1) return [];
     const numbers = given.map(({ number }) => number).join(' and ');
@@ -100,7 +100,7 @@ function repeatedIn(lines: readonly string[], path: string): string[] {
 }
 
 /** The name that a line sets; undefined if it sets none. */
-function nameIn(line: string): string | undefined {
+function settingNameIn(line: string): string | undefined {
   return /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(line)?.[1];
 }
 
@@ -115,12 +115,12 @@ export function saveSettings(
   settings: Readonly<Record<string, string | null>>,
   { path = envFile(), keepsBefore = false }: { path?: string; keepsBefore?: boolean } = {},
 ): void {
-  const before = existsSync(path) ? textIn(path).replace(/\n$/, '').split('\n') : [];
-  const lines = before.map((line) => (settings[nameIn(line) ?? ''] === null ? `# ${line}` : line));
+  const before = existsSync(path) ? readEnvText(path).replace(/\n$/, '').split('\n') : [];
+  const lines = before.map((line) => (settings[settingNameIn(line) ?? ''] === null ? `# ${line}` : line));
   for (const [name, value] of Object.entries(settings)) {
     if (value === null) continue;
     const line = `${name}=${value}`;
-    const at = lines.findLastIndex((text) => nameIn(text) === name);
+    const at = lines.findLastIndex((text) => settingNameIn(text) === name);
     if (at === -1) lines.push(line);
     else lines[at] = line;
   }

@@ -75,7 +75,7 @@ export function readSettingsFrom(path: string): {
 }
 
 /** A name of this many letters or fewer is too short to be taken for a misspelt setting. */
-const SHORT_NAME = 5;
+const MAX_SHORT_NAME_CHARACTERS = 5;
 /** One wrong letter among this many counts as a misspelling; fewer would match variables of other programs. */
 const LETTERS_PER_SLIP = 5;
 
@@ -85,7 +85,8 @@ const LETTERS_PER_SLIP = 5;
  */
 export function misspeltSettings(environment: Record<string, string | undefined>): string[] {
   return Object.keys(environment).flatMap((name) => {
-    if (name.length <= SHORT_NAME || !/^[A-Z][A-Z0-9_]*$/.test(name) || NAMES.includes(name)) return [];
+    if (name.length <= MAX_SHORT_NAME_CHARACTERS || !/^[A-Z][A-Z0-9_]*$/.test(name) || NAMES.includes(name))
+      return [];
     const meant = nearestName(name, NAMES, LETTERS_PER_SLIP);
     return meant === undefined
       ? []

@@ -125,7 +125,7 @@ async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult,
    * Tries a rate; null if the run was stopped.
    * @param times the length of the probe, as a multiple of the usual one.
    */
-  async function tried(rate: number, times: number): Promise<CapacityProbe | null> {
+  async function tryRate(rate: number, times: number): Promise<CapacityProbe | null> {
     if (signal.aborted) return null;
     const usual = search.seconds ?? DEFAULT_SECONDS;
     const seconds =
@@ -142,8 +142,8 @@ async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult,
   }
   const found = await searchCapacity<CapacityProbe>({
     first,
-    probe: (rate) => tried(rate, 1),
-    confirm: (rate) => tried(rate, CONFIRMATION_LENGTH_FACTOR),
+    probe: (rate) => tryRate(rate, 1),
+    confirm: (rate) => tryRate(rate, CONFIRMATION_LENGTH_FACTOR),
   });
   const isAtLeast = found.isCutShort || found.next?.isLoaderLimit === true;
   return { ...found, isAtLeast, probes };

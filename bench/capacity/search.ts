@@ -47,7 +47,7 @@ export async function searchCapacity<P extends TriedRate>(
   const found = (isCutShort: boolean): CapacityFound<P> => ({ best: held.at(-1) ?? null, next, isCutShort });
   let rate = first;
   for (let count = 0; count < MAX_PROBES; count += 1) {
-    const tried = await twice(probe, rate);
+    const tried = await tryTwice(probe, rate);
     if (tried === null) return found(true);
     if (tried.holds) held.push(tried);
     else next = tried;
@@ -55,7 +55,7 @@ export async function searchCapacity<P extends TriedRate>(
     while (isPrecise(held.at(-1), next)) {
       const best = held.at(-1);
       if (best === undefined) return found(false);
-      const confirmed = await twice(confirm, best.rate);
+      const confirmed = await tryTwice(confirm, best.rate);
       if (confirmed === null) return found(true);
       held.pop();
       if (confirmed.holds) held.push(confirmed);
@@ -68,7 +68,7 @@ export async function searchCapacity<P extends TriedRate>(
 }
 
 /** Tries a rate, and a second time if it failed. */
-async function twice<P extends TriedRate>(
+async function tryTwice<P extends TriedRate>(
   trial: (rate: number) => Promise<P | null>,
   rate: number,
 ): Promise<P | null> {

@@ -37,8 +37,8 @@ interface AddressSigner {
  * process each, and new pictures with bare sharp.
  */
 export async function run(): Promise<SuiteResult> {
-  const kept = await measureKept();
-  const made = await measureMade();
+  const kept = await measureCached();
+  const made = await measureNew();
   const rows = [...kept, ...made];
   console.table(rows);
   const method = `Medians of ${ROUNDS} rounds of ${ROUND_MS} ms, in turn. Kept pictures: one API process, bare Fastify that answers bytes of the same picture from memory and, where the machine has it, nginx with one worker that serves it as a file, 8 connections. On the disk: ${PICTURES_ON_DISK} pictures in turn, more than the memory holds. Distinct pictures: a 12 MP JPEG to about 512 px WebP, ${CALLS_IN_FLIGHT} in flight, two threads on both sides. Equal ones: ${EQUAL_REQUESTS} at once for a picture that is not made yet, beside bare sharp that makes ${EQUAL_REQUESTS}.`;
@@ -48,7 +48,7 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows, missed };
 }
 
-async function measureKept(): Promise<SuiteRow[]> {
+async function measureCached(): Promise<SuiteRow[]> {
   await using server = await startBenchServer({ PROCESSES: '1' });
   using bare = fork(join(import.meta.dirname, 'bare-picture.ts'));
   const { address } = await openSigner(server, await smallPhotograph());
@@ -107,7 +107,7 @@ async function measureCase(
   };
 }
 
-async function measureMade(): Promise<SuiteRow[]> {
+async function measureNew(): Promise<SuiteRow[]> {
   await using server = await startBenchServer({ IMAGE_WAIT_MS: '60000', TRANSFORM_TIMEOUT_MS: '60000' });
   using bare = fork(join(import.meta.dirname, '../bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
@@ -124,7 +124,7 @@ async function measureMade(): Promise<SuiteRow[]> {
   for (let turn = 0; turn < ROUNDS; turn += 1) {
     plain.push(await makeBare(bare, bareCase, ROUND_MS));
     ours.push(await makeFor(server, next, ROUND_MS));
-    equalMs.push(await askEqual(server, next()));
+    equalMs.push(await timeEqualCalls(server, next()));
   }
   const speeds = (side: CallCost[]) => side.map(({ perSecond }) => perSecond);
   const cpu = (side: CallCost[]) => round(median(side.map(({ cpuMsEach }) => cpuMsEach)), 1);
@@ -190,7 +190,7 @@ async function makeBare(bare: ChildProcess, bareCase: BareCase, durationMs: numb
 }
 
 /** The milliseconds that a hundred equal, concurrent calls for a new picture take. */
-async function askEqual(server: BenchServer, path: string): Promise<number> {
+async function timeEqualCalls(server: BenchServer, path: string): Promise<number> {
   const startedMs = performance.now();
   await Promise.all(Array.from({ length: EQUAL_REQUESTS }, () => read(server, path)));
   return performance.now() - startedMs;

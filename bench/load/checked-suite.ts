@@ -87,31 +87,31 @@ export function findMistakes(suite: unknown): string[] {
         ? []
         : [`cases.${name} has no function prepare, which returns its calls.`],
     ),
-    ...stages.flatMap((stage, index) => stageForm(stage, `stages[${index}]`)),
-    ...thresholds.flatMap((threshold, index) => thresholdForm(threshold, `thresholds[${index}]`)),
+    ...stages.flatMap((stage, index) => stageMistakes(stage, `stages[${index}]`)),
+    ...thresholds.flatMap((threshold, index) => thresholdMistakes(threshold, `thresholds[${index}]`)),
   ];
-  return form.length > 0 ? form : namesIn(suite as LoadSuite);
+  return form.length > 0 ? form : unknownNameMistakes(suite as LoadSuite);
 }
 
-function stageForm(stage: Stage, path: string): string[] {
+function stageMistakes(stage: Stage, path: string): string[] {
   // A stage without a valid `loop` is checked as a closed stage.
   const isOpen = stage?.loop === 'open';
   const found = violations(stage, isOpen ? OpenStage : ClosedStage, path);
   if (!isOpen || found.length > 0) return found;
   return Object.entries(stage.perSecond).flatMap(([name, rate]) =>
-    rateForm(rate, `${path}.perSecond.${name}`),
+    rateMistakes(rate, `${path}.perSecond.${name}`),
   );
 }
 
-function thresholdForm(threshold: Threshold, path: string): string[] {
+function thresholdMistakes(threshold: Threshold, path: string): string[] {
   const found = violations(threshold, Limit, path);
   if (found.length > 0) return found;
   const { atMost, atLeast } = threshold;
   if (atMost === undefined && atLeast === undefined) return [`${path} has neither atMost nor atLeast.`];
-  return atLeast === undefined ? [] : rateForm(atLeast, `${path}.atLeast`);
+  return atLeast === undefined ? [] : rateMistakes(atLeast, `${path}.atLeast`);
 }
 
-function rateForm(rate: unknown, path: string): string[] {
+function rateMistakes(rate: unknown, path: string): string[] {
   const isRamp = rate !== null && typeof rate === 'object' && 'from' in rate;
   const isGiven = rate !== null && typeof rate === 'object' && 'atMs' in rate;
   if (isRamp) return violations(rate, Ramp, path);
@@ -120,7 +120,7 @@ function rateForm(rate: unknown, path: string): string[] {
 }
 
 /** Names that refer to no case or stage, each with the nearest one. */
-function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
+function unknownNameMistakes({ cases, stages, thresholds = [] }: LoadSuite): string[] {
   const measuredBy = new Map<string, string[]>();
   const sentences: string[] = [];
   const isKnown = (path: string, name: string, known: readonly string[]) => {

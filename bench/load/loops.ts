@@ -69,7 +69,7 @@ export async function runOpen(options: {
 /**
  * A random generator for one case in one stage and round. It is independent of all others, and the same in every run.
  */
-export function seededBy(caseName: string, stageName: string, round: number): () => number {
+export function createSeededRandom(caseName: string, stageName: string, round: number): () => number {
   const digest = createHash('sha256')
     .update(JSON.stringify([caseName, stageName, round]))
     .digest();

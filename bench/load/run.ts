@@ -5,7 +5,7 @@ import type { LoaderAnswer, LoaderRequest } from './loader.ts';
 import type { StageProgress, StageResult } from './stage.ts';
 import type { LoadSuite, OpenStage, Rate, Stage } from './suite.ts';
 import type { LoadTarget } from './target.ts';
-import { type InstanceSample, watch } from './watch.ts';
+import { type InstanceSample, watchInstance } from './watch.ts';
 
 /** The range of a stage within the samples, in seconds since the watch began. */
 interface StageSpan {
@@ -42,7 +42,7 @@ interface RunOptions {
 export async function runLoad(options: RunOptions): Promise<LoadResult> {
   const { suite, target, signal, onProgress } = options;
   using loader = await openLoader(options);
-  const watching = watch(target.url, target.pid);
+  const watching = watchInstance(target.url, target.pid);
   const stages: StageResult[] = [];
   const spans: StageSpan[] = [];
   for (const stage of suite.stages) {

@@ -67,7 +67,7 @@ export class Sender {
    */
   send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<CallEnd> {
     const sentMs = performance.now();
-    return this.#followed(this.#exchange(call, loadCase), call, loadCase).then(({ ending, answer }) => ({
+    return this.#followCalls(this.#exchange(call, loadCase), call, loadCase).then(({ ending, answer }) => ({
       ...ending,
       dueMs,
       sentMs,
@@ -76,7 +76,7 @@ export class Sender {
     }));
   }
 
-  async #followed(first: Promise<Exchange>, call: KeyedCall, loadCase: LoadCase): Promise<Exchange> {
+  async #followCalls(first: Promise<Exchange>, call: KeyedCall, loadCase: LoadCase): Promise<Exchange> {
     let exchange = await first;
     for (;;) {
       const { ending, answer } = exchange;
@@ -104,7 +104,7 @@ export class Sender {
 
       outgoing.on('error', (error) => fail(connectionError(error)));
       outgoing.on('response', (incoming) =>
-        collect(incoming, {
+        readAnswer(incoming, {
           onAnswer: (answer) => {
             const error = judgeResponse(answer, call, loadCase);
             finish({ end: error === null ? 'right' : 'wrong', error: error ?? '' }, answer);
@@ -157,7 +157,7 @@ function sendBody(
 }
 
 /** Reads an answer to its end. A body that breaks off emits an error, or just closes. */
-function collect(
+function readAnswer(
   incoming: IncomingMessage,
   { onAnswer, onTruncated }: { onAnswer: (answer: CallResponse) => void; onTruncated: () => void },
 ): void {

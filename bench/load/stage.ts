@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CaseOptions, type CaseRecord, CaseRecorder } from './case-recorder.ts';
-import { dueTimes, meanRate, runClosed, runOpen, seededBy } from './loops.ts';
+import { createSeededRandom, dueTimes, meanRate, runClosed, runOpen } from './loops.ts';
 import { type CallEnd, type KeyedCall, Sender } from './sender.ts';
 import type { LoadCase, Rate, Stage } from './suite.ts';
 import { type CaseResult, type Figures, percentile, rounded, type Second } from './tally.ts';
@@ -84,7 +84,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const startMs = performance.now();
   const own = measureOwnLoad();
   const progress = showProgress(options.onProgress);
-  const over = endOf(stage, signal);
+  const over = stageEndOf(stage, signal);
   const running: RunningCase[] = [];
   try {
     for (const name of names)
@@ -162,7 +162,7 @@ function runCase(
     return { ...one, askedPerSecond: null, ended: runClosed({ connections, send, over }) };
   }
   const rate = rates[name] ?? 1;
-  const due = dueTimes(rate, { durationMs, random: seededBy(name, stage.name, round) });
+  const due = dueTimes(rate, { durationMs, random: createSeededRandom(name, stage.name, round) });
   const ended = runOpen({ due, startMs, durationMs, send, over, onUnsent: () => recorder.unsent() });
   return { ...one, askedPerSecond: meanRate(rate, stage.seconds), ended };
 }
@@ -175,7 +175,7 @@ function requirePrepared(cases: Record<string, PreparedCase>, name: string, stag
 }
 
 /** A signal for the end of the stage, by its time or by hand. */
-function endOf(
+function stageEndOf(
   { seconds }: Stage,
   stopped: AbortSignal,
 ): { signal: AbortSignal; reached: Promise<void>; end: () => void } {

@@ -45,7 +45,7 @@ export async function openTarget(options: TargetOptions): Promise<LoadTarget> {
     throw new Error(
       'An instance at --url needs an API key of the account to load it with: --key, DARKROOM_KEY, or --keys FILE with one key on each line.',
     );
-  if (!LOOPBACK.test(address.hostname) && !yes) await agree(address.host);
+  if (!LOOPBACK.test(address.hostname) && !yes) await confirmLoad(address.host);
   const { origin } = address;
   return { name: origin, url: origin, keys, pid: null, [Symbol.asyncDispose]: async () => undefined };
 }
@@ -84,7 +84,7 @@ function treeName(): string {
   return commit === null ? 'this tree' : `this tree (${commit})`;
 }
 
-async function agree(host: string): Promise<void> {
+async function confirmLoad(host: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new Error(`${host} is not this machine: add --yes to load it all the same.`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

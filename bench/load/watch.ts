@@ -32,7 +32,7 @@ export interface Watch {
 const SAMPLE_INTERVAL_MS = 1_000;
 
 /** Samples the instance each second: CPU and memory of its processes if they run here, and the pools from /metrics. */
-export function watch(url: string, pid: number | null): Watch {
+export function watchInstance(url: string, pid: number | null): Watch {
   const samples: InstanceSample[] = [];
   const startMs = performance.now();
   const seconds = () => (performance.now() - startMs) / 1000;

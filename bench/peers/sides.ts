@@ -90,7 +90,7 @@ const LISTENING_STATE = '0A';
 export function listenersOf(port: number): number[] {
   const sockets = socketsOf(port);
   if (sockets.size === 0) return [];
-  const holders = namesIn('/proc')
+  const holders = fileNamesIn('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && holdsSocket(pid, sockets));
   const below = new Set(holders.flatMap((pid) => processTreeOf(pid).filter((member) => member !== pid)));
@@ -100,7 +100,7 @@ export function listenersOf(port: number): number[] {
 /** Targets of the links in /proc/<pid>/fd that are listening sockets of the port. */
 function socketsOf(port: number): Set<string> {
   const portText = port.toString(16).toUpperCase().padStart(4, '0');
-  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => textOf(file).split('\n'));
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readText(file).split('\n'));
   return new Set(
     lines.flatMap((line) => {
       const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
@@ -110,18 +110,20 @@ function socketsOf(port: number): Set<string> {
 }
 
 function holdsSocket(pid: number, sockets: ReadonlySet<string>): boolean {
-  return namesIn(`/proc/${pid}/fd`).some((name) => sockets.has(targetOf(`/proc/${pid}/fd/${name}`)));
+  return fileNamesIn(`/proc/${pid}/fd`).some((name) =>
+    sockets.has(readLinkTarget(`/proc/${pid}/fd/${name}`)),
+  );
 }
 
-function namesIn(folder: string): string[] {
+function fileNamesIn(folder: string): string[] {
   return readOrNull(() => readdirSync(folder)) ?? [];
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   return readOrNull(() => readFileSync(file, 'utf8')) ?? '';
 }
 
-function targetOf(link: string): string {
+function readLinkTarget(link: string): string {
   return readOrNull(() => readlinkSync(link)) ?? '';
 }
 

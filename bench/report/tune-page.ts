@@ -39,9 +39,9 @@ ${htmlTable(
   ['settings', 'goodness', 'CPU', `0 to ${WIDEST_PERCENT}`, 'against', 'rounds'],
   result.trials.map((trial) => [
     escapeHtml(keyOf(trial.candidate)),
-    figure(trial.goodness),
-    figure(trial.cpu),
-    plot(trial.goodness),
+    intervalText(trial.goodness),
+    intervalText(trial.cpu),
+    intervalPlot(trial.goodness),
     escapeHtml(keyOf(trial.base)),
     String(trial.rounds),
   ]),
@@ -57,34 +57,34 @@ ${htmlTable(
 )}
 <h2>Figures of each trial</h2>
 <p class="note">Means of all rounds, the other side first: right answers per second, latencies in ms, CPU time of the whole instance in ms per call.</p>
-${result.trials.map(details).join('\n')}`;
+${result.trials.map(trialDetails).join('\n')}`;
   return staticPage({ title: `tune ${result.at}`, body, report: result });
 }
 
-function details(trial: CandidateTrial): string {
+function trialDetails(trial: CandidateTrial): string {
   const rows = trial.figures.map((one) => [
     escapeHtml(one.stage),
     escapeHtml(one.case),
-    pair(one.perSecond),
-    pair(one.p50),
-    pair(one.p99),
-    pair(one.cpuMsPerCall),
+    pairText(one.perSecond),
+    pairText(one.p50),
+    pairText(one.p99),
+    pairText(one.cpuMsPerCall),
   ]);
   const head = ['stage', 'case', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a call'];
   return `<details><summary>${escapeHtml(`${keyOf(trial.candidate)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
-function pair([a, b]: CaseMeans['p50']): string {
+function pairText([a, b]: CaseMeans['p50']): string {
   return `${a ?? 'none'} → ${b ?? 'none'}`;
 }
 
-function figure(difference: SideDifference | null): string {
+function intervalText(difference: SideDifference | null): string {
   if (difference === null) return 'none';
   const { ratio, low, high } = difference;
   return `${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
 }
 
-function plot(difference: SideDifference | null): string {
+function intervalPlot(difference: SideDifference | null): string {
   if (difference === null) return '';
   const at = (ratio: number) => (Math.min(WIDEST_PERCENT, Math.max(0, ratio)) / WIDEST_PERCENT) * 300;
   const { ratio, low, high } = difference;

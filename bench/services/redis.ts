@@ -21,7 +21,7 @@ export async function startRedis(): Promise<TestServer | null> {
  */
 export async function startPrivateRedis(keeps = false): Promise<OwnServer | null> {
   const command = (await findProgram('redis-server')) ?? (await install());
-  if (command === null) return missing();
+  if (command === null) return reportMissing();
   return startServer({
     command,
     args: (port, directory) => [
@@ -54,7 +54,7 @@ async function install(): Promise<string | null> {
   return findProgram('redis-server');
 }
 
-function missing(): null {
+function reportMissing(): null {
   const sentence = 'No Redis can run here, its tests are SKIPPED. Install redis-server.';
   if (process.env.CI === 'true') throw new Error(sentence);
   console.error(sentence);

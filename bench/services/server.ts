@@ -123,7 +123,7 @@ export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
  * A folder of the cache, built if it does not exist. It appears completely or not at all. Processes that build it at
  * the same time each build a copy, and the first one is kept.
  */
-export async function cached(name: string, build: (folder: string) => Promise<void>): Promise<string> {
+export async function cachedFolder(name: string, build: (folder: string) => Promise<void>): Promise<string> {
   const folder = `${CACHE}/${name}`;
   if (existsSync(folder)) return folder;
   const building = `${CACHE}/.building-${randomUUID()}`;

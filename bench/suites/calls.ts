@@ -13,7 +13,7 @@ import type {
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-function json(path: string, body: object): HttpCall {
+function jsonCall(path: string, body: object): HttpCall {
   return { method: 'POST', path, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(body)) };
 }
 
@@ -88,7 +88,7 @@ export const webPages: LoadCase = {
     return (turn) => {
       const query = `op=resize&width=${widths[turn % widths.length]}&format=webp`;
       const index = Math.floor(turn / widths.length) % assetIds.length;
-      const call = json(`/api/v1/images/transform?${query}`, { assetId: assetIds[index] });
+      const call = jsonCall(`/api/v1/images/transform?${query}`, { assetId: assetIds[index] });
       return { ...call, expects: expectationOf(query, context.pictures[index] as BenchPicture) };
     };
   },
@@ -114,7 +114,7 @@ export async function storedTransforms(
   };
   const calls = recorded.map((one, turn) => {
     const index = indexOf(one, turn);
-    const call = json(`/api/v1/images/transform?${one.query}`, { assetId: assetIds[index] });
+    const call = jsonCall(`/api/v1/images/transform?${one.query}`, { assetId: assetIds[index] });
     return { ...call, expects: { type: expectationOf(one.query, pictures[index] as BenchPicture).type } };
   });
   return (turn) => calls[turn % calls.length] as HttpCall;
@@ -153,7 +153,7 @@ export const cards: LoadCase = {
   description: 'A share picture of a built-in template, its title new each time.',
   async prepare() {
     return (turn) =>
-      json('/api/v1/images/render', {
+      jsonCall('/api/v1/images/render', {
         templateId: 'builtin-template-social-card',
         data: { title: `Card number ${turn}` },
       });
@@ -199,7 +199,11 @@ export function batches(items: number): LoadCase {
       const assetIds = await uploadAll(context);
       const batch = Array.from({ length: items }, (_, index) => assetIds[index % assetIds.length]);
       return () =>
-        json('/api/v1/jobs', { op: 'resize', parameters: { width: 320, format: 'webp' }, assetIds: batch });
+        jsonCall('/api/v1/jobs', {
+          op: 'resize',
+          parameters: { width: 320, format: 'webp' },
+          assetIds: batch,
+        });
     },
   };
 }
@@ -211,7 +215,7 @@ export const waitedJobs: LoadCase = {
   async prepare(context) {
     const assetIds = await uploadAll(context);
     return (turn) =>
-      json('/api/v1/jobs?wait=30', {
+      jsonCall('/api/v1/jobs?wait=30', {
         op: 'thumbnail',
         parameters: { size: 128 },
         assetIds: [assetIds[turn % assetIds.length]],

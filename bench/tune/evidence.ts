@@ -58,7 +58,7 @@ export function falseAlarmsOf(look: number): number {
 }
 
 /** The number of standard errors at which a difference is likely to be distinguished from chance. */
-const CLEAR_ROUNDS = 3;
+const CLEAR_STANDARD_ERRORS = 3;
 
 /**
  * Number of rounds after which the goodness is likely to be distinguished from chance, whether it is above or below 1.
@@ -68,7 +68,7 @@ export function roundsNeeded(rounds: readonly RoundRatios[]): number {
   const estimate = estimateOf(rounds.map(({ goodness }) => goodness));
   const deviation = deviationOf(rounds);
   if (estimate === null || deviation === null || estimate.mean === 0) return Number.POSITIVE_INFINITY;
-  return Math.ceil(((CLEAR_ROUNDS * deviation) / estimate.mean) ** 2);
+  return Math.ceil(((CLEAR_STANDARD_ERRORS * deviation) / estimate.mean) ** 2);
 }
 
 /** The standard deviation of the goodness of a round, as a share: 0.1 is 10 %. Null below two rounds with a figure. */
@@ -79,7 +79,7 @@ export function deviationOf(rounds: readonly RoundRatios[]): number | null {
 
 /** The least difference, as a share, that this many rounds are likely to distinguish from chance. */
 export function differenceShownBy(rounds: number, deviation: number): number {
-  return (CLEAR_ROUNDS * deviation) / Math.sqrt(rounds);
+  return (CLEAR_STANDARD_ERRORS * deviation) / Math.sqrt(rounds);
 }
 
 function estimateOf(ratios: ReadonlyArray<number | null>): Estimate | null {

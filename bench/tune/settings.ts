@@ -75,7 +75,7 @@ export interface CurrentSettings {
    * The names of those that the environment sets. A change of the file has no effect on them, because the environment
    * takes precedence.
    */
-  ofEnvironment: string[];
+  setByEnvironment: string[];
 }
 
 /**
@@ -85,7 +85,7 @@ export interface CurrentSettings {
  */
 export function readCurrentSettings(file = envFile()): CurrentSettings {
   const isSet = (name: string) => (process.env[name] ?? '') !== '';
-  const ofEnvironment = TUNED_SETTINGS.filter(isSet);
+  const setByEnvironment = TUNED_SETTINGS.filter(isSet);
   const before = new Set(Object.keys(process.env));
   loadSettingsFile(file);
   const settings = Object.fromEntries(
@@ -93,7 +93,7 @@ export function readCurrentSettings(file = envFile()): CurrentSettings {
   );
   const ofFile = Object.keys(process.env).filter((name) => !before.has(name));
   for (const name of [...TUNED_SETTINGS, ...ofFile]) delete process.env[name];
-  return { settings, ofEnvironment };
+  return { settings, setByEnvironment };
 }
 
 /**
@@ -104,7 +104,7 @@ export function readCurrentSettings(file = envFile()): CurrentSettings {
  */
 export function writeRecommended(
   recommended: Candidate,
-  { settings, ofEnvironment }: CurrentSettings,
+  { settings, setByEnvironment }: CurrentSettings,
   file = envFile(),
 ): string[] {
   const changed: Record<string, string | null> = {};
@@ -118,7 +118,7 @@ export function writeRecommended(
   const written = names.map((name) =>
     changed[name] === null ? `${name} is a comment now` : `${name}=${changed[name]}`,
   );
-  const overriding = names.filter((name) => ofEnvironment.includes(name));
+  const overriding = names.filter((name) => setByEnvironment.includes(name));
   return [
     `→ ${file}: ${written.join(', ')} (before: ${file}.before)`,
     ...overriding.map(

@@ -105,7 +105,7 @@ async function main(): Promise<void> {
   const history = new LoadHistory();
   const recorder = new LoadRecorder({ hostId, history, readOwn: takeLoadSnapshot, nowMs: Date.now });
   const supervisor: Supervisor = new Supervisor({
-    ...superviseOptions(primary),
+    ...supervisorOptionsOf(primary),
     environment: environmentOf(primary, allocator.environment, chosenPort),
     onDeath: (reason, processId) => {
       primary.restarts.recordRestart(reason);
@@ -245,7 +245,7 @@ function environmentOf(
   };
 }
 
-function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environment' | 'onDeath'> {
+function supervisorOptionsOf(primary: Primary): Omit<SupervisorOptions, 'environment' | 'onDeath'> {
   const { settings, log } = primary;
   return {
     processes: settings.processes.PROCESSES,

@@ -70,7 +70,7 @@ export class FairQueue<T> {
    * The last waiter of the owner with the most waiters, if that owner has more than `other` would have with one more;
    * undefined otherwise.
    */
-  inExcessOf(other: string): { owner: string; waiter: T } | undefined {
+  findExcessWaiter(other: string): { owner: string; waiter: T } | undefined {
     let most = this.sizeOf(other) + 1;
     let excess: { owner: string; waiter: T } | undefined;
     for (const [owner, line] of this.#waitersByOwner) {

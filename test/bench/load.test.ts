@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
 import { CaseRecorder } from '../../bench/load/case-recorder.ts';
-import { seededBy } from '../../bench/load/loops.ts';
+import { createSeededRandom } from '../../bench/load/loops.ts';
 import { errorOf, readServerTiming, refusalOf } from '../../bench/load/response.ts';
 import { resolveRates } from '../../bench/load/run.ts';
 import type { CallEnd } from '../../bench/load/sender.ts';
@@ -157,7 +157,7 @@ t.test('a case opens a connection per call, or sends its bodies slowly, where it
 });
 
 t.test('each case, stage and round has arrivals of its own, the same in each run', async (t) => {
-  const first = (...of: Parameters<typeof seededBy>) => seededBy(...of)();
+  const first = (...of: Parameters<typeof createSeededRandom>) => createSeededRandom(...of)();
   t.equal(first('web', 'mix', 0), first('web', 'mix', 0));
   const different = [
     first('web', 'mix', 0),
@@ -166,7 +166,7 @@ t.test('each case, stage and round has arrivals of its own, the same in each run
     first('web', 'mix', 1),
   ];
   t.equal(new Set(different).size, different.length);
-  const [web, agents] = [seededBy('web', 'mix', 0), seededBy('agents', 'mix', 0)];
+  const [web, agents] = [createSeededRandom('web', 'mix', 0), createSeededRandom('agents', 'mix', 0)];
   const pairs = Array.from({ length: 2_000 }, () => [web() - 0.5, agents() - 0.5] as const);
   const covariance = pairs.reduce((sum, [one, other]) => sum + one * other, 0) / pairs.length;
   t.ok(Math.abs(covariance) < 0.01, `covariance ${covariance}`);

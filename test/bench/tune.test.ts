@@ -325,7 +325,7 @@ t.test('the file gets what is recommended; what is not becomes a comment', async
   const current = readCurrentSettings(file);
   t.same(current, {
     settings: { PROCESSES: '1', IMAGE_THREADS: '8', UV_THREADPOOL_SIZE: '1' },
-    ofEnvironment: ['UV_THREADPOOL_SIZE'],
+    setByEnvironment: ['UV_THREADPOOL_SIZE'],
   });
   for (const name of ['PROCESSES', 'UV_THREADPOOL_SIZE', 'MONGODB_URL'])
     t.equal(process.env[name], undefined, `an instance of a trial does not have ${name}`);

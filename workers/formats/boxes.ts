@@ -61,13 +61,13 @@ export function findIsoBox(
 ): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
-    found = findBox(bytes, found ?? within, type);
+    found = findChildBox(bytes, found ?? within, type);
     if (found === undefined) return undefined;
   }
   return found;
 }
 
-function findBox(bytes: ByteReader, within: ByteRangeInFile, type: string): IsoBox | undefined {
+function findChildBox(bytes: ByteReader, within: ByteRangeInFile, type: string): IsoBox | undefined {
   for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
   return undefined;
 }

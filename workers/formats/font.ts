@@ -102,13 +102,13 @@ function readCodePointRanges(cmap: Buffer): FontFace['ranges'] {
     if (platform !== 0 && !(platform === WINDOWS_PLATFORM && (encoding === 1 || encoding === 10))) continue;
     const table = cmap.subarray(cmap.readUInt32BE(at + 4));
     const format = table.readUInt16BE(0);
-    if (format === 12) return readGroups(table);
-    if (format === 4) plane = readSegments(table);
+    if (format === 12) return readCmapGroups(table);
+    if (format === 4) plane = readCmapSegments(table);
   }
   return plane;
 }
 
-function readGroups(table: Buffer): FontFace['ranges'] {
+function readCmapGroups(table: Buffer): FontFace['ranges'] {
   const count = Math.min(table.readUInt32BE(12), MAX_CMAP_GROUPS);
   const ranges: FontFace['ranges'] = [];
   for (let index = 0, at = 16; index < count; index += 1, at += 12) {
@@ -121,7 +121,7 @@ function readGroups(table: Buffer): FontFace['ranges'] {
 
 type NumberTriple = [number, number, number];
 
-function readSegments(table: Buffer): FontFace['ranges'] {
+function readCmapSegments(table: Buffer): FontFace['ranges'] {
   const twice = table.readUInt16BE(6);
   const ranges: FontFace['ranges'] = [];
   for (let at = 0; at < twice; at += 2) {

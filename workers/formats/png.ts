@@ -96,7 +96,7 @@ export interface PngColours {
 /** Types of chunks that give the meaning of colours. */
 export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
 /** A chunk stores a number as an integer, multiplied by this factor. */
-const STORED_NUMBER_UNIT = 100_000;
+const STORED_NUMBER_SCALE = 100_000;
 const GREY_COLOUR_TYPES: readonly number[] = [0, 4];
 /** The length of each chunk. Decoders ignore a chunk of another length. */
 const COLOUR_CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
@@ -119,7 +119,7 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
     if (type === 'iCCP') colours.hasProfile = true;
     if (is('sRGB')) colours.isSrgb = true;
     if (is('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
-    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_UNIT;
+    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_SCALE;
     if (is('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
   }
   return colours;
@@ -127,8 +127,8 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
 
 function readChromaticitiesAt(bytes: ByteReader, start: number): NonNullable<PngColours['chromaticities']> {
   const pointAt = (index: number): Chromaticity => [
-    bytes.u32(start + 8 * index) / STORED_NUMBER_UNIT,
-    bytes.u32(start + 8 * index + 4) / STORED_NUMBER_UNIT,
+    bytes.u32(start + 8 * index) / STORED_NUMBER_SCALE,
+    bytes.u32(start + 8 * index + 4) / STORED_NUMBER_SCALE,
   ];
   return { white: pointAt(0), red: pointAt(1), green: pointAt(2), blue: pointAt(3) };
 }

@@ -70,7 +70,7 @@ export interface TiffDirectory {
   /** Whether the file ends before the entries do. */
   truncated: boolean;
   /** The entry that points to this directory, if there is one. */
-  ledBy?: TiffEntry;
+  parentEntry?: TiffEntry;
 }
 
 /**
@@ -122,9 +122,11 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
 export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined || layout.isBig) return;
-  const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: readFirstDirectoryOffset(bytes, layout) }];
+  const pending: { at: number; parentEntry?: TiffEntry }[] = [
+    { at: readFirstDirectoryOffset(bytes, layout) },
+  ];
   const seen: TiffDirectory[] = [];
-  for (const { at, ledBy } of pending) {
+  for (const { at, parentEntry } of pending) {
     if (seen.some((other) => other.at === at)) continue;
     const directory = readDirectoryAt(bytes, layout, at);
     if (directory === undefined) continue;
@@ -134,8 +136,8 @@ export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, vo
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTER_TAGS.has(entry.tag))
-        pending.push({ at: readOffsetAt(bytes, layout, entry.at + 8), ledBy: entry });
-    yield ledBy === undefined ? directory : { ...directory, ledBy };
+        pending.push({ at: readOffsetAt(bytes, layout, entry.at + 8), parentEntry: entry });
+    yield parentEntry === undefined ? directory : { ...directory, parentEntry };
   }
 }
 

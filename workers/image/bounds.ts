@@ -75,8 +75,8 @@ function countFrames(
   steps: ImagePass['steps'],
   outputFormat: string,
 ): number {
-  const canMove = steps.every(({ operation }) => findStepOperation(operation)?.frames !== 'first');
-  return chooseFrames(decode, input, { canMove, outputFormat }).count;
+  const canBeAnimated = steps.every(({ operation }) => findStepOperation(operation)?.frames !== 'first');
+  return chooseFrames(decode, input, { canBeAnimated, outputFormat }).count;
 }
 
 /**

@@ -66,7 +66,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
   for (const [index, one] of opened.entries()) {
     if ('work' in one) shareTime(one.work, opened.slice(index).filter(isSearch).length);
-    const output = 'work' in one ? await doneBy(endMs, trunk.run(one)) : one;
+    const output = 'work' in one ? await waitUntil(endMs, trunk.run(one)) : one;
     if (output !== null) outputs.push(output);
     else return { outputs: [...outputs, ...passes.slice(index).map(lateFailure)], leavesWork: true };
   }
@@ -74,7 +74,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
 }
 
 /** Waits for a result until a time in epoch milliseconds; null if it is not there by then. */
-async function doneBy<T>(endMs: number, work: Promise<T>): Promise<T | null> {
+async function waitUntil<T>(endMs: number, work: Promise<T>): Promise<T | null> {
   if (endMs === Number.POSITIVE_INFINITY) return work;
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), Math.max(0, endMs - Date.now()));
@@ -132,7 +132,7 @@ function canShare(work: PassWork): boolean {
 interface SharedPicture {
   pixels: Pixels | DeepPixels;
   writtenIn: string | undefined;
-  found: PassWork['context']['found'];
+  sideResults: PassWork['context']['sideResults'];
 }
 
 /**
@@ -180,19 +180,19 @@ class SharedPictures {
     const count = stops.at(-1) ?? 0;
     if (count === 0) return this.#openPicture(work, stops.length > 0);
     const before = stops.slice(0, -1);
-    const { pixels, areShared, writtenIn, found } = await this.#take(work, count, async () => {
+    const { pixels, areShared, writtenIn, sideResults } = await this.#takePicture(work, count, async () => {
       await this.#runStepsUpTo(work, before);
       await applySteps(work, work.steps.slice(before.at(-1) ?? 0, count));
     });
     work.picture.continueFrom(pixels, areShared);
     work.picture.writtenIn = writtenIn;
-    Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
+    Object.assign(work.context.sideResults, { ...sideResults, warnings: [...sideResults.warnings] });
   }
 
   /** Prepares the upright picture at which the first step starts. */
   async #openPicture(work: PassWork, isShared: boolean): Promise<void> {
     if (isShared) {
-      const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
+      const { pixels, areShared } = await this.#takePicture(work, 0, async () => convertColours(work));
       work.picture.startAt(pixels, areShared);
     } else convertColours(work);
     await startUpright(work);
@@ -202,7 +202,7 @@ class SharedPictures {
    * The picture after `count` steps. Passes only read its pixels, because each step makes new ones. The last pass owns
    * the pixels.
    */
-  async #take(
+  async #takePicture(
     work: PassWork,
     count: number,
     make: () => Promise<void>,
@@ -254,9 +254,13 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   const { width, height } = picture;
   await make();
   const { writtenIn } = picture;
-  const pixels = await picture.handOver();
+  const pixels = await picture.runPipeline();
   picture.setSize({ width, height });
-  return { pixels, writtenIn, found: { ...context.found, warnings: [...context.found.warnings] } };
+  return {
+    pixels,
+    writtenIn,
+    sideResults: { ...context.sideResults, warnings: [...context.sideResults.warnings] },
+  };
 }
 
 /** Whether a pass starts at the pixels of the whole decoded picture. */

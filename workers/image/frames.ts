@@ -133,7 +133,7 @@ interface FrameSource extends FrameFacts {
 /** What a pass allows for animations. */
 interface FrameUse {
   /** Whether every step works frame by frame. */
-  canMove: boolean;
+  canBeAnimated: boolean;
   outputFormat: string;
 }
 
@@ -144,15 +144,15 @@ interface FrameUse {
  * @throws PassRefusal invalid_param on the parameter that chose the frames, when the image has no such frame, or when
  *   the output cannot hold several frames.
  */
-export function chooseFrames(decode: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
-  if (selectsFrames(decode)) return chooseBySelectors(decode, source, making);
-  return chooseByFrame(decode, source, making);
+export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: FrameUse): ChosenFrames {
+  if (selectsFrames(decode)) return chooseBySelectors(decode, source, use);
+  return chooseByFrame(decode, source, use);
 }
 
 function chooseBySelectors(
   decode: DecodeOptions,
   source: FrameSource,
-  { canMove, outputFormat }: FrameUse,
+  { canBeAnimated, outputFormat }: FrameUse,
 ): ChosenFrames {
   const { frames, delays } = source;
   const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
@@ -167,7 +167,7 @@ function chooseBySelectors(
   if (kept.length === frames) return { first, count: frames };
   const param = FRAME_SELECTORS.find((name) => decode[name] !== undefined) ?? 'frames';
   const named = `${param} is ${decode[param]}`;
-  if (kept.length > 1) assertHoldsFrames(source.format, { canMove, outputFormat }, param, named);
+  if (kept.length > 1) assertHoldsFrames(source.format, { canBeAnimated, outputFormat }, param, named);
   return {
     first,
     count: kept.length,
@@ -176,8 +176,8 @@ function chooseBySelectors(
   };
 }
 
-function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
-  const { canMove, outputFormat } = making;
+function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: FrameUse): ChosenFrames {
+  const { canBeAnimated, outputFormat } = use;
   const { frames, format } = source;
   if (typeof frame === 'number') {
     if (frame < frames) return { first: frame, count: 1 };
@@ -186,11 +186,11 @@ function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: Fr
     throw invalidArgument('frame', message, { received: frame, limit: last });
   }
   if (frame === 'all' && frames > 1) {
-    assertHoldsFrames(format, making, 'frame', 'frame is all');
+    assertHoldsFrames(format, use, 'frame', 'frame is all');
     return { first: 0, count: frames };
   }
   const movesByDefault =
-    frame === undefined && canMove && isAnimationFormat(format) && isAnimationFormat(outputFormat);
+    frame === undefined && canBeAnimated && isAnimationFormat(format) && isAnimationFormat(outputFormat);
   return { first: 0, count: movesByDefault ? frames : 1 };
 }
 
@@ -200,7 +200,7 @@ function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: Fr
  */
 function assertHoldsFrames(
   format: string,
-  { canMove, outputFormat }: FrameUse,
+  { canBeAnimated, outputFormat }: FrameUse,
   param: string,
   named: string,
 ): void {
@@ -209,5 +209,5 @@ function assertHoldsFrames(
     throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
   if (!isAnimationFormat(format))
     throw refused(`this ${format} holds pages, not frames: ask for one by its index from 0.`);
-  if (!canMove) throw refused('a step of this pass makes one picture: ask for one frame.');
+  if (!canBeAnimated) throw refused('a step of this pass makes one picture: ask for one frame.');
 }

@@ -6,8 +6,8 @@ import type {
   TransformTask,
   TransformTaskResult,
 } from '../protocol.ts';
-import { markTransferable } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/process-state.ts';
+import { markTransferable } from '../transport/transferable.ts';
 import { performBranchTask } from './branches.ts';
 import { performCompareTask } from './facts/compare.ts';
 import { blockUnusedLoaders } from './input.ts';

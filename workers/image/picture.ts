@@ -110,7 +110,7 @@ interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;
   /** Whether the pipeline still has to turn the picture upright. */
-  oriented: boolean;
+  mustTurnUpright: boolean;
   /** Whether the pixels are 8-bit RGB. Other pixels (grey or 16-bit) need other colour values. */
   isPlain: boolean;
   /** Whether the pixels have 16 bits that can be kept. */
@@ -140,9 +140,9 @@ export class PassPicture {
   writtenIn: string | undefined;
   #pipeline: Sharp;
   #usedSlots = new Set<PipelineSlot>();
-  #oriented: boolean;
+  #mustTurnUpright: boolean;
   /** Whether the size is an estimate until the pipeline has run. */
-  #guessed = false;
+  #isSizeEstimated = false;
   #isPlain: boolean;
   #has16Bits: boolean;
   #fromFile: boolean;
@@ -163,7 +163,7 @@ export class PassPicture {
     this.height = facts.height;
     this.frames = facts.frames;
     this.hasAlpha = facts.hasAlpha;
-    this.#oriented = facts.oriented;
+    this.#mustTurnUpright = facts.mustTurnUpright;
     this.#isPlain = facts.isPlain;
     this.#has16Bits = facts.is16Bit;
     this.#secondsLeft = secondsLeft;
@@ -175,7 +175,7 @@ export class PassPicture {
     const facts = {
       ...pixels,
       hasAlpha: pixels.channels === 4,
-      oriented: false,
+      mustTurnUpright: false,
       isPlain: true,
       is16Bit: false,
     };
@@ -207,14 +207,14 @@ export class PassPicture {
    * the slot, it is run first.
    */
   async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
-    if (needsNextPipeline(slot, this.#usedSlots, this.hasAlpha)) await this.handOver();
+    if (needsNextPipeline(slot, this.#usedSlots, this.hasAlpha)) await this.runPipeline();
     this.#usedSlots.add(slot).add(last);
     this.#hasRun = false;
     return this.#pipeline;
   }
 
   /** One pipeline per frame over the pixels of that frame. The pipelines only read. */
-  async frameByFrame(): Promise<Sharp[]> {
+  async framePipelines(): Promise<Sharp[]> {
     return splitFrames(await this.pixels()).map(openPixelPipeline);
   }
 
@@ -232,7 +232,7 @@ export class PassPicture {
   }
 
   /** Writes a grey picture with one channel. Steps that address channels by number are run first. */
-  async writeGrey(): Promise<void> {
+  async writeAsGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
     if (OUTPUT_COLOUR_SLOTS.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
     this.writtenIn = 'b-w';
@@ -244,12 +244,12 @@ export class PassPicture {
   }
 
   /** Writes 16 bits if the picture has them and no step worked on 8 bits. */
-  writeDeep(): void {
+  writeAs16Bits(): void {
     if (!this.#has16Bits || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
   }
 
-  mayTurnTransparent(background: Rgba): void {
+  recordBackground(background: Rgba): void {
     this.hasAlpha ||= background.alpha < 1;
   }
 
@@ -260,23 +260,23 @@ export class PassPicture {
 
   /** Turns the picture upright now. Otherwise sharp would apply the next step before it turns the picture. */
   async turnUpright(): Promise<void> {
-    if (this.#oriented) await this.handOver();
+    if (this.#mustTurnUpright) await this.runPipeline();
   }
 
   /** Records an estimated size. libvips decides the exact size, which is at most this large. */
-  becomesAbout(size: Size): void {
+  setEstimatedSize(size: Size): void {
     assertWithinSizeLimits(size, this.frames);
     this.setSize(size);
-    this.#guessed = true;
+    this.#isSizeEstimated = true;
   }
 
   /** Runs the pipeline if the size is only an estimate. */
-  async settleSize(): Promise<void> {
-    if (this.#guessed) await this.handOver();
+  async computeExactSize(): Promise<void> {
+    if (this.#isSizeEstimated) await this.runPipeline();
   }
 
   /** Converts the picture to 8-bit RGB pixels, unless it has such pixels already. */
-  async makePlain(): Promise<void> {
+  async convertToPlainPixels(): Promise<void> {
     if (!this.#isPlain) await this.pixels();
   }
 
@@ -294,7 +294,7 @@ export class PassPicture {
   }
 
   /** Runs the pipeline and continues from its result, as `pixels` does, but keeps 16 bits if the picture has them. */
-  async handOver(): Promise<Pixels | DeepPixels> {
+  async runPipeline(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
     if (this.#hasRun && this.#pixels !== undefined) return this.#pixels;
     const pixels = await readDeepPixels(this.#timed(this.#pipeline));
@@ -309,10 +309,10 @@ export class PassPicture {
     // A pipeline makes RGB of grey pixels.
     this.#hasRun = pixels.channels !== 1;
     this.#usedSlots.clear();
-    this.#oriented = false;
+    this.#mustTurnUpright = false;
     this.#has16Bits = is16BitPixels(pixels);
     this.#isPlain = !this.#has16Bits;
-    this.#guessed = false;
+    this.#isSizeEstimated = false;
     this.#fromFile = false;
     this.#startsUnchanged = false;
     this.setSize(pixels);
@@ -362,7 +362,7 @@ export class PassPicture {
   }
 
   /** Works on the colours without the alpha channel, because sharp would change it as well, and then restores it. */
-  async coloursAlone(work: () => Promise<void>): Promise<void> {
+  async workOnColours(work: () => Promise<void>): Promise<void> {
     if (!this.hasAlpha) return work();
     const rgba = await this.pixels();
     if (rgba.channels !== 4) return work();

@@ -7,7 +7,7 @@ import type {
   TransformTaskResult,
 } from '../protocol.ts';
 import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
-import { convertToProfile } from './colour/profile-colours.ts';
+import { convertColoursToProfile } from './colour/profile-colours.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { type ChosenFrames, chooseFrames } from './frames.ts';
 import {
@@ -87,8 +87,8 @@ export async function runPass(
     const { written, achieved, warnings: writing = [], processedMs } = await writePassResult(work);
     // After a failure, another pipeline may still read the pixels, so they are not freed.
     picture.freePixels();
-    const { hashes } = context.found;
-    const warnings = [...context.found.warnings, ...writing, ...sizeWarnings(work, task, written)];
+    const { hashes } = context.sideResults;
+    const warnings = [...context.sideResults.warnings, ...writing, ...sizeWarnings(work, task, written)];
     return {
       kind: 'transformed',
       data: written.data,
@@ -119,8 +119,8 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
   if (formerFormat !== undefined) file.is16Bit = false;
   const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormatFor(file.format) };
   assertEncodable(output);
-  const canMove = planned.every(({ operation }) => operation.frames !== 'first');
-  const chosen = chooseFrames(decode, file, { canMove, outputFormat: output.format });
+  const canBeAnimated = planned.every(({ operation }) => operation.frames !== 'first');
+  const chosen = chooseFrames(decode, file, { canBeAnimated, outputFormat: output.format });
   const source = await readChosenPageFacts(file, task.input, chosen);
   const isGrey = isResultGrey({ source, encode: output, steps: planned });
   const profile = carriedProfileOf(source, output, isGrey, [
@@ -134,9 +134,9 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     policy: encode.metadata,
     format: source.format,
     page: chosen.first,
-    isMoving: chosen.count > 1,
+    isAnimated: chosen.count > 1,
     movesPixels: steps.length > 0 || source.orientation > 1,
-    conceals: steps.some(({ operation }) => operation.conceals),
+    hidesContent: steps.some(({ operation }) => operation.hidesContent),
   });
   const picture = await openPicture(task, source, chosen, profile === 'own');
   const { ground, fill } = backgroundColoursOf(encode);
@@ -151,7 +151,7 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     profile,
     picture,
     ground,
-    context: { sharp, fill, layer: createLayerReader(task), found: { warnings: [] } },
+    context: { sharp, fill, layer: createLayerReader(task), sideResults: { warnings: [] } },
   };
 }
 
@@ -173,8 +173,8 @@ async function openPicture(
     );
   const pipeline = sharp(task.input, sharpOptionsFor(task, chosen, ignoreIcc));
   const isPlain = source.isRgb && !source.isDeep;
-  const oriented = source.orientation > 1 && chosen.count === 1;
-  return new PassPicture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, timeout);
+  const mustTurnUpright = source.orientation > 1 && chosen.count === 1;
+  return new PassPicture(pipeline, { ...source, isPlain, mustTurnUpright, frames: chosen.count }, timeout);
 }
 
 /** Warns that the result is a larger file than the input, although it shows the same picture in no more pixels. */
@@ -212,7 +212,7 @@ async function withProfileColours(
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
   const { icc } = await readSharpMetadata(input);
   if (icc === undefined) return painting;
-  const converted = await convertToProfile(texts, icc);
+  const converted = await convertColoursToProfile(texts, icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
   return {
     steps: steps.map((step) => {
@@ -283,8 +283,8 @@ export async function applySteps(
   steps: readonly PlannedStep[],
 ): Promise<void> {
   for (const { operation, params, index } of steps) {
-    await picture.settleSize();
-    if (!operation.commutesWithFlatten(params)) await picture.makePlain();
+    await picture.computeExactSize();
+    if (!operation.commutesWithFlatten(params)) await picture.convertToPlainPixels();
     const apply = (one: PassPicture) => operation.apply(one, params, context);
     const done =
       picture.frames > 1 && operation.frames === 'each' ? picture.eachFrame(apply) : apply(picture);

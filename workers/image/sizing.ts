@@ -54,7 +54,7 @@ async function scaleToBox(
 ): Promise<void> {
   assertWithinSizeLimits(box, picture.frames);
   if (hasSize(picture, scaled)) return cropToBox(picture, box);
-  if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.handOver(), scaled, box));
+  if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.runPipeline(), scaled, box));
   if (isLargerOnAnAxis(scaled, picture)) {
     // In one strip, the edges of neighbouring frames bleed into each other. The effect is visible in an enlargement. In
     // a reduction it is only a tenth of the contrast in one row of pixels, and separate frames would take three times
@@ -87,7 +87,7 @@ async function enlargeTo(
     width: box.width * across,
     height: box.height * down,
   };
-  picture.replace(enlargePixels(await picture.handOver(), box, kernel, picture.checkDeadline, part));
+  picture.replace(enlargePixels(await picture.runPipeline(), box, kernel, picture.checkDeadline, part));
 }
 
 /** Shrinks the picture in linear light, as optics do, so that fine patterns keep their brightness. */
@@ -98,7 +98,7 @@ export async function scaleInLinearLight(
 ): Promise<void> {
   const size = smallerSides(picture, to);
   if (hasSize(picture, size)) return;
-  const pixels = await picture.handOver();
+  const pixels = await picture.runPipeline();
   const { height, frames } = pixels;
   const pipeline = picture
     .pipelineOver({ ...pixels, height: height * frames, frames: 1 })
@@ -149,7 +149,7 @@ async function findInterestingBox(
   interest: InterestMeasure,
 ): Promise<Box> {
   const factor = Math.min(1, Math.sqrt(MAX_SEARCHED_PX / (scaled.width * scaled.height)));
-  const pixels = await picture.handOver();
+  const pixels = await picture.runPipeline();
   const frame = is16BitPixels(pixels) ? pixels : (splitFrames(pixels)[0] as Pixels);
   const cut = picture
     .pipelineOver(frame)
@@ -184,10 +184,10 @@ export async function padPicture(
   };
   if (hasSize(picture, size)) return;
   assertWithinSizeLimits(size, picture.frames);
-  await picture.makePlain();
+  await picture.convertToPlainPixels();
   (await picture.at('extend')).extend({ ...room, background, extendWith });
   picture.setSize(size);
-  picture.mayTurnTransparent(background);
+  picture.recordBackground(background);
 }
 
 interface CropAim {

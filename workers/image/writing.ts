@@ -66,8 +66,8 @@ export async function writePassResult(work: PassWork): Promise<{
   const { target } = encode;
   const isOriginal = encode.format === 'png' && picture.isUntouched && originalFileOf(work) !== undefined;
   if (isResultGrey(work) && (encode.metadata !== 'keep' || isGreyMetadataValid(work)))
-    await picture.writeGrey();
-  if (writes16Bits(work)) picture.writeDeep();
+    await picture.writeAsGrey();
+  if (writes16Bits(work)) picture.writeAs16Bits();
   const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
     encodeOutput(encodeWith(await pipelineWithMetadata(picture, file), settings, playbackOf(work), picture));
   if (target === undefined) {
@@ -192,7 +192,7 @@ async function pngRowFilterFor({ encode, source, picture, steps }: PassWork): Pr
 async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<EncodeSettings>> {
   const { format, effort, lossless } = encode;
   if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
-  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > AVIF_DRAWING_EFFORT.mostPx)
+  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > AVIF_DRAWING_EFFORT.maxPx)
     return {};
   return choosePngRowFilter(await picture.pixels()).filtered ? {} : { effort: AVIF_DRAWING_EFFORT.effort };
 }

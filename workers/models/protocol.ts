@@ -52,5 +52,5 @@ export interface SchemaCheckResult {
   /** The reason why the schema cannot be used, as the end of the sentence "The schema …". */
   problem?: string;
   /** A description of how the value breaks the schema, such as "/tags must be array". */
-  broken?: string;
+  violation?: string;
 }

@@ -41,7 +41,7 @@ export default function checkSchema(task: SchemaTask): SchemaCheckResult {
   const { validate } = compiled;
   if (validate(JSON.parse(task.value))) return {};
   const [error] = validate.errors ?? [];
-  return { broken: `${error?.instancePath ?? ''} ${error?.message ?? 'breaks the schema'}`.trim() };
+  return { violation: `${error?.instancePath ?? ''} ${error?.message ?? 'breaks the schema'}`.trim() };
 }
 
 function compileSchema(text: string): CompiledSchema {

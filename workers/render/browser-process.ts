@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endFirstWithoutMemory } from '../transport/process-state.ts';
+import { preferForOomKill } from '../transport/process-state.ts';
 
 /**
  * Matches the name of the directory of one browser, which holds its profile and temporary files. It contains the id of
@@ -64,9 +64,9 @@ export function groupMemoryBytes(groupId: number): number {
   return pages.reduce((sum, count) => sum + count, 0) * MEMORY_PAGE_BYTES;
 }
 
-/** Makes Linux end the processes of the group first when memory runs out (see endFirstWithoutMemory). */
-export function endGroupFirstWithoutMemory(groupId: number): void {
-  for (const pid of processesOf(groupId)) endFirstWithoutMemory(Number(pid));
+/** Makes Linux end the processes of the group first when memory runs out (see preferForOomKill). */
+export function preferGroupForOomKill(groupId: number): void {
+  for (const pid of processesOf(groupId)) preferForOomKill(Number(pid));
 }
 
 /** The ids of the processes that were started with an argument. Processes are found on Linux only. */

@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { type ConnectOverCDPTransport, chromium, type Browser as Driver } from 'playwright';
-import { endFirstWithoutMemory } from '../transport/process-state.ts';
+import { preferForOomKill } from '../transport/process-state.ts';
 import {
-  endGroupFirstWithoutMemory,
   groupMemoryBytes,
   killProcessGroup,
   makeBrowserDirectory,
+  preferGroupForOomKill,
   removeBrowserDirectory,
 } from './browser-process.ts';
 import type { BrowserExecutable } from './executable.ts';
@@ -91,7 +91,7 @@ export interface Browser {
   onPageCrash(listener: () => void): () => void;
   memoryBytes(): number;
   /** Makes Linux end the browser's processes first when memory runs out. Chromium itself would protect its pages. */
-  endFirstWithoutMemory(): void;
+  preferForOomKill(): void;
   /** Resolves when the browser process has ended, for whatever reason. */
   ended: Promise<void>;
   /** Resolves when the browser has ended and its directory is removed. */
@@ -128,7 +128,7 @@ export async function startBrowser(
     env: browserEnvironment(scratch),
   });
   const stderrTail = collectStderrTail(child);
-  if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
+  if (child.pid !== undefined) preferForOomKill(child.pid);
   if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new PipeTransport(input as Writable, output as Readable);
@@ -151,7 +151,7 @@ export async function startBrowser(
     return {
       ...{ driver, ended, gone, kill, onPageCrash },
       memoryBytes: () => groupMemoryBytes(groupId),
-      endFirstWithoutMemory: () => endGroupFirstWithoutMemory(groupId),
+      preferForOomKill: () => preferGroupForOomKill(groupId),
     };
   } catch (error) {
     kill();

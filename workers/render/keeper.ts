@@ -114,8 +114,8 @@ export class BrowserKeeper {
   }
 
   /** Makes Linux end the processes of the running browser first when memory runs out. */
-  endFirstWithoutMemory(): void {
-    this.#live?.browser.endFirstWithoutMemory();
+  preferForOomKill(): void {
+    this.#live?.browser.preferForOomKill();
   }
 
   /**

@@ -56,11 +56,11 @@ interface Renderer {
  * is drawn while a picture is encoded. The methods never reject, and each call ends soon after its deadline.
  */
 export function createRenderer(keeper: BrowserKeeper): Renderer {
-  let lastTurn: Promise<unknown> = Promise.resolve();
+  let lastWork: Promise<unknown> = Promise.resolve();
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = lastTurn.then(work);
-    lastTurn = turn.then(() => keeper.recycle()).catch(() => {});
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const turn = lastWork.then(work);
+    lastWork = turn.then(() => keeper.recycle()).catch(() => {});
     return turn;
   }
 
@@ -82,7 +82,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       if (!isBrowserUnavailable(error)) await keeper.kill();
       throw error;
     } finally {
-      ending.forget();
+      ending.stopTimers();
     }
   }
 
@@ -90,7 +90,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
    * Draws a page, and a second time in a new browser if the first browser may be the cause of the failure: a document
    * did not load, or earlier pages had left memory.
    */
-  function drawTwice(task: RenderTask, client: RenderClient): Promise<PageCapture> {
+  function drawWithRetry(task: RenderTask, client: RenderClient): Promise<PageCapture> {
     return draw(task, client).catch((error) => {
       const mayBeInherited = error instanceof MemoryError && !error.excess.isFirstPage;
       if (error instanceof PageLoadError || mayBeInherited) return draw(task, client);
@@ -100,7 +100,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
 
   async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
     try {
-      const { png, loadMs, captureMs, text } = await inTurn(() => drawTwice(task, client));
+      const { png, loadMs, captureMs, text } = await enqueue(() => drawWithRetry(task, client));
       if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
@@ -116,7 +116,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   function warm(): Promise<{ kind: 'done' } | RenderFailure> {
-    return inTurn(() => keeper.warm()).then(() => ({ kind: 'done' }), failureOf);
+    return enqueue(() => keeper.warm()).then(() => ({ kind: 'done' }), failureOf);
   }
 
   return { render, warm };
@@ -138,7 +138,7 @@ interface DrawingLimits {
   signal: AbortSignal;
   /** Watches the memory of the browser, and ends the drawing if the browser holds too much. */
   watchMemory(keeper: BrowserKeeper): void;
-  forget(): void;
+  stopTimers(): void;
 }
 
 function startDrawingLimits(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
@@ -157,13 +157,13 @@ function startDrawingLimits(deadlineMs: number, clientGone: AbortSignal): Drawin
         if (excess !== null) controller.abort(new MemoryError(excess));
       };
       const begin = () => {
-        keeper.endFirstWithoutMemory();
+        keeper.preferForOomKill();
         look();
         timers.push(setInterval(look, MEMORY_WATCH_INTERVAL_MS));
       };
       timers.push(setTimeout(begin, MEMORY_WATCH_DELAY_MS));
     },
-    forget() {
+    stopTimers() {
       clientGone.removeEventListener('abort', leave);
       for (const timer of timers) clearTimeout(timer);
     },

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { markTransferable } from '../transport/moved.ts';
+import { markTransferable } from '../transport/transferable.ts';
 import { BrowserKeeper } from './keeper.ts';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
 import { createRenderer, type RenderClient } from './renderer.ts';

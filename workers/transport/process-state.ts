@@ -38,7 +38,7 @@ const OOM_SCORE = 800;
  * Makes Linux end this process, and the processes that it starts later, before those of the service when memory runs
  * out. It does nothing on other systems, and for a process that has ended.
  */
-export function endFirstWithoutMemory(pid: number): void {
+export function preferForOomKill(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
   } catch {}

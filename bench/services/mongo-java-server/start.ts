@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cached, type TestServer } from '../server.ts';
+import { cachedFolder, type TestServer } from '../server.ts';
 
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
@@ -22,7 +22,7 @@ const BUILD_TIMEOUT_MS = 5 * 60_000;
 export async function startMongoJavaServer(): Promise<TestServer> {
   const sources = await Promise.all([POM, ...JAVA_SOURCES].map((path) => readFile(path)));
   const version = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12);
-  const folder = await cached(`mongo-java-server-${version}`, build);
+  const folder = await cachedFolder(`mongo-java-server-${version}`, build);
 
   const server = spawn('java', ['-Xmx512m', '-cp', `${folder}:${folder}/*`, 'MongoServer'], {
     stdio: ['pipe', 'pipe', 'ignore'],

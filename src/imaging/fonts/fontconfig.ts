@@ -29,8 +29,12 @@ export function readFontDirectories(file: string, depth = 0): string[] {
     const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     return [...text.matchAll(DIR_OR_INCLUDE)].flatMap(([, element, attributes = '', named = '']) => {
       const prefix = /\bprefix="(\w+)"/.exec(attributes)?.[1];
-      if (element === 'dir') return [resolveName(named.trim(), { prefix, of: path, xdg: XDG_DATA })];
-      return readFontDirectories(resolveName(named.trim(), { prefix, of: path, xdg: XDG_CONFIG }), depth + 1);
+      if (element === 'dir')
+        return [resolveName(named.trim(), { prefix, configuration: path, xdg: XDG_DATA })];
+      return readFontDirectories(
+        resolveName(named.trim(), { prefix, configuration: path, xdg: XDG_CONFIG }),
+        depth + 1,
+      );
     });
   });
   return [...new Set(found)];
@@ -42,13 +46,13 @@ const XDG_CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
 interface NameContext {
   prefix: string | undefined;
   /** The configuration file that contains this element. */
-  of: string;
+  configuration: string;
   xdg: { variable: string; fallback: string };
 }
 
-function resolveName(name: string, { prefix, of, xdg }: NameContext): string {
+function resolveName(name: string, { prefix, configuration, xdg }: NameContext): string {
   if (prefix === 'xdg') return join(process.env[xdg.variable] ?? join(homedir(), xdg.fallback), name);
-  if (prefix === 'relative') return resolve(dirname(of), name);
+  if (prefix === 'relative') return resolve(dirname(configuration), name);
   return name.startsWith('~') ? join(homedir(), name.slice(1)) : name;
 }
 

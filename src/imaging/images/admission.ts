@@ -47,7 +47,7 @@ const MAX_RETRY_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next slot goes to the job. */
 const MAX_CALLS_IN_A_ROW = 3;
 /** Added to the rank of an account that gives way. It is larger than the number of slots of any account. */
-const LAST_RANK = 1e9;
+const YIELDING_RANK_OFFSET = 1e9;
 
 /**
  * A queue in front of a number of slots and a memory budget. For jobs it is unbounded. For calls it is bounded in three
@@ -117,9 +117,9 @@ export class AdmissionQueue {
    * @throws provider_unavailable (capacity, with Retry-After) when the queue is full or overloaded.
    */
   expect(request: CallRequest): IncomingCall {
-    if (this.#queues.call.size > 0 || this.#takenFor() >= this.#slots) {
+    if (this.#queues.call.size > 0 || this.#takenSlotsFor() >= this.#slots) {
       const hasRoom =
-        !this.#isFullFor(request) || this.#queues.call.inExcessOf(request.accountId) !== undefined;
+        !this.#isFullFor(request) || this.#queues.call.findExcessWaiter(request.accountId) !== undefined;
       if (!hasRoom) throw this.#fullError();
       this.#refuseIfOverloaded(request);
     }
@@ -177,7 +177,7 @@ export class AdmissionQueue {
   }
 
   /** The number of taken slots, as seen by work of this class. */
-  #takenFor(work: WorkClass = 'call'): number {
+  #takenSlotsFor(work: WorkClass = 'call'): number {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
 
@@ -186,7 +186,7 @@ export class AdmissionQueue {
     // theirs.
     if (this.#taken.ofAccount(accountId) >= this.#slotsPerAccount) return false;
     const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
-    return this.#takenFor(work) < this.#slots && hasMemory;
+    return this.#takenSlotsFor(work) < this.#slots && hasMemory;
   }
 
   #takeSlot(request: PoolSlotRequest, queueMs: number): PoolSlot {
@@ -206,9 +206,9 @@ export class AdmissionQueue {
 
   /** The rank of an account in its queue: the fewest slots come first, and an account that gives way is last. */
   readonly #rankOf = (accountId: string): number =>
-    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST_RANK : 0);
+    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
 
-  #nextOf(work: WorkClass) {
+  #nextWaiter(work: WorkClass) {
     return this.#queues[work].next({ slotsOf: this.#rankOf });
   }
 
@@ -219,7 +219,7 @@ export class AdmissionQueue {
 
   /** Whether all waiting calls give way, and a waiting job does not. */
   #callsGiveWayToJob(): boolean {
-    const [call, job] = [this.#nextOf('call'), this.#nextOf('job')];
+    const [call, job] = [this.#nextWaiter('call'), this.#nextWaiter('job')];
     return (
       call !== undefined && job !== undefined && this.#givesWay(call.owner) && !this.#givesWay(job.owner)
     );
@@ -238,14 +238,14 @@ export class AdmissionQueue {
   #admitNext(): void {
     for (;;) {
       const work = this.#nextClass();
-      const next = this.#nextOf(work);
+      const next = this.#nextWaiter(work);
       if (next === undefined || !this.#hasRoomFor(next.waiter.request)) break;
       this.#callsInARow = work === 'call' && this.#jobNeedsSlot() ? this.#callsInARow + 1 : 0;
       this.#stopCountingWaiter(next.waiter);
       this.#queues[work].serve(next.owner, next.waiter);
       next.waiter.grant(this.#takeSlot(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    this.#nextOf(this.#nextClass())?.waiter.request.prepare?.();
+    this.#nextWaiter(this.#nextClass())?.waiter.request.prepare?.();
     if (this.#taken.busy() > 0 || this.#waiting() > 0) return;
     for (const resolve of this.#idlers) resolve();
     this.#idlers = [];
@@ -361,7 +361,7 @@ export class AdmissionQueue {
    */
   #makeRoom(request: CallRequest): void {
     while (this.#isFullFor(request)) {
-      const excess = this.#queues.call.inExcessOf(request.accountId);
+      const excess = this.#queues.call.findExcessWaiter(request.accountId);
       if (excess === undefined) throw this.#fullError();
       excess.waiter.refuse(this.#fullError());
     }

@@ -1,7 +1,7 @@
 import { selectFrames } from '../../../workers/image/frames.ts';
 import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
 import { canLowerEffort, estimatedMs } from './estimates/costs.ts';
-import { frameCountOf } from './estimates/following.ts';
+import { frameCountOf } from './estimates/prediction.ts';
 import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';

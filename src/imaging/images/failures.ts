@@ -47,7 +47,7 @@ export function deadlineExceededError(retryAfterSeconds: number): ApiError {
  * @param retryAfterSeconds the seconds for which equally long work is refused.
  */
 export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
-  const message = `The image was not done in time, and the work itself took that time, not the waiting for it${triedText(alternatives)}.`;
+  const message = `The image was not done in time, and the work itself took that time, not the waiting for it${suggestionText(alternatives)}.`;
   return deadlineError(message, alternatives, { retryAfterSeconds });
 }
 
@@ -56,12 +56,12 @@ export function likelyTooLongError(
   times: { retryAfterSeconds: number; holdMs: number },
   alternatives: CallAlternatives,
 ): ApiError {
-  const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet${triedText(alternatives)}.`;
+  const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet${suggestionText(alternatives)}.`;
   return deadlineError(message, alternatives, times);
 }
 
 /** The end of a sentence that names what to try; empty if there is no alternative. */
-function triedText({ words }: CallAlternatives): string {
+function suggestionText({ words }: CallAlternatives): string {
   return words === '' ? '' : `: try ${words}`;
 }
 

@@ -2,7 +2,7 @@ import { alphaLevelsOfOutput } from '../../../workers/image/encode/encoder.ts';
 import type { EncodeOptions, ImagePass, OutputFormat, PassWarning } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
+import { frameCountOf, resolvedEncodeOf } from './estimates/prediction.ts';
 import { isLateError } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { BranchPass, PassOutcome } from './image-call.ts';

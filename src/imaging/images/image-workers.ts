@@ -6,7 +6,7 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
-import { checkSameSize, checkScorable, predictSuccess } from './estimates/following.ts';
+import { checkSameSize, checkScorable, predictSuccess } from './estimates/prediction.ts';
 import { apiErrorOfTask, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';

@@ -1,7 +1,7 @@
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
 import { pixelSizeOfDrawing } from '../../../workers/vector/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { predictSuccess, resolvedEncodeOf } from './estimates/following.ts';
+import { predictSuccess, resolvedEncodeOf } from './estimates/prediction.ts';
 import { apiErrorOfFailure } from './failures.ts';
 import { passesPerFormat } from './formats.ts';
 import type { ImageHeader } from './header/facts.ts';

@@ -5,7 +5,7 @@ import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { fewerFramesParameters } from './alternatives.ts';
 import type { CallDeadline } from './deadline.ts';
-import { frameCountOf } from './estimates/following.ts';
+import { frameCountOf } from './estimates/prediction.ts';
 import { unsupportedFormatError } from './failures.ts';
 import { type ImageHeader, imageHeaderOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';

@@ -5,7 +5,7 @@ import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
 import { AdmissionQueue } from '../images/admission.ts';
 import { CallDeadline } from '../images/deadline.ts';
-import { displayedSizeOf } from '../images/estimates/following.ts';
+import { displayedSizeOf } from '../images/estimates/prediction.ts';
 import { poolFullError } from '../images/failures.ts';
 import { readImageHeader } from '../images/header/header.ts';
 import { type ImageCall, isStoredFile, type RunningCall, type WithQueueTime } from '../images/image-call.ts';
@@ -135,7 +135,8 @@ export class Readers {
     const { signal } = deadline;
     let best: TextReading | undefined;
     for (const angle of READING_ANGLES) {
-      const turned = angle === 0 ? { png, ...size } : await this.#turned(call, png, angle, deadline);
+      const turned =
+        angle === 0 ? { png, ...size } : await this.#prepareTurnedPicture(call, png, angle, deadline);
       const found = await this.#text.read(turned, language, signal);
       const lines = found.lines.map((line) => ({ ...line, ...toOriginalBox(line, angle, turned, original) }));
       const read = { ...sizeOf(original), text: found.text, confidence: found.confidence, lines };
@@ -145,7 +146,7 @@ export class Readers {
     return best as TextReading;
   }
 
-  async #turned(
+  async #prepareTurnedPicture(
     { accountId, work, inBatch }: ReadCall,
     png: Uint8Array,
     angle: ReadingAngle,

@@ -10,7 +10,7 @@ import {
   type TextReading,
 } from './reading.ts';
 
-const UNREAD_THREAD = new URL('../../../workers/models/unread.ts', import.meta.url);
+const UNREAD_TEXT_THREAD = new URL('../../../workers/models/unread.ts', import.meta.url);
 const UNREAD_HEAP_MEGABYTES = 128;
 
 /** The number of the LSTM engine. The packages have language data for no other engine. */
@@ -45,7 +45,7 @@ type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 export class TextReader {
   #thread: { language: string; worker: Promise<Worker> } | null = null;
   #idle: NodeJS.Timeout | undefined;
-  readonly #unread = new OnDemandThread<UnreadTask, BoundingBox[]>(UNREAD_THREAD, UNREAD_HEAP_MEGABYTES);
+  readonly #unread = new OnDemandThread<UnreadTask, BoundingBox[]>(UNREAD_TEXT_THREAD, UNREAD_HEAP_MEGABYTES);
 
   /** Reads text. Rejects with the signal's reason when the signal aborts; the thread is then ended. */
   async read(picture: PreparedPicture, language: string, signal: AbortSignal): Promise<FoundText> {

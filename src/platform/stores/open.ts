@@ -135,8 +135,8 @@ export async function connectStores(
  * The timeouts of calls to the primary. Its disk may be slow, but the primary is never unavailable while its processes
  * run.
  */
-const PRIMARY_TIMEOUT = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
-const MONGODB_TIMEOUT = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
+const PRIMARY_TIMEOUT = { name: 'The primary process', timeoutMs: 10_000, timeoutWhenSilentMs: 1_000 };
+const MONGODB_TIMEOUT = { name: 'MongoDB', timeoutMs: 5_000, timeoutWhenSilentMs: 500 };
 
 /** Connects to Redis, which coordinates the hosts of a cluster. */
 export async function connectRedisCoordination(

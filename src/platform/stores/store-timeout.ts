@@ -44,9 +44,9 @@ interface StoreTimeoutOptions {
   /** The name of the store in an error. */
   name: string;
   /** The timeout of a step while the store responds to other steps. */
-  longestMs: number;
+  timeoutMs: number;
   /** The timeout while the store does not respond, that is after the latest step of any call timed out. */
-  silentMs: number;
+  timeoutWhenSilentMs: number;
 }
 
 /**
@@ -67,8 +67,8 @@ export class StoreTimeout {
    * @throws StoreUnavailableError when there is no response in time; any error of the step.
    */
   run<T>(step: () => Promise<T>): Promise<T> {
-    const { name, longestMs, silentMs } = this.#options;
-    const limitMs = this.#isSilent ? silentMs : longestMs;
+    const { name, timeoutMs, timeoutWhenSilentMs } = this.#options;
+    const limitMs = this.#isSilent ? timeoutWhenSilentMs : timeoutMs;
     return new Promise<T>((resolve, reject) => {
       let isAnswered = false;
       const giveUp = () => {

@@ -75,7 +75,7 @@ export class JobEndWaiters {
   /** Makes room for another wait: in a full process, the account with the most waits loses one. */
   #makeRoom(accountId: string): void {
     while (this.#waiting.size >= this.#limit()) {
-      const excess = this.#waiting.inExcessOf(accountId);
+      const excess = this.#waiting.findExcessWaiter(accountId);
       if (excess === undefined) throw tooManyWaitsError();
       this.#waiting.remove(excess.owner, excess.waiter);
       excess.waiter();

@@ -183,7 +183,7 @@ export class AnswerSchemaChecker {
     if (before !== '') return `the schema ${before}`;
     const result = await this.#runInThread(accountId, task);
     const problem = this.#cacheResult(name, result, 'check');
-    return problem === '' ? result?.broken : `the schema ${problem}`;
+    return problem === '' ? result?.violation : `the schema ${problem}`;
   }
 
   close(): Promise<void> {

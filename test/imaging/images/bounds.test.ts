@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { predictSuccess } from '../../../src/imaging/images/estimates/following.ts';
+import { predictSuccess } from '../../../src/imaging/images/estimates/prediction.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { StoredFile } from '../../../src/imaging/images/image-call.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';

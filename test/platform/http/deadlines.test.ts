@@ -60,7 +60,7 @@ function hangable<T extends object>(store: T, name: keyof typeof hanging): T {
 const healthy = await startServer(t);
 const { documents, coordination, objects } = healthy.stores;
 const timeout = (name: string) =>
-  new StoreTimeout({ name, longestMs: STORE_TIMEOUT_MS, silentMs: STORE_TIMEOUT_MS / 10 });
+  new StoreTimeout({ name, timeoutMs: STORE_TIMEOUT_MS, timeoutWhenSilentMs: STORE_TIMEOUT_MS / 10 });
 const hangableDocuments = {
   ...documents,
   ping: () => hangable(documents, 'documents').ping(),

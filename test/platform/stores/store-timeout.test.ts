@@ -6,7 +6,7 @@ import { StoreTimeout } from '../../../src/platform/stores/store-timeout.ts';
 const HOUR_MS = 3_600_000;
 
 t.test('the steps behind one that waited in vain fail at once, until the store answers again', async (t) => {
-  const timeout = new StoreTimeout({ name: 'The store', longestMs: 100, silentMs: 1 });
+  const timeout = new StoreTimeout({ name: 'The store', timeoutMs: 100, timeoutWhenSilentMs: 1 });
   const late = Promise.withResolvers<string>();
   await t.rejects(
     timeout.run(() => late.promise),
@@ -26,7 +26,7 @@ t.test('the steps behind one that waited in vain fail at once, until the store a
 });
 
 t.test('what the store answers passes through, its refusals too, and they are signs of life', async (t) => {
-  const timeout = new StoreTimeout({ name: 'The store', longestMs: HOUR_MS, silentMs: 1 });
+  const timeout = new StoreTimeout({ name: 'The store', timeoutMs: HOUR_MS, timeoutWhenSilentMs: 1 });
   t.equal(await timeout.run(async () => 7), 7);
   const away = new StoreUnavailableError('It is away.');
   await t.rejects(

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cached } from '../../../bench/services/server.ts';
+import { cachedFolder } from '../../../bench/services/server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;
@@ -15,7 +15,7 @@ const INSTALL_TIMEOUT_MS = 3 * 60_000;
 export async function npmInstalled(packages: Readonly<Record<string, string>>): Promise<string | null> {
   const named = Object.entries(packages).map((entry) => entry.join('-'));
   try {
-    const folder = await cached(named.join('-').replaceAll(/[^\w.]+/g, '-'), async (building) => {
+    const folder = await cachedFolder(named.join('-').replaceAll(/[^\w.]+/g, '-'), async (building) => {
       const manifest = { private: true, dependencies: packages };
       await writeFile(join(building, 'package.json'), JSON.stringify(manifest));
       const options = { cwd: building, timeout: INSTALL_TIMEOUT_MS };

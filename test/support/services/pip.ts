@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { cached, findProgram } from '../../../bench/services/server.ts';
+import { cachedFolder, findProgram } from '../../../bench/services/server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 5 * 60_000;
@@ -28,7 +28,7 @@ export async function pipInstalled(
   };
   const python = await findProgram('python3');
   if (python === null) return missing('Python runs it, and is not there.');
-  const folder = await cached(`${name}-${version}`, async (building) => {
+  const folder = await cachedFolder(`${name}-${version}`, async (building) => {
     console.error(`Installing ${name}, once.`);
     // Python compiles what a program imports, at its first run; pip would compile all.
     const options = ['--quiet', '--no-compile', '--no-cache-dir', '--disable-pip-version-check'];

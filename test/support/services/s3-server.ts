@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cached, findProgram, type OwnServer, startServer } from '../../../bench/services/server.ts';
+import { cachedFolder, findProgram, type OwnServer, startServer } from '../../../bench/services/server.ts';
 
 /** A gateway that keeps a bucket in a folder. It checks signatures and checksums, and takes half the build of MinIO. */
 const PROGRAM = 'versitygw';
@@ -51,7 +51,7 @@ export async function findS3Server(): Promise<string | null> {
 async function build(): Promise<string | null> {
   const go = await findProgram('go');
   if (go === null) return missing('Go builds it, and is not there.');
-  const folder = await cached(PROGRAM, async (folder) => {
+  const folder = await cachedFolder(PROGRAM, async (folder) => {
     console.error('Building a server for the tests of S3, once. This takes minutes.');
     const quickly = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w'];
     const args = ['-n', '19', go, 'install', ...quickly, PACKAGE];

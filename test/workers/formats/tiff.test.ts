@@ -157,8 +157,8 @@ t.test('the directories of an EXIF are those that its entries lead to, each with
   ]);
   t.same(tagsOf(exifOf(file)), [[EXIF, GPS], [0xa005], [1], [2]], 'and not the thumbnail behind the first');
   const [first, second] = exifDirectoriesOrNone(new ByteReader(file));
-  t.equal(first?.ledBy, undefined);
-  t.equal(second?.ledBy, first?.entries[0]);
+  t.equal(first?.parentEntry, undefined);
+  t.equal(second?.parentEntry, first?.entries[0]);
 });
 
 t.test('circles are gone round once', async (t) => {

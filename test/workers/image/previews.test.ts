@@ -127,7 +127,7 @@ t.test('where a preview cannot be removed from the file, the pixels alone are wr
   t.equal(blankUncarriedExif(input, Buffer.from('II*\0 elsewhere', 'latin1'), { orientation: false }), false);
   const source = await readInputFacts({ ...task, input }, false);
   const chosen = { first: 0, count: 1 };
-  const facts = { ...source, frames: 1, oriented: false, isPlain: true };
+  const facts = { ...source, frames: 1, mustTurnUpright: false, isPlain: true };
   const file = { input, source, chosen, policy: 'copyright', profile: 'srgb' } as const;
   const fields = { Artist: 'A. Example' };
   for (const fileLeaks of [true, undefined]) {

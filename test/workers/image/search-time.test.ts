@@ -7,7 +7,7 @@ import { DeadlineError } from '../../../workers/image/refusal.ts';
 import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search/rehearsal.ts';
 import { sizeShareOf, takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
-import { endsByItself, TrialTime } from '../../../workers/image/search/time.ts';
+import { completesInTime, TrialTime } from '../../../workers/image/search/time.ts';
 import { searchSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
@@ -196,13 +196,13 @@ t.test(
     t.equal(time.timeoutMs(400), 1_100, 'its file has to be judged as well');
     t.throws(() => time.timeoutMs(1_500), DeadlineError);
     t.equal(
-      await endsByItself(async () => {
+      await completesInTime(async () => {
         throw new DeadlineError();
       }),
       false,
     );
     await t.rejects(
-      endsByItself(async () => {
+      completesInTime(async () => {
         throw new Error('broken');
       }),
       { message: 'broken' },

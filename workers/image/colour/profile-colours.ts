@@ -15,7 +15,7 @@ const CHANNELS = 3;
  * all texts are left out.
  * @returns the converted colour for each text.
  */
-export async function convertToProfile(
+export async function convertColoursToProfile(
   texts: readonly string[],
   profile: Uint8Array,
 ): Promise<Map<string, string>> {

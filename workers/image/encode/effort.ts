@@ -92,7 +92,7 @@ const MAX_AVIF_EFFORT = 3;
  * tools for such pictures: at 512 px, files of equal likeness are 40 % smaller than with effort 0, and take 31 ms
  * instead of 11.
  */
-export const AVIF_DRAWING_EFFORT = { effort: 3, mostPx: 1_000_000 };
+export const AVIF_DRAWING_EFFORT = { effort: 3, maxPx: 1_000_000 };
 /**
  * Limits of the effort for large pictures, so that they finish in time. Lossless encoding takes three times as long.
  */
@@ -123,8 +123,8 @@ export function avifEncoderEffort(
 }
 
 /** The size up to which a search uses the highest effort. */
-const MAX_GREATEST_EFFORT_MEGAPIXELS = 2;
-const GREATEST_EFFORT = 9;
+const MAX_MEGAPIXELS_AT_MAX_EFFORT = 2;
+const MAX_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
 const LARGE_WEBP_EFFORT = 7;
 
@@ -136,12 +136,12 @@ export function defaultSearchEffort(
   format: OutputFormat,
   written: { frames: number; megapixels: number },
 ): number | undefined {
-  const isUnhurried = written.megapixels <= MAX_GREATEST_EFFORT_MEGAPIXELS;
-  if (format === 'webp' && isUnhurried) return GREATEST_EFFORT;
+  const isUnhurried = written.megapixels <= MAX_MEGAPIXELS_AT_MAX_EFFORT;
+  if (format === 'webp' && isUnhurried) return MAX_EFFORT;
   const moving = animationSearchEffort(format, written);
   if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
   if (format === 'webp') return LARGE_WEBP_EFFORT;
-  if (format === 'avif') return isUnhurried ? GREATEST_EFFORT : 0;
+  if (format === 'avif') return isUnhurried ? MAX_EFFORT : 0;
   return undefined;
 }
 

@@ -68,11 +68,11 @@ interface CarriedMetadataOptions {
   /** Index of the page that the picture is; each page of a TIFF has its own metadata. */
   page: number;
   /** Whether the result is an animation. The codec does not turn its frames upright. */
-  isMoving: boolean;
+  isAnimated: boolean;
   /** Whether the pass may move a pixel of the picture. */
   movesPixels: boolean;
   /** Whether the pass hides something. Metadata blocks that cannot be searched are then dropped. */
-  conceals: boolean;
+  hidesContent: boolean;
 }
 
 /**
@@ -81,13 +81,13 @@ interface CarriedMetadataOptions {
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
-  { policy, format, page, isMoving, movesPixels, conceals }: CarriedMetadataOptions,
+  { policy, format, page, isAnimated, movesPixels, hidesContent }: CarriedMetadataOptions,
 ): Promise<CarriedMetadataBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;
   const header = await readSharpMetadata(input);
   const isCorrected =
-    header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isMoving });
+    header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isAnimated });
   const structure = format === 'tiff' ? input : header.exif;
   if (policy === 'copyright') {
     const { fields, xmp, iptc } = readRights(input, header);
@@ -99,7 +99,7 @@ export async function prepareCarriedBlocks(
   // The carrier is a pixel of sRGB, to which a profile of another colour space does not fit.
   const carrier =
     format === 'jpeg' && header.space === 'srgb' ? await makeOnePixelJpegWith(input) : undefined;
-  if (conceals) return { exif, carrier };
+  if (hidesContent) return { exif, carrier };
   const packet = xmpPacket(input, header);
   return {
     exif,
@@ -134,7 +134,7 @@ export async function pipelineWithMetadata(
   file: FileWithMetadataPolicy,
 ): Promise<Sharp> {
   if (!picture.fromFile || file.carried.fileLeaks || losesProfile(picture, file)) {
-    const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
+    const pixels = picture.isDeep ? await picture.runPipeline() : await picture.pixels();
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
   return withMetadataBlocks(picture.finish(), file);

@@ -18,16 +18,14 @@ export function containsPicture(block: Uint8Array | string): boolean {
   const text = typeof block === 'string' ? block : latin1Of(block);
   if (PICTURE_FILE_START.test(text)) return true;
   const runs = text.replace(DIGIT_SEPARATORS, '').match(ENCODED_BYTES) ?? [];
-  return runs.some((digits) =>
-    decodedReadingsOf(digits).some((bytes) => PICTURE_FILE_START.test(latin1Of(bytes))),
-  );
+  return runs.some((digits) => decodingsOf(digits).some((bytes) => PICTURE_FILE_START.test(latin1Of(bytes))));
 }
 
 /**
  * The bytes that the digits encode, decoded from each possible offset, because other letters may come before the first
  * digit.
  */
-function decodedReadingsOf(digits: string): Buffer[] {
+function decodingsOf(digits: string): Buffer[] {
   const from = (encoding: 'base64' | 'hex', starts: readonly number[]) =>
     starts.map((start) => Buffer.from(digits.slice(start), encoding));
   return [...from('base64', [0, 1, 2, 3]), ...from('hex', [0, 1])];

@@ -15,8 +15,8 @@ import { containsPicture } from './embedded-pictures.ts';
  */
 
 /** The dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
-const BY_LINE_DATASET = { number: 80, longestBytes: 32 };
-const COPYRIGHT_NOTICE_DATASET = { number: 116, longestBytes: 128 };
+const BY_LINE_DATASET = { number: 80, maxBytes: 32 };
+const COPYRIGHT_NOTICE_DATASET = { number: 116, maxBytes: 128 };
 /** Declares the texts as UTF-8: the escape sequence `ESC % G` in dataset 1:90. */
 const UTF8_DECLARATION = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 
@@ -63,8 +63,8 @@ export function buildRightsIptc(byLines: readonly string[], notices: readonly st
   return sets.length === 0 ? undefined : Buffer.concat([UTF8_DECLARATION, ...sets]);
 }
 
-function encodeDataset({ number, longestBytes }: typeof BY_LINE_DATASET, text: string): Buffer {
-  const cut = Buffer.from(text).subarray(0, longestBytes);
+function encodeDataset({ number, maxBytes }: typeof BY_LINE_DATASET, text: string): Buffer {
+  const cut = Buffer.from(text).subarray(0, maxBytes);
   // A character that was cut in half is removed.
   const value = Buffer.from(cut.toString().replace(/\uFFFD+$/, ''));
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);

@@ -48,12 +48,10 @@ const BITS_BY_SAMPLE_TYPE: Record<string, number> = {
 export async function describeImage(
   input: Uint8Array<ArrayBuffer>,
   raw?: RawPixels,
-  { palette, ...readings }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
+  { palette, ...hints }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
 ): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
-  const decoded = await decodeFile(input, raw, readings).catch((error: unknown) =>
-    taskFailureOf(error, true),
-  );
+  const decoded = await decodeFile(input, raw, hints).catch((error: unknown) => taskFailureOf(error, true));
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque, bitDepth } = decoded;
@@ -65,7 +63,7 @@ export async function describeImage(
     orientation: header.orientation ?? 1,
     hasAlpha: header.hasAlpha,
     isOpaque,
-    frames: pagesOf(header, readings),
+    frames: pagesOf(header, hints),
     density: densityOf(header, metadata),
     colorSpace: header.space,
     bitDepth,
@@ -82,15 +80,15 @@ export async function describeImage(
 async function decodeFile(
   file: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
-  readings: HeaderDecodeHints,
+  hints: HeaderDecodeHints,
 ) {
   const { input, described, bitDepth } = await makeFileReadable(file, {
-    ...readings,
+    ...hints,
     ...(raw !== undefined && { raw }),
   });
   const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * pagesOf(header, readings) > MAX_PIXELS) throw pictureTooLarge();
+  if (pixels * pagesOf(header, hints) > MAX_PIXELS) throw pictureTooLarge();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));

@@ -89,7 +89,7 @@ function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
     directory.entries.slice(0, MAX_DIRECTORY_ENTRIES).flatMap((entry) => {
       if (PIXEL_DIMENSION_TAGS.includes(entry.tag)) return [];
       if (EXIF_POINTER_TAGS.has(entry.tag)) {
-        const led = directories.find(({ ledBy }) => ledBy === entry);
+        const led = directories.find(({ parentEntry }) => parentEntry === entry);
         const below = led === undefined ? [] : carried(led);
         if (below.length === 0) return [];
         return [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];

@@ -120,9 +120,9 @@ interface OpenElement {
   text: string;
   isDropped: boolean;
   /** Whether an attribute or a child element is kept. */
-  holdsFacts: boolean;
+  hasKept: boolean;
   /** Whether an attribute or a child element was dropped. */
-  hasLost: boolean;
+  hasDropped: boolean;
 }
 
 /** A placeholder for the descriptions in the markup around them. XML never has this character. */
@@ -171,8 +171,8 @@ class PacketWriter {
     const isProperty = this.#isRdf(this.#open.at(-2));
     const declared: Record<string, string> = {};
     let text = '';
-    let holdsFacts = ENCLOSING_ELEMENTS.includes(local);
-    let hasLost = false;
+    let hasKept = ENCLOSING_ELEMENTS.includes(local);
+    let hasDropped = false;
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
       if (attribute.uri === XMLNS) {
@@ -183,9 +183,9 @@ class PacketWriter {
       const isRepeated = isDescription && isFact && this.#isInMainPacket(attribute.uri, attribute.local);
       const isDropped =
         isRepeated || this.#isDropped(attribute.uri, attribute.local) || containsPicture(value);
-      if (isDropped) hasLost ||= isFact;
+      if (isDropped) hasDropped ||= isFact;
       else text += attributeText(attribute.name, value);
-      holdsFacts ||= isFact && !isDropped;
+      hasKept ||= isFact && !isDropped;
     }
     const isDropped = (isProperty && this.#isInMainPacket(uri, local)) || this.#isDropped(uri, local);
     const around =
@@ -201,8 +201,8 @@ class PacketWriter {
       content: '',
       text: '',
       isDropped,
-      holdsFacts,
-      hasLost,
+      hasKept,
+      hasDropped,
     };
     this.#open.push(element);
     if (uri === RDF_NAMESPACE && local === 'RDF') this.#rdf ??= element;
@@ -230,15 +230,15 @@ class PacketWriter {
   close(): void {
     const element = this.#open.pop();
     if (element === undefined) return;
-    const { name, attributes, text, isDropped, holdsFacts, hasLost } = element;
+    const { name, attributes, text, isDropped, hasKept, hasDropped } = element;
     const content = this.#isRdf(element) ? DESCRIPTIONS_MARK : element.content;
     const parent = this.#open.at(-1);
-    const isEmptied = hasLost && !holdsFacts && text.trim() === '';
+    const isEmptied = hasDropped && !hasKept && text.trim() === '';
     if (isDropped || isEmptied || containsPicture(text)) {
-      if (parent !== undefined) parent.hasLost = true;
+      if (parent !== undefined) parent.hasDropped = true;
       return;
     }
-    if (parent !== undefined) parent.holdsFacts = true;
+    if (parent !== undefined) parent.hasKept = true;
     this.#write(content === '' ? `<${name}${attributes}/>` : `<${name}${attributes}>${content}</${name}>`);
   }
 

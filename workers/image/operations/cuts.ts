@@ -124,11 +124,11 @@ export const trimOperation = defineStepOperation({
     if (picture.frames === 1) {
       await picture.turnUpright();
       (await picture.at('trim')).trim(options);
-      picture.becomesAbout(picture);
+      picture.setEstimatedSize(picture);
       return;
     }
     let kept: Box | undefined;
-    for (const frame of await picture.frameByFrame()) {
+    for (const frame of await picture.framePipelines()) {
       const box = await findContentBox(frame, options);
       kept = kept === undefined ? box : boundingBoxOf(kept, box);
     }

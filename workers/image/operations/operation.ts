@@ -77,7 +77,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
   /** Whether the step hides content. Metadata that may hold a copy of the picture is then dropped. */
-  conceals?: true;
+  hidesContent?: true;
   /**
    * Checks rules over several arguments that the schema cannot express and that hold for every picture. Returns the
    * argument at fault. `apply` also checks these rules.
@@ -133,7 +133,7 @@ export interface PassContext {
    */
   layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
   /** The results that steps report besides the picture: hashes and warnings. */
-  found: { hashes?: PlaceholderHashes; warnings: PassWarning[] };
+  sideResults: { hashes?: PlaceholderHashes; warnings: PassWarning[] };
 }
 
 type AlphaEffect = 'kept' | 'added' | 'dropped';
@@ -158,7 +158,7 @@ interface StepDefinition<P extends TProperties> {
    */
   grey?: 'keeps' | 'makes' | ((params: FilledArguments<P>) => 'keeps' | 'makes' | 'colours');
   readsSecondAsset?: string;
-  conceals?: true;
+  hidesContent?: true;
   rule?(params: FilledArguments<P>): BadArgumentError | undefined;
   fits?(picture: PictureShape, params: FilledArguments<P>): BadArgumentError | undefined;
   /** If absent, the step has no warnings. */
@@ -215,7 +215,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     async apply(picture, params, pass) {
       const refusal = rule?.(filled(params)) ?? fits?.(picture, filled(params));
       if (refusal !== undefined) throw refusal;
-      pass.found.warnings.push(...warningsAbout(picture, params));
+      pass.sideResults.warnings.push(...warningsAbout(picture, params));
       await apply(picture, filled(params), pass);
     },
   };

@@ -30,11 +30,11 @@ export const placeholderOperation = defineStepOperation({
   frames: 'first',
   commutesWithFlatten: true,
   size: (input, { kind }) => placeholderSize(input, kind),
-  async apply(picture, { kind }, { found }) {
+  async apply(picture, { kind }, { sideResults }) {
     const result = placeholderSize(picture, kind);
     // The picture is scaled to the size that the metadata endpoint uses, so that the hashes are identical.
     await scaleToSize(picture, scaledWithinEdge(picture, MAX_SAMPLE_EDGE_PX));
-    found.hashes = placeholderHashesOf(toPixelSample(await picture.pixels()));
+    sideResults.hashes = placeholderHashesOf(toPixelSample(await picture.pixels()));
     // The linear kernel only averages. A sharper kernel would let the edges of the picture colour a single pixel.
     await scaleToSize(picture, result, 'linear');
     if (kind === 'blur') await gaussianBlur(picture, 1);

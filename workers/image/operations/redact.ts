@@ -46,7 +46,7 @@ export const redactOperation = defineStepOperation({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 60,
   frames: 'each',
-  conceals: true,
+  hidesContent: true,
   fits: (picture, { regions }) =>
     regions
       .map(({ x, y, width, height }, index) =>

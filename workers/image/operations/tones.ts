@@ -126,7 +126,7 @@ export const thresholdOperation = defineStepOperation({
     // sharp treats 0 as "off", but as a threshold it makes every pixel white.
     if (threshold === 0) (await picture.at('linear')).linear(0, 255);
     else
-      await picture.coloursAlone(async () => {
+      await picture.workOnColours(async () => {
         (await picture.at('threshold')).threshold(threshold, { greyscale });
       });
   },

@@ -126,10 +126,10 @@ export const affineOperation = defineStepOperation({
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
     const opened = backgroundOrFill(fill, background);
-    picture.becomesAbout(mappedSize(picture, matrix));
+    picture.setEstimatedSize(mappedSize(picture, matrix));
     const options = { ...offsets, background: opened, interpolator: sharp.interpolators[interpolator] };
     (await picture.at('affine')).affine(matrix as [number, number, number, number], options);
-    picture.mayTurnTransparent(opened);
+    picture.recordBackground(opened);
   },
 });
 

@@ -8,7 +8,7 @@ import { DeadlineError } from '../refusal.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { sizeShareOf, type TrialSample, takeTrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting, SearchedQuantity } from './settings.ts';
-import { endsByItself, type SearchTime, TrialTime } from './time.ts';
+import { completesInTime, type SearchTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
 
 /** An encoded file. Its height is the sum of the heights of all frames. */
@@ -86,7 +86,7 @@ interface SearchPlan<J extends EncodingTrial> {
   /** The effort of these settings if it differs from the default one of a search. */
   effort?: number;
   /** The estimates; undefined for a picture that is tried without a sample. */
-  found: SampleRehearsal | undefined;
+  estimates: SampleRehearsal | undefined;
 }
 
 /**
@@ -100,9 +100,9 @@ export async function tryFiles<J extends EncodingTrial>(
   settings: readonly EncoderSetting[],
   goal: SearchGoal<J>,
 ): Promise<SearchAttempts<J>> {
-  const found = await rehearseOnSample(search, settings, goal);
-  const plans = await withLosslessPlan({ search, settings, goal, found });
-  const timely = plans.filter((plan) => plan.found?.timeShare === undefined);
+  const estimates = await rehearseOnSample(search, settings, goal);
+  const plans = await withLosslessPlan({ search, settings, goal, estimates });
+  const timely = plans.filter((plan) => plan.estimates?.timeShare === undefined);
   if (timely.length === 0) throw new DeadlineError(undefined, Math.max(...plans.map(doableShareOf)));
   let attempts: SearchAttempts<J> | undefined;
   for (const plan of timely) {
@@ -121,7 +121,7 @@ export async function tryFiles<J extends EncodingTrial>(
  * smaller than every lossy file.
  */
 async function withLosslessPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): Promise<SearchPlan<J>[]> {
-  const { search, settings, goal, found } = lossy;
+  const { search, settings, goal, estimates } = lossy;
   if (!goal.wantsLossless) return [lossy];
   const { encode, pixels } = search;
   const effort =
@@ -133,11 +133,11 @@ async function withLosslessPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): 
     settings: [LOSSLESS_SETTING],
     goal: { ...goal, criteria: { ...criteria, count: 1 } },
     effort,
-    found: undefined,
+    estimates: undefined,
   };
-  if (found === undefined) return [lossy, losslessPlan];
-  const isKnown = await endsByItself(async () => {
-    losslessPlan.found = await rehearseOnSample(
+  if (estimates === undefined) return [lossy, losslessPlan];
+  const isKnown = await completesInTime(async () => {
+    losslessPlan.estimates = await rehearseOnSample(
       losslessPlan.search,
       [LOSSLESS_SETTING],
       losslessPlan.goal,
@@ -145,25 +145,26 @@ async function withLosslessPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): 
     );
     return true;
   });
-  if (!isKnown || losslessPlan.found === undefined) return [lossy];
-  const [least, most] = [found.expected(0), found.expected(settings.length - 1)];
+  if (!isKnown || losslessPlan.estimates === undefined) return [lossy];
+  const [least, most] = [estimates.expected(0), estimates.expected(settings.length - 1)];
   const isFirst =
-    losslessPlan.found.expected(0) <= Math.min(Math.max(criteria.target, least), most) - EXPECTATION_MARGIN;
+    losslessPlan.estimates.expected(0) <=
+    Math.min(Math.max(criteria.target, least), most) - EXPECTATION_MARGIN;
   return isFirst ? [losslessPlan, lossy] : [lossy, losslessPlan];
 }
 
 /** Whether a plan misses the target according to its sample. */
-function isSureToMiss({ found, goal: { criteria } }: SearchPlan<EncodingTrial>): boolean {
+function isSureToMiss({ estimates, goal: { criteria } }: SearchPlan<EncodingTrial>): boolean {
   return (
-    found !== undefined &&
+    estimates !== undefined &&
     criteria.pick === 'last' &&
-    found.expected(0) > criteria.target + EXPECTATION_MARGIN
+    estimates.expected(0) > criteria.target + EXPECTATION_MARGIN
   );
 }
 
 /** The share of the picture for which a plan surely has time, and whose file is surely small enough. */
-function doableShareOf({ search, goal: { criteria }, found }: SearchPlan<EncodingTrial>): number {
-  const { timeShare = 1, expected } = found as SampleRehearsal;
+function doableShareOf({ search, goal: { criteria }, estimates }: SearchPlan<EncodingTrial>): number {
+  const { timeShare = 1, expected } = estimates as SampleRehearsal;
   return criteria.pick === 'last'
     ? Math.min(timeShare, sizeShareOf(search.pixels, criteria.target - expected(0)))
     : timeShare;
@@ -195,23 +196,28 @@ function isNearerThan(
 
 /** Tries the settings of a plan on the whole picture. */
 async function tryWhole<J extends EncodingTrial>(plan: SearchPlan<J>): Promise<SearchAttempts<J>> {
-  const { search, settings, goal, effort: planned, found } = plan;
+  const { search, settings, goal, effort: planned, estimates } = plan;
   const { criteria, judge } = goal;
   const { nowMs, deadlineMs, improvesUntilMs } = search;
-  const effort = found?.effort ?? planned;
+  const effort = estimates?.effort ?? planned;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
-  let judgingMs = found?.judgingMs ?? 0;
+  let judgingMs = estimates?.judgingMs ?? 0;
   const time = new TrialTime(
-    { nowMs, deadlineMs, improvesUntilMs, trialMs: found === undefined ? 0 : found.trialMs + judgingMs },
+    {
+      nowMs,
+      deadlineMs,
+      improvesUntilMs,
+      trialMs: estimates === undefined ? 0 : estimates.trialMs + judgingMs,
+    },
     () => best !== undefined,
   );
-  const isSettled = await endsByItself(() =>
+  const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,
-      ...(found && { expected: found.expected, margin: EXPECTATION_MARGIN }),
+      ...(estimates && { expected: estimates.expected, margin: EXPECTATION_MARGIN }),
       hasTime: time.hasTime,
       async attempt(index) {
         const setting = settings[index] as EncoderSetting;
@@ -230,7 +236,7 @@ async function tryWhole<J extends EncodingTrial>(plan: SearchPlan<J>): Promise<S
     }),
   );
   // If there is a single setting, no other effort gives a better file that reaches the target.
-  const isBestEffort = found?.effort === undefined || (best !== undefined && settings.length === 1);
+  const isBestEffort = estimates?.effort === undefined || (best !== undefined && settings.length === 1);
   return { best, nearest, trials, isThorough: isSettled && isBestEffort };
 }
 

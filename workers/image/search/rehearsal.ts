@@ -47,7 +47,7 @@ export interface SampleTrial extends EncodingTrial {
 }
 
 interface RehearsalInput {
-  criteria: Pick<SettingSearch, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
+  criteria: Pick<SettingSearch, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'firstMayFail'>;
   /** The efforts of the search from the highest one downwards: see `effortsOf`. */
   efforts: readonly (number | undefined)[];
   nowMs(): number;

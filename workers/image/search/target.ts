@@ -80,7 +80,7 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
     criteria: {
       ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: SIZE_TOLERANCE },
       ...expectedValuesOf('size', search, settings),
-      isDoubtful: limitBytes < MAX_TWO_COLOUR_BYTES_PER_PX * width * height * frames,
+      firstMayFail: limitBytes < MAX_TWO_COLOUR_BYTES_PER_PX * width * height * frames,
     },
     async judge({ info }, sample) {
       const bytes = sample?.bytes ?? info.size;

@@ -76,7 +76,7 @@ export class TrialTime {
  * @param search resolves with whether it ended by itself, and not for lack of time.
  * @returns the same value, or false if a trial exceeded the deadline.
  */
-export async function endsByItself(search: () => Promise<boolean>): Promise<boolean> {
+export async function completesInTime(search: () => Promise<boolean>): Promise<boolean> {
   try {
     return await search();
   } catch (error) {

@@ -27,7 +27,7 @@ export interface SettingSearch {
   /**
    * Whether even the first setting may fail. Without an expectation, the first setting is then tried before any other.
    */
-  isDoubtful?: boolean;
+  firstMayFail?: boolean;
   /** Whether there is time for this number of further trials. */
   hasTime(trials: number): boolean;
   attempt(index: number): Promise<EncodingTrial>;
@@ -83,13 +83,13 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
  * @param distance the distance of the aim from the target, as a multiple of the tolerance.
  */
 function bestGuess(
-  { expected, pick, target, tolerance, isDoubtful = false }: SettingSearch,
+  { expected, pick, target, tolerance, firstMayFail = false }: SettingSearch,
   found: TriedSetting[],
   low: number,
   high: number,
   distance: number,
 ): number {
-  if (expected === undefined) return isDoubtful && found.length === 0 ? 0 : (low + high) >> 1;
+  if (expected === undefined) return firstMayFail && found.length === 0 ? 0 : (low + high) >> 1;
   const aim = target + (pick === 'last' ? -distance : distance) * tolerance;
   const predicted = fitExpectation(expected, found);
   let best = low + 1;

@@ -19,7 +19,7 @@ import {
   layerHeadersOf,
   resolvedEncodeOf,
   sizesAfterSteps,
-} from './following.ts';
+} from './prediction.ts';
 
 /*
  * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an

@@ -11,7 +11,7 @@ import {
   sumOfSizes,
   TASK_BEGUN,
 } from '../../../../workers/transport/bytes.ts';
-import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
+import { preferForOomKill } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { readProcessCpuMs } from '../../../platform/metrics/proc.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
@@ -192,7 +192,7 @@ class TaskProcess {
   constructor(options: TaskProcessOptions) {
     this.#processCpuMs = options.processCpuMs ?? readProcessCpuMs;
     this.#child = forkWithLimits(options);
-    if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
+    if (this.#child.pid !== undefined) preferForOomKill(this.#child.pid);
     this.#pipe = this.#child.stdio[DATA_PIPE_INDEX] as Duplex;
     // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});

@@ -7,7 +7,7 @@ import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { imageMemoryBudgets, type imagesSettings } from '../config.ts';
 import type { CallDeadline } from '../deadline.ts';
 import { estimatedBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
-import { type LayerHeaders, resolvedEncodeOf } from '../estimates/following.ts';
+import { type LayerHeaders, resolvedEncodeOf } from '../estimates/prediction.ts';
 import {
   type CallAlternatives,
   isLateError,
@@ -60,7 +60,7 @@ interface PoolChoice {
   /** Present in the pool `heavy`. */
   reason: LowPriorityReason | undefined;
   /** A text that names work with about the same ratio of real time to estimate. */
-  paceKind: string;
+  workKind: string;
   estimateMs: number;
 }
 
@@ -122,7 +122,7 @@ const PROCESS_DIED_MESSAGE =
 export class ImagePools {
   readonly #options: ImagePoolsOptions;
   readonly #pools: Record<ImagePoolName, ImagePool>;
-  readonly #pace = new EstimateCorrection();
+  readonly #estimateCorrection = new EstimateCorrection();
   #sizes: Record<ImagePoolName, { slots: number; budgetBytes: number }>;
 
   constructor(options: ImagePoolsOptions) {
@@ -225,15 +225,15 @@ export class ImagePools {
 
   #choosePool(call: PassCall, wasLate: boolean): PoolChoice {
     const estimateMs = estimatedMs(call.header, call.passes, call.layers) + (call.measuringMs ?? 0);
-    const paceKind = paceKindOf(call);
-    const expectedMs = this.#pace.correctEstimate(paceKind, estimateMs);
-    const reason = this.#lowReasonOf(call, expectedMs, wasLate);
+    const workKind = workKindOf(call);
+    const expectedMs = this.#estimateCorrection.correctEstimate(workKind, estimateMs);
+    const reason = this.#lowPriorityReasonOf(call, expectedMs, wasLate);
     const byTime = expectedMs > MIN_SLOW_MS ? 'slow' : 'quick';
     const usual = call.inBatch ? 'batch' : byTime;
-    return { name: reason === undefined ? usual : 'heavy', reason, paceKind, estimateMs };
+    return { name: reason === undefined ? usual : 'heavy', reason, workKind, estimateMs };
   }
 
-  #lowReasonOf(
+  #lowPriorityReasonOf(
     { accountId, work }: PassCall,
     expectedMs: number,
     wasLate: boolean,
@@ -254,13 +254,14 @@ export class ImagePools {
     allowedMs: number,
   ): Promise<WorkOutcome> {
     const { accountId, header, inBatch, work } = call;
-    const { name: pool, reason, paceKind, estimateMs } = choice;
+    const { name: pool, reason, workKind, estimateMs } = choice;
     const { log, meter, workerTime, lateWork } = this.#options;
     const outcome = await started.ended;
     const cpuMs = await started.busyMs;
     if (cpuMs === null) return outcome;
     // Refused or abandoned work ended early, so its time is recorded only if it exceeded the estimate.
-    if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
+    if (outcome === 'done' || cpuMs > estimateMs)
+      this.#estimateCorrection.record(workKind, estimateMs, cpuMs);
     if (work !== 'job') workerTime.recordCpuTime(accountId, cpuMs);
     if (outcome === 'abandoned')
       lateWork.record(accountId, lateWorkNameOf(call), header.pixels, { cpuMs, allowedMs });
@@ -336,7 +337,7 @@ function lateWorkNameOf({ kind, header, passes }: PassCall): string {
  * A text that is the same for work with the same decoder, steps and encoder, whose ratio of real time to estimate is
  * about the same.
  */
-function paceKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string {
+function workKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string {
   const [pass, ...others] = passes;
   if (pass === undefined || others.length > 0)
     return `${kind}${measuringMs > 0 ? ' scored' : ''} ${header.format}`;

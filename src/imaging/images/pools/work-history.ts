@@ -2,9 +2,9 @@ import type { Clock } from '../../../platform/clock.ts';
 
 /** The shortest pass that is recorded. Most of the time of a shorter pass is not spent on pixels. */
 const MIN_MEASURED_MS = 25;
-const MIN_PACE_FACTOR = 0.4;
+const MIN_CORRECTION_FACTOR = 0.4;
 /** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
-const MAX_PACE_FACTOR = 4;
+const MAX_CORRECTION_FACTOR = 4;
 /** The weight of the latest pass if it was slower than expected. A few quick passes outweigh a slow one. */
 const SLOWER_SAMPLE_WEIGHT = 0.5;
 const QUICKER_SAMPLE_WEIGHT = 0.25;
@@ -28,7 +28,7 @@ export class EstimateCorrection {
   record(kind: string, estimatedMs: number, tookMs: number): void {
     if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
     const known = this.#factorOf(kind);
-    const seen = Math.min(MAX_PACE_FACTOR, Math.max(MIN_PACE_FACTOR, tookMs / estimatedMs));
+    const seen = Math.min(MAX_CORRECTION_FACTOR, Math.max(MIN_CORRECTION_FACTOR, tookMs / estimatedMs));
     const weight = seen > known ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
     this.#factors.delete(kind);
     this.#factors.set(kind, known + weight * (seen - known));

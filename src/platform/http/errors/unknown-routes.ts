@@ -88,7 +88,7 @@ function createRouteTable() {
   }
 
   /** The routes below a path: the rest of each path, and its whole path. */
-  function below(path: string): Map<string, string> {
+  function routesBelow(path: string): Map<string, string> {
     const found = new Map<string, string>();
     const { length } = path.split('/');
     if (length < MIN_LISTED_SEGMENTS) return found;
@@ -122,7 +122,7 @@ function createRouteTable() {
       const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
       const lastSlash = path.lastIndexOf('/');
       const parent = path.slice(0, lastSlash);
-      const siblings = below(parent);
+      const siblings = routesBelow(parent);
       const urls = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
       const similar =
         siblings.size > 0
@@ -141,7 +141,7 @@ function createRouteTable() {
     },
     /** Routes below a path that change its resource, such as the cancel of a job. */
     changingRoutesBelow(path: string): string[] {
-      return [...below(path)].flatMap(([rest, url]) => {
+      return [...routesBelow(path)].flatMap(([rest, url]) => {
         const method = recommendedMethod(url, 'POST');
         return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
       });

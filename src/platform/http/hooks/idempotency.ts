@@ -32,7 +32,7 @@ interface IdempotentRun {
   key: string;
   token: string;
   /** Whether the call was refused for a temporary reason. Its repeat then runs. */
-  isToRepeat?: boolean;
+  mayRunAgain?: boolean;
 }
 
 /**
@@ -56,7 +56,7 @@ export function installIdempotency(
 
   app.addHook('onError', (request, _reply, error, done) => {
     const run = runs.get(request);
-    if (run !== undefined && error instanceof ApiError) run.isToRepeat = error.retryable;
+    if (run !== undefined && error instanceof ApiError) run.mayRunAgain = error.retryable;
     done();
   });
 
@@ -91,7 +91,7 @@ export function installIdempotency(
   async function keep(run: IdempotentRun, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     runs.delete(request);
     try {
-      if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
+      if (reply.statusCode >= 500 || run.mayRunAgain) await coordination.forgetIdempotent(run.key, run.token);
       else await coordination.keepIdempotent(run.key, run.token, storableResponse(request, reply, payload));
     } catch (error) {
       // The call has taken effect, so its response is sent although it cannot be stored. A repeat is refused for five

@@ -104,7 +104,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       security: [{ apiKey: [] }, { session: [] }],
     },
     transform: ({ schema, url, route }) => ({
-      schema: { ...schema, ...installDescribeRoute(route, url) },
+      schema: { ...schema, ...describeRoute(route, url) },
       url,
     }),
     transformObject: (found) =>
@@ -136,7 +136,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
 }
 
 /** The config of a route, as parts of its description. */
-function installDescribeRoute(route: RouteOptions, url: string): DocumentNode {
+function describeRoute(route: RouteOptions, url: string): DocumentNode {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;

@@ -38,7 +38,7 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
   }
 
   /** Runs a prepared statement; undefined when the read fails. */
-  function using<A>(sql: string, use: (statement: StatementSync) => A): A | undefined {
+  function withStatement<A>(sql: string, use: (statement: StatementSync) => A): A | undefined {
     try {
       const statement = statements.get(sql) ?? prepare(sql);
       statements.set(sql, statement);
@@ -70,13 +70,13 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       }
 
       /** The documents that match a filter. Undefined when they are not read directly, or the read fails. */
-      function read(filter: DocumentFilter, options: FindOptions): T[] | undefined {
+      function readDirectly(filter: DocumentFilter, options: FindOptions): T[] | undefined {
         const keys = filterKeysOf(filter);
         if (keys === undefined || (options.skip ?? 0) > 0) return undefined;
         const sql = statementFor(filter, options);
         if (sql === null) return undefined;
         const params = [...keys, options.limit ?? -1, 0];
-        const bodies = using(sql, (statement) =>
+        const bodies = withStatement(sql, (statement) =>
           bodiesOfRows(rowsOfStatement(statement, params, options.limit === 1)),
         );
         return bodies?.map((body) => withFields(JSON.parse(body) as T, options.fields));
@@ -85,11 +85,11 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       return {
         ...collection,
         async findOne(filter, options = {}) {
-          const found = read(filter, { ...options, limit: 1 });
+          const found = readDirectly(filter, { ...options, limit: 1 });
           return found === undefined ? collection.findOne(filter, options) : (found[0] ?? null);
         },
         async find(filter, options = {}) {
-          return read(filter, options) ?? collection.find(filter, options);
+          return readDirectly(filter, options) ?? collection.find(filter, options);
         },
       };
     },

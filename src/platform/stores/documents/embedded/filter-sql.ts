@@ -59,40 +59,40 @@ export function orderByClause(sort: SortOrder, shape: TableShape): string {
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-function compileFilter(filter: DocumentFilter, place: FieldSource): SqlFragment {
-  const parts = Object.entries(filter).map(([name, condition]) => compileCondition(name, condition, place));
+function compileFilter(filter: DocumentFilter, source: FieldSource): SqlFragment {
+  const parts = Object.entries(filter).map(([name, condition]) => compileCondition(name, condition, source));
   return joinFragments(parts, 'AND');
 }
 
-function compileCondition(name: string, condition: unknown, place: FieldSource): SqlFragment {
+function compileCondition(name: string, condition: unknown, source: FieldSource): SqlFragment {
   if (name === '$and' || name === '$or') {
-    const parts = (condition as DocumentFilter[]).map((part) => compileFilter(part, place));
+    const parts = (condition as DocumentFilter[]).map((part) => compileFilter(part, source));
     return joinFragments(parts, name === '$and' ? 'AND' : 'OR');
   }
-  if (name === '$expr') return compileComparison(condition as Record<string, unknown>, place);
+  if (name === '$expr') return compileComparison(condition as Record<string, unknown>, source);
   if (name.startsWith('$')) throw new TypeError(`There is no filter operator ${name}.`);
-  return compileFieldOperators(name, isOperatorCondition(condition) ? condition : { $eq: condition }, place);
+  return compileFieldOperators(name, isOperatorCondition(condition) ? condition : { $eq: condition }, source);
 }
 
 function compileFieldOperators(
   field: string,
   operators: Record<string, unknown>,
-  place: FieldSource,
+  source: FieldSource,
 ): SqlFragment {
   const parts = Object.entries(operators).map(([operator, operand]) => {
-    const path = place.pathOf(field);
-    const presence = place.presenceOf(field);
+    const path = source.pathOf(field);
+    const presence = source.presenceOf(field);
     if (operator === '$exists') {
       if (presence !== undefined)
         return { sql: `${quotedIdentifier(presence)} = ?`, params: [operand ? 1 : 0] };
       return { sql: `json_type(body, ${path}) IS ${operand ? 'NOT NULL' : 'NULL'}`, params: [] };
     }
     if (operator === '$not') {
-      const { sql, params } = compileFieldOperators(field, operand as Record<string, unknown>, place);
+      const { sql, params } = compileFieldOperators(field, operand as Record<string, unknown>, source);
       return { sql: `NOT (${sql})`, params };
     }
-    if (operator === '$elemMatch') return compileElemMatch(path, operand as DocumentFilter, place);
-    const column = place.columnOf(field);
+    if (operator === '$elemMatch') return compileElemMatch(path, operand as DocumentFilter, source);
+    const column = source.columnOf(field);
     const key = compileKeyOperator(
       column === undefined ? keyExpression(path) : quotedIdentifier(column),
       operator,
@@ -175,26 +175,26 @@ function compileKeyRange(
 /**
  * The condition that compares two sums of numbers and fields, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`.
  */
-function compileComparison(expression: Record<string, unknown>, place: FieldSource): SqlFragment {
+function compileComparison(expression: Record<string, unknown>, source: FieldSource): SqlFragment {
   const [operator = '', ...others] = Object.keys(expression);
   const sign = COMPARISON_SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
     throw new TypeError('$expr takes one of $gt, $gte, $lt and $lte.');
-  const parts = (expression[operator] as unknown[]).map((operand) => compileSum(operand, place));
+  const parts = (expression[operator] as unknown[]).map((operand) => compileSum(operand, source));
   const { sql, params } = joinFragments(parts, sign);
   return { sql: `(${sql}) IS TRUE`, params };
 }
 
 const SUM_SIGNS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
 
-function compileSum(operand: unknown, place: FieldSource): SqlFragment {
+function compileSum(operand: unknown, source: FieldSource): SqlFragment {
   if (typeof operand === 'number') return { sql: '?', params: [operand] };
   if (typeof operand === 'string' && operand.startsWith('$'))
-    return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };
+    return { sql: `json_extract(body, ${source.pathOf(operand.slice(1))})`, params: [] };
   const [[operator, operands] = ['', []]] = Object.entries((operand ?? {}) as Record<string, unknown[]>);
   const sign = SUM_SIGNS.get(operator);
   if (sign === undefined) throw new TypeError('A sum of $expr is a number, a field, $add or $subtract.');
-  const parts = operands.map((part) => compileSum(part, place));
+  const parts = operands.map((part) => compileSum(part, source));
   return joinFragments(parts, sign);
 }
 

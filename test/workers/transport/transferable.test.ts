@@ -1,7 +1,7 @@
 // needs: nothing
 import { transferableSymbol, valueSymbol } from 'piscina';
 import t from 'tap';
-import { markTransferable } from '../../../workers/transport/moved.ts';
+import { markTransferable } from '../../../workers/transport/transferable.ts';
 
 interface Parcel {
   [transferableSymbol]: ArrayBuffer[];
