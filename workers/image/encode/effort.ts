@@ -123,7 +123,7 @@ export function avifEncoderEffort(
 }
 
 /** The size up to which a search uses the highest effort. */
-const MAX_MEGAPIXELS_AT_MAX_EFFORT = 2;
+const MAX_FULL_EFFORT_MEGAPIXELS = 2;
 const MAX_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
 const LARGE_WEBP_EFFORT = 7;
@@ -136,7 +136,7 @@ export function defaultSearchEffort(
   format: OutputFormat,
   written: { frames: number; megapixels: number },
 ): number | undefined {
-  const isUnhurried = written.megapixels <= MAX_MEGAPIXELS_AT_MAX_EFFORT;
+  const isUnhurried = written.megapixels <= MAX_FULL_EFFORT_MEGAPIXELS;
   if (format === 'webp' && isUnhurried) return MAX_EFFORT;
   const moving = animationSearchEffort(format, written);
   if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
