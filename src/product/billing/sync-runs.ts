@@ -70,7 +70,7 @@ export class SyncRunCounter {
   /** The write that is running. */
   #writing: Promise<void> = Promise.resolve();
   /** The next write, of everything that is counted while the current write runs. */
-  #following: Promise<void> | null = null;
+  #nextWrite: Promise<void> | null = null;
   readonly #ending = Promise.withResolvers<void>();
   #triesLeft = Number.POSITIVE_INFINITY;
 
@@ -110,12 +110,12 @@ export class SyncRunCounter {
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#following ??= this.#writing.then(() => {
-      this.#following = null;
+    this.#nextWrite ??= this.#writing.then(() => {
+      this.#nextWrite = null;
       this.#writing = this.#writeWaiting();
       return this.#writing;
     });
-    return this.#following;
+    return this.#nextWrite;
   }
 
   /** Flushes before a read, for at most half a second. If the store fails, the read itself fails, too. */

@@ -14,8 +14,8 @@ const ICON_FILE = 'favicon.svg';
 /** The style sheet, which includes those of all screens. */
 export const STYLE_SHEET = 'sheets.css';
 
-const SCREENS = new URL('./browser/screens/', import.meta.url);
-const SCREEN_MODULES = readdirSync(SCREENS)
+const SCREENS_FOLDER = new URL('./browser/screens/', import.meta.url);
+const SCREEN_MODULES = readdirSync(SCREENS_FOLDER)
   .filter((name) => name.endsWith('.ts'))
   .sort();
 
@@ -24,7 +24,7 @@ const FILES = [
   new URL('./browser/sheets.css', import.meta.url),
   new URL('./browser/first-call.ts', import.meta.url),
   new URL('./browser/console.ts', import.meta.url),
-  ...SCREEN_MODULES.map((name) => new URL(name, SCREENS)),
+  ...SCREEN_MODULES.map((name) => new URL(name, SCREENS_FOLDER)),
 ];
 
 /**

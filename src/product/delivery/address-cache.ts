@@ -23,7 +23,7 @@ export interface CachedAddress extends SignedAddress {
 
 interface AddressCacheOptions {
   signers: Pick<SigningKeyCache, 'current' | 'hasExpired'>;
-  recipes: Pick<PictureRecipes, 'isCurrent'>;
+  recipes: Pick<PictureRecipes, 'isUnchanged'>;
   assets: Pick<AssetReader, 'isCached'>;
   now: () => Date;
 }
@@ -60,7 +60,7 @@ export class AddressCache {
     const { signers, recipes, assets, now } = this.#options;
     const { accountId } = signer;
     if (signers.current(address.keyId) !== signer || signers.hasExpired(address.expiresAt)) return false;
-    if (!recipes.isCurrent(accountId, address.work, presetTag)) return false;
+    if (!recipes.isUnchanged(accountId, address.work, presetTag)) return false;
     if (asset === null) return true;
     const hasExpired = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
     return !hasExpired && assets.isCached(accountId, asset.id);

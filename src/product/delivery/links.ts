@@ -91,8 +91,8 @@ export class SignedLinks {
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
-    const { named, file } = await this.#source(key.accountId, sent, where);
-    const work = await this.#work(key.accountId, sent, where);
+    const { named, file } = await this.#findSource(key.accountId, sent, where);
+    const work = await this.#findLinkWork(key.accountId, sent, where);
     const { widths } = sent;
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
@@ -113,7 +113,7 @@ export class SignedLinks {
   }
 
   /** The source as an address names it, and its file if it is an asset. */
-  async #source(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
+  async #findSource(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
     const names = { assetId: `${where}assetId`, url: `${where}url` };
     const source = parseImageSource({ assetId, url }, names);
     if (source?.kind === 'url')
@@ -139,7 +139,7 @@ export class SignedLinks {
       await this.#compile(accountId, link, `links[${index}].`);
   }
 
-  async #work(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
+  async #findLinkWork(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
     const { what, recipe, steps } = await this.#compile(accountId, sent, where);
     return what === null ? this.#saveWork(accountId, steps, sent.widths, where) : { what, recipe };
   }

@@ -89,7 +89,7 @@ export class PictureRecipes {
    * Whether work is still what a cached address was compiled from. Ops never change. A preset is compared by the tag of
    * its version, read within the last half second, because a deleted preset's name may be given to another one.
    */
-  isCurrent(accountId: string, work: AddressWork, tag: string | null): boolean {
+  isUnchanged(accountId: string, work: AddressWork, tag: string | null): boolean {
     return work.kind === 'ops' || this.#presetRecipes.get(cacheKeyOf(accountId, work))?.recipe?.tag === tag;
   }
 

@@ -79,7 +79,7 @@ export class AddressResolver {
     const { recipes } = this.#options;
     const recipe = await recipes.find(signer.accountId, address.work).catch(asDeletedError);
     const width = requireWidth(address, recipe);
-    const pixels = await this.#source(address, signer);
+    const pixels = await this.#openSource(address, signer);
     const { extension } = address;
     const fixed =
       extension === 'auto'
@@ -139,7 +139,7 @@ export class AddressResolver {
     return { requested, status };
   }
 
-  async #source({ source }: DeliveryAddress, { accountId }: SigningAccount): Promise<PixelSource> {
+  async #openSource({ source }: DeliveryAddress, { accountId }: SigningAccount): Promise<PixelSource> {
     const { assets } = this.#options;
     if (source.kind === 'url') {
       const digest = hash('sha256', source.url, 'hex');
@@ -181,7 +181,7 @@ export class AddressResolver {
           : { bytes: pixels.file, header: null };
       const fetchMs = performance.now() - startedMs;
       const bytesIn = image.bytes.length;
-      const passes = choosePasses(factsOf(image));
+      const passes = choosePasses(sourceFactsOf(image));
       const branches = passes.map((pass) => ({ pass, paramOf: (param: string) => param }));
       const made = await imageWorkers.branch({ ...image, ...terms, branches }).result;
       const { data, contentType, width, height } = smallestOutput(made.outputs);
@@ -255,7 +255,7 @@ function formatOfAddress(extension: Exclude<DeliveryAddress['extension'], 'auto'
   return extension === null ? undefined : formatOfExtension(extension);
 }
 
-function factsOf({ bytes, header }: LoadedImage): SourceFacts {
+function sourceFactsOf({ bytes, header }: LoadedImage): SourceFacts {
   if (!(bytes instanceof Uint8Array)) return bytes.facts;
   const { format = 'jpeg', hasAlpha = false, frames = 1 } = header ?? readImageHeader(bytes) ?? {};
   return { format, hasAlpha, frames };

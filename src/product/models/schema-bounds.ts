@@ -100,7 +100,7 @@ function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
 const MAX_ANSWER_VALUES = 10_000;
 
 /** The most schemas that are visited in all rounds. Above this limit, the smallest answer stays unknown. */
-const MAX_VISITS = 50_000;
+const MAX_VISITED_SCHEMAS = 50_000;
 
 /**
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
@@ -126,7 +126,7 @@ function countLeastValues(root: JsonSchema): number | undefined {
   const known = new Map<unknown, number>();
   const of = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
-  for (let visits = schemas.length; visits <= MAX_VISITS; visits += schemas.length) {
+  for (let visits = schemas.length; visits <= MAX_VISITED_SCHEMAS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
       const least = leastValuesOf(schema, of, targetOf);

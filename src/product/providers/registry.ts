@@ -19,9 +19,9 @@ type ProviderSettings = SettingsOf<typeof providersSettings>;
  */
 export function createIsOffered(settings: ProviderSettings): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
-    openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
-    gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
-    replicate: isSet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
+    openai: isAnySet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+    gemini: isAnySet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
+    replicate: isAnySet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
     sandbox: settings.SANDBOX_MODELS === 'on',
     local: areReadersInstalled(),
   };
@@ -49,7 +49,7 @@ export function createConfiguredProviders(options: {
   };
 }
 
-function isSet(...values: readonly string[]): boolean {
+function isAnySet(...values: readonly string[]): boolean {
   return values.some((value) => value !== '');
 }
 

@@ -1,7 +1,11 @@
 // needs: nothing
 import t from 'tap';
 import type { OpDefinition, PresetData } from '../../../src/client/schema.ts';
-import { fixed, replaced, replacedSteps } from '../../../src/product/console/browser/playground/applying.ts';
+import {
+  applyAlternative,
+  applyFixToWork,
+  replaceSteps,
+} from '../../../src/product/console/browser/playground/applying.ts';
 import { rowOf, valuesOf } from '../../../src/product/console/browser/saved/row.ts';
 
 /** What a refusal lists or names in place of a call, taken over by the playground and by what is saved. */
@@ -23,12 +27,15 @@ const known = { definitions, presets };
 
 t.test('a wrong name of a preset is put right', async (t) => {
   const fix = [{ param: 'preset', replace: 'small' }];
-  t.same(fixed({ kind: 'preset', slug: 'smal' }, fix, undefined, known), { kind: 'preset', slug: 'small' });
+  t.same(applyFixToWork({ kind: 'preset', slug: 'smal' }, fix, undefined, known), {
+    kind: 'preset',
+    slug: 'small',
+  });
 });
 
 t.test('a step of a preset that is refused is put right in its steps, and the preset stays', async (t) => {
   const fix = [{ param: 'steps[1].parameters.width', replace: 50 }];
-  t.same(fixed({ kind: 'preset', slug: 'small' }, fix, undefined, known), {
+  t.same(applyFixToWork({ kind: 'preset', slug: 'small' }, fix, undefined, known), {
     kind: 'steps',
     steps: [steps[0], { op: 'resize', parameters: { width: 50 } }],
     outputs: [],
@@ -42,12 +49,12 @@ t.test('a row of a template is put right by the names of its fields', async (t) 
     data: { 'author.nam': 'Ann', title: 'A', tags: ['x'] },
   } as const;
   const fix = [{ param: 'data.author.nam', rename: 'data.author.name' }];
-  t.same(fixed(work, fix, undefined, known), {
+  t.same(applyFixToWork(work, fix, undefined, known), {
     kind: 'template',
     id: 'tpl_1',
     data: { 'author.name': 'Ann', title: 'A', tags: ['x'] },
   });
-  const named = fixed(work, [{ param: 'templateId', replace: 'tpl_2' }], undefined, known);
+  const named = applyFixToWork(work, [{ param: 'templateId', replace: 'tpl_2' }], undefined, known);
   t.match(named, { id: 'tpl_2', data: { 'author.nam': 'Ann' } });
 });
 
@@ -59,28 +66,28 @@ t.test('a row and its form lead to each other', async (t) => {
 t.test('other parameters go to the first step that takes them, also of a preset', async (t) => {
   const instead = { parameters: { quality: 7 } };
   const corrected = [steps[0], { op: 'resize', parameters: { width: 40, quality: 7 } }];
-  t.same(replaced({ kind: 'preset', slug: 'small' }, instead, known), {
+  t.same(applyAlternative({ kind: 'preset', slug: 'small' }, instead, known), {
     kind: 'steps',
     steps: corrected,
     outputs: [],
   });
-  t.same(replaced({ kind: 'steps', steps, outputs: [] }, instead, known), {
+  t.same(applyAlternative({ kind: 'steps', steps, outputs: [] }, instead, known), {
     kind: 'steps',
     steps: corrected,
     outputs: [],
   });
   const outputs = [{ name: 'a', op: 'resize', parameters: { width: 10 } }];
-  t.match(replaced({ kind: 'steps', steps: [], outputs }, instead, known), {
+  t.match(applyAlternative({ kind: 'steps', steps: [], outputs }, instead, known), {
     outputs: [{ name: 'a', parameters: { width: 10, quality: 7 } }],
   });
-  t.same(replacedSteps(steps, instead, definitions), corrected);
-  t.equal(replacedSteps(steps, { parameters: { nothing: 1 } }, definitions), steps);
+  t.same(replaceSteps(steps, instead, definitions), corrected);
+  t.equal(replaceSteps(steps, { parameters: { nothing: 1 } }, definitions), steps);
   for (const work of [
     { kind: 'template', id: 'tpl_1', data: {} },
     { kind: 'op', op: 'metadata', values: {} },
     { kind: 'preset', slug: 'unknown' },
   ] as const)
-    t.equal(replaced(work, instead, known), work, 'nothing of it takes them');
+    t.equal(applyAlternative(work, instead, known), work, 'nothing of it takes them');
 });
 
 t.test('other steps take the place of whatever was called', async (t) => {
@@ -89,5 +96,5 @@ t.test('other steps take the place of whatever was called', async (t) => {
     { kind: 'preset', slug: 'small' },
     { kind: 'op', op: 'x', values: {} },
   ] as const)
-    t.same(replaced(work, { steps: [{ op: 'rotate' }] }, known), whole);
+    t.same(applyAlternative(work, { steps: [{ op: 'rotate' }] }, known), whole);
 });

@@ -1,6 +1,6 @@
 import { h, html, render, useEffect, useErrorBoundary, useState, type View } from './html.ts';
-import { Dialogs, KeyHelp, startKeys, Toasts } from './parts/overlays.ts';
-import { ErrorBox, loadedLater } from './parts/page.ts';
+import { Dialogs, KeyHelp, listenToKeys, Toasts } from './parts/overlays.ts';
+import { ErrorBox, lazyComponent } from './parts/page.ts';
 import { navigate, startRouter, useAddress } from './router.ts';
 import { type ListedScreen, SCREENS, screenAt } from './screens.ts';
 import {
@@ -18,14 +18,14 @@ import {
 const START_PATH = '/console';
 const SIGN_IN_PATH = '/console/sign-in';
 const FIRST_PATH = SCREENS[0]?.path ?? '';
-const SLOW_MS = 1_000;
+const ACTIVITY_DELAY_MS = 1_000;
 const RETRY_MS = 2_000;
 
 /** Loaded only when it is drawn, because a person who is signed in does not need it. */
-const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
+const SignIn = lazyComponent(async () => (await import('./sign-in.ts')).SignIn);
 
 /** The whole page: the menu, the screen at the address, and the sign-in form if nobody is signed in. */
-export function Frame() {
+export function ConsoleFrame() {
   const session = useSession();
   const { path } = useAddress();
   const accountId = shownAccount.use();
@@ -39,19 +39,19 @@ export function Frame() {
   const isOperators = screenAt(path)?.screen.for === 'operator';
   const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
-    return html`<${Connection} /><${SignIn} isOver=${false} />`;
+    return html`<${ConnectionNotice} /><${SignIn} isOver=${false} />`;
   if (whose === null)
-    return html`<${Connection} />${
+    return html`<${ConnectionNotice} />${
       'error' in session &&
       html`<main id="content" class="alone"><${ErrorBox} error=${session.error} onRetry=${refreshSession} /></main>`
     }`;
   return html`
     <a class="skip" href="#content">Skip to the content</a>
-    <${Activity} />
-    <${Connection} />
+    <${ActivityBar} />
+    <${ConnectionNotice} />
     <${Menu} path=${path} session=${session} />
     <main id="content" tabindex="-1">
-      <${Guarded} key=${whose}><${Current} path=${path === START_PATH ? FIRST_PATH : path} /><//>
+      <${ErrorBoundary} key=${whose}><${CurrentScreen} path=${path === START_PATH ? FIRST_PATH : path} /><//>
     </main>
     ${session.kind === 'none' && !isOperators && html`<${SignIn} isOver />`}
     <${Dialogs} />
@@ -79,12 +79,12 @@ function Menu({ path, session }: { path: string; session: Session }) {
           <ul>
             ${screens
               .filter((screen) => screen.group === group)
-              .map((screen) => html`<${Entry} key=${screen.path} screen=${screen} path=${path} />`)}
+              .map((screen) => html`<${MenuEntry} key=${screen.path} screen=${screen} path=${path} />`)}
           </ul>
         `,
       )}
       <div class="who">
-        ${'account' in session && html`<${Who} session=${session} />`}
+        ${'account' in session && html`<${SignedInAccount} session=${session} />`}
         <a href="/docs/" target="_blank" rel="noopener">Documentation</a>
         <span class="quiet"><kbd>/</kbd> search <kbd>?</kbd> keys</span>
       </div>
@@ -102,7 +102,7 @@ function Brand() {
   </a>`;
 }
 
-function Entry({ screen, path }: { screen: ListedScreen; path: string }) {
+function MenuEntry({ screen, path }: { screen: ListedScreen; path: string }) {
   const isCurrent = path === screen.path || path.startsWith(`${screen.path}/`);
   const close = () => document.getElementById('menu')?.hidePopover();
   return html`<li>
@@ -110,7 +110,7 @@ function Entry({ screen, path }: { screen: ListedScreen; path: string }) {
   </li>`;
 }
 
-function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none' }> }) {
+function SignedInAccount({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none' }> }) {
   const { email, plan } = session.account;
   return html`
     <strong title=${email}>${email}</strong>
@@ -123,7 +123,7 @@ function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none'
  * Draws a screen. If the screen throws, for example because its address has an invalid value, the error is drawn
  * instead.
  */
-function Guarded({ children }: { children?: View }): View {
+function ErrorBoundary({ children }: { children?: View }): View {
   const [error, draw] = useErrorBoundary();
   const place = useAddress();
   useEffect(() => {
@@ -133,26 +133,26 @@ function Guarded({ children }: { children?: View }): View {
 }
 
 /** The screen at an address. */
-function Current({ path }: { path: string }) {
+function CurrentScreen({ path }: { path: string }) {
   const found = screenAt(path);
-  if (found === undefined) return html`<${Nowhere} />`;
+  if (found === undefined) return html`<${UnknownScreen} />`;
   const { screen, rest } = found;
   return html`<${screen.Screen} key=${screen.path} rest=${rest} />`;
 }
 
-function Nowhere() {
+function UnknownScreen() {
   return html`<h1>There is no such screen</h1>
     <p><a href="/console">Go to the first one</a>, or choose one in the menu.</p>`;
 }
 
 /** A thin bar at the top of the page while a call takes longer than a second. */
-function Activity() {
+function ActivityBar() {
   const isBusy = callsInFlight.use() > 0;
   const [isSlow, setIsSlow] = useState(false);
   useEffect(() => {
     setIsSlow(false);
     if (!isBusy) return;
-    const timer = setTimeout(() => setIsSlow(true), SLOW_MS);
+    const timer = setTimeout(() => setIsSlow(true), ACTIVITY_DELAY_MS);
     return () => clearTimeout(timer);
   }, [isBusy]);
   return html`<div class=${isBusy && isSlow ? 'activity' : 'activity none'} role="status">
@@ -161,7 +161,7 @@ function Activity() {
 }
 
 /** Tells the reader that the connection is lost, and retries until it is restored. */
-function Connection() {
+function ConnectionNotice() {
   const isLost = offlineState.use();
   useEffect(() => {
     if (!isLost) return;
@@ -174,11 +174,11 @@ function Connection() {
 }
 
 startRouter();
-startKeys();
+listenToKeys();
 startSession();
 // The frame waits for the module of the screen, so that it is drawn only once. If the module cannot be loaded, the
 // screen shows the error.
 await screenAt(location.pathname)
   ?.screen.Screen.load()
   .catch(() => undefined);
-render(h(Frame, {}), document.body);
+render(h(ConsoleFrame, {}), document.body);

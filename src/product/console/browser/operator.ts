@@ -1,10 +1,10 @@
 import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
 import { html, useEffect, useState, type View } from './html.ts';
 import type { OperatorCalls } from './operator-schema.ts';
-import { Button, Field, submits } from './parts/controls.ts';
-import { ErrorBox, Page, Waiting } from './parts/page.ts';
+import { Button, Field, onSubmitFields } from './parts/controls.ts';
+import { ErrorBox, Page, Placeholder } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
-import { offlineState, operatorSessionState, WAS_OPERATOR } from './session.ts';
+import { OPERATOR_MARK_KEY, offlineState, operatorSessionState } from './session.ts';
 
 /** The name of a call, such as `GET /state`. */
 type OperatorCallName = keyof OperatorCalls;
@@ -19,10 +19,10 @@ interface OperatorCallFields<Query extends object, Body extends object> {
   timeoutMs?: number;
 }
 
-const PREFIX = '/operator/v1';
+const OPERATOR_PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
 /** The number of sessions that this page has opened. */
-let opened = 0;
+let openedSessions = 0;
 
 /**
  * Calls the operator's interface and returns the data of the envelope. A call that is not answered in time is made once
@@ -34,9 +34,9 @@ export async function callOperator<N extends OperatorCallName>(
   fields: OperatorCallFields<Sent<N, 'query'>, Sent<N, 'body'>> = {},
 ): Promise<OperatorCalls[N]['data']> {
   const [method = '', path = ''] = name.split(' ');
-  const response = await ask(method, path, fields).catch((error) => {
+  const response = await sendOperatorRequest(method, path, fields).catch((error) => {
     const mayRepeat = method === 'GET' && (error as Error).name === 'TimeoutError' && !fields.signal?.aborted;
-    if (mayRepeat) return ask(method, path, fields);
+    if (mayRepeat) return sendOperatorRequest(method, path, fields);
     throw error;
   });
   return response.status === 204 ? undefined : (await response.json()).data;
@@ -47,7 +47,7 @@ export async function callOperator<N extends OperatorCallName>(
  * @throws DarkroomError
  */
 export async function readReport(name: string, signal: AbortSignal): Promise<unknown> {
-  return (await ask('GET', `/runs/${encodeURIComponent(name)}`, { signal })).json();
+  return (await sendOperatorRequest('GET', `/runs/${encodeURIComponent(name)}`, { signal })).json();
 }
 
 /**
@@ -57,14 +57,14 @@ export async function readReport(name: string, signal: AbortSignal): Promise<unk
  */
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
   await callOperator('POST /session', { body: given });
-  opened += 1;
-  localStorage.setItem(WAS_OPERATOR, 'yes');
+  openedSessions += 1;
+  localStorage.setItem(OPERATOR_MARK_KEY, 'yes');
   operatorSessionState.set('open');
 }
 
 export async function endOperatorSession(): Promise<void> {
   await callOperator('DELETE /session');
-  localStorage.removeItem(WAS_OPERATOR);
+  localStorage.removeItem(OPERATOR_MARK_KEY);
   operatorSessionState.set('none');
 }
 
@@ -72,16 +72,16 @@ export async function endOperatorSession(): Promise<void> {
  * Sends a request.
  * @throws DarkroomError; ConnectionError when nothing answered.
  */
-async function ask(
+async function sendOperatorRequest(
   method: string,
   path: string,
   { query = {}, body, signal, timeoutMs = TIMEOUT_MS }: OperatorCallFields<object, object>,
 ): Promise<Response> {
-  const url = new URL(PREFIX + path, location.origin);
+  const url = new URL(OPERATOR_PREFIX + path, location.origin);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   const late = AbortSignal.timeout(timeoutMs);
-  const openedBefore = opened;
+  const openedBefore = openedSessions;
   const response = await fetch(url, {
     method,
     headers: { 'x-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -99,18 +99,18 @@ async function ask(
   }
   const failure = await readFailure(response, location.origin);
   // An error of an earlier session must not end a session that was opened in the meantime.
-  if (opened === openedBefore && isClosed(failure, path)) operatorSessionState.set('none');
+  if (openedSessions === openedBefore && isSessionMissing(failure, path)) operatorSessionState.set('none');
   throw failure;
 }
 
 /**
  * Whether an error means that there is no session. If the operator has set no OPERATOR_TOKEN, the service answers 404.
  */
-function isClosed({ status }: DarkroomError, path: string): boolean {
+function isSessionMissing({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }
 
-const LINK = /^#(opl_\w+)$/;
+const ONE_TIME_LINK_PATTERN = /^#(opl_\w+)$/;
 
 /**
  * Shows an operator's screen to those with the credential, and asks all others for it. The first call of the screen
@@ -119,7 +119,7 @@ const LINK = /^#(opl_\w+)$/;
 export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
   const session = operatorSessionState.use();
   const { act, isActing, error } = useAction();
-  const [link] = useState(() => LINK.exec(location.hash)?.[1]);
+  const [link] = useState(() => ONE_TIME_LINK_PATTERN.exec(location.hash)?.[1]);
   useEffect(() => {
     if (link === undefined) return;
     // The link works only once, so it is removed from the address.
@@ -129,12 +129,12 @@ export function OperatorOnly({ title, children }: { title: string; children: () 
     );
   }, []);
   if (session === 'open' || (session === 'unknown' && link === undefined)) return children();
-  if (session === 'unknown') return html`<${Page} title=${title}><${Waiting} rows=${4} /><//>`;
+  if (session === 'unknown') return html`<${Page} title=${title}><${Placeholder} rows=${4} /><//>`;
 
   const open = (fields: FormData) =>
     act(() => openOperatorSession({ token: String(fields.get('token') ?? '').trim() }));
   return html`<${Page} title=${title} lead="For the person who runs this service.">
-    <form class="operator-sign-in card" onSubmit=${submits(open)}>
+    <form class="operator-sign-in card" onSubmit=${onSubmitFields(open)}>
       <${Field} label="Token of the operator" hint="OPERATOR_TOKEN, as the settings of the service have it.">
         <input name="token" type="password" autocomplete="off" required autofocus />
       <//>

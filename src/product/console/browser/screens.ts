@@ -1,5 +1,5 @@
 import { type FunctionComponent, html } from './html.ts';
-import { type LoadedLater, loadedLater, Waiting } from './parts/page.ts';
+import { type LazyComponent, lazyComponent, Placeholder } from './parts/page.ts';
 import type { ScreenProps } from './router.ts';
 
 /** A screen in the menu. */
@@ -10,11 +10,11 @@ export interface ListedScreen {
   group: 'Make' | 'Work' | 'Account' | 'Operate';
   /** Who sees the screen. Absent: everybody who is signed in to an account. */
   for?: 'operator';
-  Screen: LoadedLater<ScreenProps>;
+  Screen: LazyComponent<ScreenProps>;
 }
 
-const loaded = (load: () => Promise<FunctionComponent<ScreenProps>>) =>
-  loadedLater(load, () => html`<${Waiting} />`);
+const lazyScreen = (load: () => Promise<FunctionComponent<ScreenProps>>) =>
+  lazyComponent(load, () => html`<${Placeholder} />`);
 
 /** Every screen, in the order of the menu. The console begins with the first one. */
 export const SCREENS: readonly ListedScreen[] = [
@@ -22,63 +22,63 @@ export const SCREENS: readonly ListedScreen[] = [
     path: '/console/playground',
     title: 'Playground',
     group: 'Make',
-    Screen: loaded(async () => (await import('./screens/playground.ts')).PlaygroundScreen),
+    Screen: lazyScreen(async () => (await import('./screens/playground.ts')).PlaygroundScreen),
   },
   {
     path: '/console/templates',
     title: 'Templates',
     group: 'Make',
-    Screen: loaded(async () => (await import('./screens/templates.ts')).TemplatesScreen),
+    Screen: lazyScreen(async () => (await import('./screens/templates.ts')).TemplatesScreen),
   },
   {
     path: '/console/presets',
     title: 'Presets',
     group: 'Make',
-    Screen: loaded(async () => (await import('./screens/presets.ts')).PresetsScreen),
+    Screen: lazyScreen(async () => (await import('./screens/presets.ts')).PresetsScreen),
   },
   {
     path: '/console/jobs',
     title: 'Jobs',
     group: 'Work',
-    Screen: loaded(async () => (await import('./screens/jobs.ts')).JobsScreen),
+    Screen: lazyScreen(async () => (await import('./screens/jobs.ts')).JobsScreen),
   },
   {
     path: '/console/assets',
     title: 'Assets',
     group: 'Work',
-    Screen: loaded(async () => (await import('./screens/assets.ts')).AssetsScreen),
+    Screen: lazyScreen(async () => (await import('./screens/assets.ts')).AssetsScreen),
   },
   {
     path: '/console/webhooks',
     title: 'Webhooks',
     group: 'Work',
-    Screen: loaded(async () => (await import('./screens/webhooks.ts')).WebhooksScreen),
+    Screen: lazyScreen(async () => (await import('./screens/webhooks.ts')).WebhooksScreen),
   },
   {
     path: '/console/requests',
     title: 'Requests',
     group: 'Account',
-    Screen: loaded(async () => (await import('./screens/requests.ts')).RequestsScreen),
+    Screen: lazyScreen(async () => (await import('./screens/requests.ts')).RequestsScreen),
   },
   {
     path: '/console/usage',
     title: 'Usage and credits',
     group: 'Account',
-    Screen: loaded(async () => (await import('./screens/usage.ts')).UsageScreen),
+    Screen: lazyScreen(async () => (await import('./screens/usage.ts')).UsageScreen),
   },
   {
     path: '/console/operate',
     title: 'Operate',
     group: 'Operate',
     for: 'operator',
-    Screen: loaded(async () => (await import('./screens/operate.ts')).OperateScreen),
+    Screen: lazyScreen(async () => (await import('./screens/operate.ts')).OperateScreen),
   },
   {
     path: '/console/runs',
     title: 'Runs',
     group: 'Operate',
     for: 'operator',
-    Screen: loaded(async () => (await import('./screens/runs.ts')).RunsScreen),
+    Screen: lazyScreen(async () => (await import('./screens/runs.ts')).RunsScreen),
   },
 ];
 

@@ -21,16 +21,16 @@ const session = new SharedState<Session>({ kind: 'unknown' });
 export const offlineState = new SharedState(false);
 export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>('unknown');
 /** The key in local storage that marks a browser that has had an operator's session. */
-export const WAS_OPERATOR = 'darkroom-operator';
+export const OPERATOR_MARK_KEY = 'darkroom-operator';
 /** The number of calls that wait for a response. */
 export const callsInFlight = new SharedState(0);
 /** The key in local storage for the account that was last signed in. */
-const LAST_ACCOUNT = 'darkroom-account';
+const LAST_ACCOUNT_KEY = 'darkroom-account';
 /**
  * The id of the account whose screens are shown; null for none. The screens stay visible behind the sign-in form when
  * the session ends. They are also drawn before the service has confirmed the session.
  */
-export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT));
+export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT_KEY));
 /** The pasted API key. It is kept in memory only, so that it is lost when the page is closed. */
 let pastedKey: string | undefined;
 /** The response to the first call of this page, which asks who is signed in. Undefined once it was read. */
@@ -40,14 +40,18 @@ const otherTabs = new BroadcastChannel('darkroom-console');
 /** Sends the calls of screens that are drawn before the whole client is loaded. */
 export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
 /** Sends the calls that sign in and out. */
-const sessionTransport = new Transport({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
+const sessionTransport = new Transport({
+  baseUrl: location.origin,
+  fetch: sendWithCredential,
+  maxRetries: 1,
+});
 /** Asks who is signed in. Its first request was sent by first-call.ts. */
 const accountTransport = new Transport({
   baseUrl: location.origin,
   fetch: (input, init) => {
     const answer = firstAnswer;
     firstAnswer = undefined;
-    return send(input, init, answer);
+    return sendWithCredential(input, init, answer);
   },
   maxRetries: 1,
 });
@@ -65,7 +69,7 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
       message: 'The session is over: sign in again.',
       retryable: false,
     });
-  return send(input, init);
+  return sendWithCredential(input, init);
 }
 
 /**
@@ -73,7 +77,7 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
  * pages.
  * @param sent the response to the same request, if it was sent before.
  */
-async function send(
+async function sendWithCredential(
   input: RequestInfo | URL,
   init: RequestInit = {},
   sent?: Promise<Response>,
@@ -87,7 +91,7 @@ async function send(
     const response = await (sent ?? fetch(input, { ...init, headers }));
     offlineState.set(false);
     // An error of an earlier session must not end a session that was begun in the meantime.
-    if (response.status === 401 && session.value === asked) noteEnd();
+    if (response.status === 401 && session.value === asked) recordSessionEnd();
     return response;
   } catch (error) {
     if (!init.signal?.aborted) offlineState.set(true);
@@ -103,7 +107,7 @@ export function useSession(): Session {
 
 /** Whether this browser has or had an operator's session. */
 export function useIsOperator(): boolean {
-  return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPERATOR) !== null;
+  return operatorSessionState.use() === 'open' || localStorage.getItem(OPERATOR_MARK_KEY) !== null;
 }
 
 /** Finds out who is signed in, and listens for sign-ins and sign-outs in other tabs. */
@@ -111,11 +115,11 @@ export function startSession(): void {
   session.listen((now) => {
     if ('account' in now) shownAccount.set(now.account.id);
     if (now.kind === 'none' && !now.isOver) shownAccount.set(null);
-    if (now.kind === 'cookie') localStorage.setItem(LAST_ACCOUNT, now.account.id);
-    if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT);
+    if (now.kind === 'cookie') localStorage.setItem(LAST_ACCOUNT_KEY, now.account.id);
+    if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT_KEY);
   });
   otherTabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-    if (data === 'signed out') noteEnd();
+    if (data === 'signed out') recordSessionEnd();
     else if (pastedKey === undefined) void refreshSession();
   };
   void refreshSession();
@@ -188,7 +192,7 @@ async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
 }
 
 /** Records that nobody is signed in any more. */
-function noteEnd(): void {
+function recordSessionEnd(): void {
   const { kind } = session.value;
   if (kind === 'none') return;
   pastedKey = undefined;

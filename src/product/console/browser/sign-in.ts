@@ -1,5 +1,5 @@
 import { html, useEffect, useRef, useState } from './html.ts';
-import { Button, Field, submits, Tabs } from './parts/controls.ts';
+import { Button, Field, onSubmitFields, Tabs } from './parts/controls.ts';
 import { ErrorBox } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
 import { signInByKey, signInByLink, signInByPassword } from './session.ts';
@@ -30,7 +30,7 @@ export function SignIn({ isOver }: { isOver: boolean }) {
   };
 
   const form = html`
-    <form class="sign-in" onSubmit=${submits(signIn)}>
+    <form class="sign-in" onSubmit=${onSubmitFields(signIn)}>
       <svg viewBox="0 0 32 32" width="36" height="36" aria-hidden="true" class="mark">
         <rect width="32" height="32" rx="7" />
         <circle cx="16" cy="16" r="8" />

@@ -22,7 +22,7 @@ interface EndpointWorkerOptions {
 }
 
 /** The dispatcher's control over a worker while it holds an endpoint. */
-interface WorkerTurn {
+interface EndpointTurn {
   /**
    * Returns whether the worker may continue and its lease covers another attempt. The worker asks before each attempt.
    */
@@ -39,7 +39,7 @@ interface WorkerTurn {
 export type RunEndpointWorker = (
   accountId: string,
   endpointId: string,
-  turn: WorkerTurn,
+  turn: EndpointTurn,
 ) => Promise<number | null>;
 
 const DUE_AT_ONCE = 0;
@@ -98,7 +98,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
   async function deliver(
     delivery: DeliveryDocument,
     endpoint: EndpointDocument,
-    turn: WorkerTurn,
+    turn: EndpointTurn,
   ): Promise<string | null> {
     const startedAt = now();
     const beganMs = performance.now();

@@ -31,7 +31,7 @@ interface EndpointRoutesOptions {
 
 const ROUTES = [
   installListRoute,
-  registerRoute,
+  installCreateRoute,
   installReadRoute,
   installChangeRoute,
   installRemoveRoute,
@@ -59,7 +59,7 @@ function installListRoute(app: FastifyInstance, { endpoints, gate }: EndpointRou
   );
 }
 
-function registerRoute(
+function installCreateRoute(
   app: FastifyInstance,
   { endpoints, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {

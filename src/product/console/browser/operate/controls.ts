@@ -6,17 +6,17 @@ import type {
   OperatorProcess,
   OperatorSettingRequest,
 } from '../operator-schema.ts';
-import { Button, errorAt, Field, Select, submits, takesText } from '../parts/controls.ts';
-import { confirmed, toast } from '../parts/overlays.ts';
+import { Button, errorMessageAt, Field, onSubmitFields, onText, Select } from '../parts/controls.ts';
+import { askToConfirm, toast } from '../parts/overlays.ts';
 import { ErrorBox, Progress, Section } from '../parts/page.ts';
-import { useAction, useReading } from '../parts/reading.ts';
+import { useAction, useLoad } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
 
 /** The change of a setting that a verdict or a finding proposes. The settings form shows it. */
-export const proposed = new SharedState<{ setting: string; value?: number } | null>(null);
+export const proposedSetting = new SharedState<{ setting: string; value?: number } | null>(null);
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-const TIMES = [
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const LOG_LEVEL_DURATIONS = [
   { value: '10m', label: 'for 10 minutes' },
   { value: '1h', label: 'for an hour' },
   { value: '', label: 'until it is changed' },
@@ -41,8 +41,8 @@ export async function changeSetting(
  * Replaces a process after a confirmation.
  * @throws DarkroomError
  */
-export async function drain({ name }: OperatorProcess): Promise<void> {
-  const isMeant = await confirmed({
+export async function drainProcess({ name }: OperatorProcess): Promise<void> {
+  const isMeant = await askToConfirm({
     title: 'Replace this process?',
     text: html`A new process takes calls before <code>${name}</code> ends, which finishes its own first. No call fails.`,
     act: 'Replace it',
@@ -65,20 +65,20 @@ function SettingForm({ settings }: { settings: OperatorHost['settings'] }) {
   const [setting, setSetting] = useState('IMAGE_THREADS');
   const [typed, setTyped] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  const proposal = proposed.use();
+  const proposal = proposedSetting.use();
   useEffect(() => {
     if (proposal === null) return;
     setSetting(proposal.setting);
     setTyped(proposal.value === undefined ? '' : String(proposal.value));
     field.current?.focus();
-    proposed.set(null);
+    proposedSetting.set(null);
   }, [proposal]);
   const change = (form: FormData) =>
     act(async () => {
       await changeSetting(setting, Number(typed), { save: form.has('save'), yes: form.has('yes') });
       setTyped('');
     });
-  return html`<form class="card" onSubmit=${submits(change)}>
+  return html`<form class="card" onSubmit=${onSubmitFields(change)}>
     <h3>Change a setting</h3>
     <div class="setting">
       <${Field} label="Setting">
@@ -92,13 +92,13 @@ function SettingForm({ settings }: { settings: OperatorHost['settings'] }) {
           }}
         />
       <//>
-      <${Field} label=${html`Value <span class="quiet">now ${settings[setting] ?? '–'}</span>`} error=${errorAt(error, 'value')}>
-        <input ref=${field} name="value" type="number" required value=${typed} onInput=${takesText(setTyped)} />
+      <${Field} label=${html`Value <span class="quiet">now ${settings[setting] ?? '–'}</span>`} error=${errorMessageAt(error, 'value')}>
+        <input ref=${field} name="value" type="number" required value=${typed} onInput=${onText(setTyped)} />
       <//>
     </div>
     <label class="check"><input type="checkbox" name="save" /> Keep it in the settings file of every host</label>
     <label class="check"><input type="checkbox" name="yes" /> Allow more than 4 threads or processes per core</label>
-    ${error !== undefined && errorAt(error, 'value') === undefined && html`<${ErrorBox} error=${error} />`}
+    ${error !== undefined && errorMessageAt(error, 'value') === undefined && html`<${ErrorBox} error=${error} />`}
     <${Button} kind="primary" submits isBusy=${isActing}>Set<//>
     <p class="quiet">On every host, without a failed call, until the next start. The plots mark it.</p>
   </form>`;
@@ -112,14 +112,14 @@ function LogForm({ level }: { level: string }) {
       await callOperator('POST /log-level', { body: { level, ...(time !== '' && { for: time }) } });
       toast(html`The log level is ${level}.`);
     });
-  return html`<form class="card" onSubmit=${submits(change)}>
+  return html`<form class="card" onSubmit=${onSubmitFields(change)}>
     <h3>Log more, or less</h3>
     <div class="setting">
       <${Field} label=${html`Level <span class="quiet">now ${level}</span>`}>
-        <${Select} name="level" value="debug" choices=${LEVELS} />
+        <${Select} name="level" value="debug" choices=${LOG_LEVELS} />
       <//>
       <${Field} label="How long">
-        <${Select} name="for" choices=${TIMES} />
+        <${Select} name="for" choices=${LOG_LEVEL_DURATIONS} />
       <//>
     </div>
     ${error !== undefined && html`<${ErrorBox} error=${error} />`}
@@ -133,7 +133,7 @@ const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 /** The doctor's findings about the host, problems first. They are read once, and again on demand. */
 export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
   const isFresh = useRef(false);
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) =>
       callOperator('GET /findings', { query: { fresh: isFresh.current }, signal, timeoutMs: 100_000 }),
     [],
@@ -179,7 +179,7 @@ function FindingRow({ finding, settings }: { finding: OperatorFinding; settings:
       ${remedy !== null && html`<p class="remedy">${remedy}</p>`}
       ${changeable.map(
         (name) =>
-          html`<${Button} key=${name} kind="link" onClick=${() => proposed.set(proposalIn(name, remedy ?? ''))}>Change ${name}<//>`,
+          html`<${Button} key=${name} kind="link" onClick=${() => proposedSetting.set(proposalIn(name, remedy ?? ''))}>Change ${name}<//>`,
       )}
     </div>
   </li>`;

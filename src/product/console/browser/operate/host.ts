@@ -8,7 +8,7 @@ import { bytesText, msText, Status } from '../parts/values.ts';
 
 /** The number of series in a plot, each with its own colour. */
 const MAX_SERIES = 6;
-const PARTS: readonly [name: string, label: string][] = [
+const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
   ['uploadMs', 'upload'],
   ['pixelsMs', 'pixels'],
@@ -22,13 +22,15 @@ export function Plots({ history }: { history: OperatorHistory }) {
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
   const lines = marks.map(({ at }) => ({ at, text: '' }));
   const of = (name: string, label: string): Series => ({ label, values: history.series[name] ?? [] });
-  const group = (prefix: string) => largest(history, prefix);
+  const group = (prefix: string) => largestSeries(history, prefix);
   const plots = [
     { label: 'Answers per second', series: [of('rate', 'answers')], textOf: rateText, marks },
     { label: 'Latency', series: [of('p99', 'p99'), of('p50', 'p50')], textOf: msText },
     {
       label: 'Where the mean answer spent its time',
-      series: PARTS.map(([name, label]) => of(name, label)).filter(({ values }) => mostOf(values) > 0),
+      series: RESPONSE_TIME_PARTS.map(([name, label]) => of(name, label)).filter(
+        ({ values }) => maxOf(values) > 0,
+      ),
       textOf: msText,
       isStacked: true,
     },
@@ -40,7 +42,7 @@ export function Plots({ history }: { history: OperatorHistory }) {
     {
       label: 'Work in the background that is in hand',
       series: [of('items', 'items of jobs'), of('webhooks', 'webhooks')].filter(
-        ({ values }) => mostOf(values) > 0,
+        ({ values }) => maxOf(values) > 0,
       ),
     },
     { label: 'Cores in use, by role', series: group('cpu/'), textOf: coresText, isStacked: true },
@@ -62,17 +64,17 @@ export function Plots({ history }: { history: OperatorHistory }) {
 }
 
 /** The series with a prefix that had the highest values. A series keeps its colour. */
-function largest({ series }: OperatorHistory, prefix: string): Series[] {
+function largestSeries({ series }: OperatorHistory, prefix: string): Series[] {
   return Object.entries(series)
     .filter(([name]) => name.startsWith(prefix))
-    .map(([name, values]) => ({ label: name.slice(prefix.length), values, most: mostOf(values) }))
+    .map(([name, values]) => ({ label: name.slice(prefix.length), values, most: maxOf(values) }))
     .filter(({ most }) => most > 0)
     .sort((one, other) => other.most - one.most)
     .slice(0, MAX_SERIES)
     .sort((one, other) => one.label.localeCompare(other.label));
 }
 
-function mostOf(values: readonly (number | null)[]): number {
+function maxOf(values: readonly (number | null)[]): number {
   return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
 }
 
@@ -127,7 +129,7 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
       title: 'Up',
       isNumber: true,
       isWide: true,
-      of: ({ uptimeSeconds }) => upText(uptimeSeconds),
+      of: ({ uptimeSeconds }) => uptimeText(uptimeSeconds),
     },
     { name: 'log', title: 'Log', isWide: true, of: ({ logLevel }) => logLevel ?? '–', width: '72px' },
     {
@@ -166,7 +168,7 @@ function waitText(pool: OperatorPool | undefined): string {
   return pool?.waitMs === undefined ? '–' : msText(pool.waitMs);
 }
 
-function upText(seconds: number): string {
+function uptimeText(seconds: number): string {
   if (seconds < 3_600) return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
@@ -183,8 +185,8 @@ export function Roles({
   const row = (role: string, count: number, cpu: number, memory: number) => html`<tr key=${role}>
     <th scope="row">${role}</th>
     <td class="number">${count}</td>
-    <td class="number"><${Share} part=${cpu} of=${cores} text=${cpu.toFixed(2)} /></td>
-    <td class="number"><${Share} part=${memory} of=${memoryLimitBytes} text=${bytesText(memory)} /></td>
+    <td class="number"><${ShareBar} part=${cpu} of=${cores} text=${cpu.toFixed(2)} /></td>
+    <td class="number"><${ShareBar} part=${memory} of=${memoryLimitBytes} text=${bytesText(memory)} /></td>
   </tr>`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Processes by role"><table class="roles">
     <caption class="unseen">Processes by role</caption>
@@ -199,7 +201,7 @@ export function Roles({
 }
 
 /** A figure with a bar of its share. */
-function Share({ part, of, text }: { part: number; of: number; text: string }) {
+function ShareBar({ part, of, text }: { part: number; of: number; text: string }) {
   const share = Math.min(1, of > 0 ? part / of : 0);
   return html`<span class="role-share"><i style=${{ width: `${share * 100}%` }}></i></span> ${text}`;
 }

@@ -5,7 +5,7 @@ const MAX_SAMPLES = 360;
 const MAX_MARKS = 200;
 
 /** Joins the latest samples of a host with the known ones, up to an hour. */
-export function joined(known: OperatorHistory | undefined, latest: OperatorHistory): OperatorHistory {
+export function joinHistories(known: OperatorHistory | undefined, latest: OperatorHistory): OperatorHistory {
   const last = known?.at.at(-1) ?? 0;
   const fresh = latest.at.map((at) => at > last);
   const isFresh = (_: unknown, index: number) => fresh[index] === true;

@@ -51,7 +51,7 @@ export function useBulk() {
         failed: failed + 1,
         failures: [...failures, { name, message: messageOf(error) }].slice(0, MAX_SHOWN_FAILURES),
       }));
-    const next = inTurn(rows);
+    const next = oneByOne(rows);
     async function follow(): Promise<void> {
       for (;;) {
         const { value, done } = await next();
@@ -80,7 +80,7 @@ export function useBulk() {
 }
 
 /** Returns the rows one by one to concurrent callers, because an iterator of pages answers one request at a time. */
-function inTurn<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
+function oneByOne<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();
   return () => {

@@ -76,7 +76,7 @@ interface SelectProps {
 
 /** A drop-down list with several choices. */
 export function Select({ choices, onChange, ...attributes }: SelectProps) {
-  return html`<select ...${attributes} onChange=${onChange && takesText(onChange)}>
+  return html`<select ...${attributes} onChange=${onChange && onText(onChange)}>
     ${choices.map((choice) => {
       const { value, label } = typeof choice === 'string' ? { value: choice, label: choice } : choice;
       return html`<option key=${value} value=${value}>${label}</option>`;
@@ -123,7 +123,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
         key=${name}
         label=${html`<code>${name}</code>`}
         hint=${html`${boundsText(parameter)}${parameter.description}`}
-        error=${errorAt(error, name)}
+        error=${errorMessageAt(error, name)}
       >
         <${Control} name=${name} parameter=${parameter} value=${values[name]} onChange=${change} />
       <//>`;
@@ -132,7 +132,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
 }
 
 /** The message of an error that names this field, even within a list of steps. */
-export function errorAt(error: unknown, name: string): string | undefined {
+export function errorMessageAt(error: unknown, name: string): string | undefined {
   if (!(error instanceof DarkroomError) || error.param === undefined) return undefined;
   const named = error.param.split('.').at(-1);
   return named === name ? error.message : undefined;
@@ -214,11 +214,11 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
     given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
   const [typed, setTyped] = useState(written(value));
   useEffect(() => {
-    if (JSON.stringify(valueIn(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
+    if (JSON.stringify(parseTypedValue(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
   }, [value]);
-  const change = takesText((text) => {
+  const change = onText((text) => {
     setTyped(text);
-    onChange(valueIn(text, type));
+    onChange(parseTypedValue(text, type));
   });
   const isLong = isText && /\n/.test(typed);
   const options = choices?.length ? choices.join(', ') : '';
@@ -229,7 +229,7 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
 }
 
 /** Parses typed text: undefined for empty text, JSON if the type requires it, otherwise the text. */
-function valueIn(text: string, type: string): unknown {
+function parseTypedValue(text: string, type: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;
   try {
@@ -241,14 +241,14 @@ function valueIn(text: string, type: string): unknown {
 }
 
 /** Makes an event handler that calls `take` with the text or the choice in the field. */
-export function takesText(take: (text: string) => unknown): (event: Event) => void {
+export function onText(take: (text: string) => unknown): (event: Event) => void {
   return ({ target }) => void take((target as HTMLInputElement).value);
 }
 
 /**
  * Makes a submit handler that calls `act` with the fields of the form, instead of letting the browser send the form.
  */
-export function submits(act: (fields: FormData) => unknown): (event: SubmitEvent) => void {
+export function onSubmitFields(act: (fields: FormData) => unknown): (event: SubmitEvent) => void {
   return (event) => {
     event.preventDefault();
     act(new FormData(event.target as HTMLFormElement));

@@ -19,7 +19,7 @@ export interface OtherCall {
  * Applies all changes that an error lists to a call, in the same way as the service. The call stays unchanged if a
  * change cannot be applied.
  */
-export function corrected<T extends object>(call: T, fix: readonly Fix[]): T {
+export function applyFix<T extends object>(call: T, fix: readonly Fix[]): T {
   let sent: CorrectableCall | null = { query: {}, body: call, isForm: false };
   for (const correction of fix) sent = sent && applyCorrection(sent, correction as CallCorrection);
   return (sent?.body ?? call) as T;

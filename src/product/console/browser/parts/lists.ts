@@ -1,6 +1,6 @@
 import type { Pages } from '../../../../client/answers.ts';
 import { html, useEffect, useMemo, useState } from '../html.ts';
-import { Button, Select, type SelectOption, takesText } from './controls.ts';
+import { Button, onText, Select, type SelectOption } from './controls.ts';
 import { useKey } from './overlays.ts';
 import { type PagedList, usePages, usePoll } from './reading.ts';
 import type { Column } from './table.ts';
@@ -24,10 +24,10 @@ interface FiltersProps {
 }
 
 /** How long a typed filter waits for the next letter, in milliseconds. */
-const TYPING_MS = 250;
+const TYPING_DELAY_MS = 250;
 
 /** If a list has more filters than this besides the first one, they are folded on phones. */
-const MAX_UNFOLDED = 2;
+const MAX_UNFOLDED_FILTERS = 2;
 
 /** The filters of a list. A typed filter takes effect shortly after the last letter. */
 export function Filters({ fields, values, onChange }: FiltersProps) {
@@ -41,7 +41,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   };
   const [first, ...others] = fields;
   const times = others.filter(({ kind }) => kind === 'instant');
-  const folds = others.length > MAX_UNFOLDED;
+  const folds = others.length > MAX_UNFOLDED_FILTERS;
   const set = others.filter(({ name }) => (values[name] ?? '') !== '').length;
   return html`<search class="filters">
     ${first && controlOf(first)}
@@ -79,7 +79,7 @@ function TextFilter({ field: { name, label, kind, placeholder }, value, onChange
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
-    const timer = setTimeout(() => onChange({ [name]: typed }), TYPING_MS);
+    const timer = setTimeout(() => onChange({ [name]: typed }), TYPING_DELAY_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<label class=${kind}>
@@ -91,7 +91,7 @@ function TextFilter({ field: { name, label, kind, placeholder }, value, onChange
       value=${typed}
       autocomplete="off"
       spellcheck=${false}
-      onInput=${takesText(setTyped)}
+      onInput=${onText(setTyped)}
     />
   </label>`;
 }
@@ -105,9 +105,7 @@ function ChoiceFilter({ field: { name, label, choices = [] }, value, onChange }:
 
 /** A filter by an instant. The address holds it in UTC, so that readers in other time zones see the same. */
 function InstantFilter({ field: { name, label }, value, onChange }: FilterProps) {
-  const change = takesText((local) =>
-    onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }),
-  );
+  const change = onText((local) => onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }));
   return html`<label class="choice">
     <span>${label}</span>
     <input type="datetime-local" value=${localTimeText(value)} onChange=${change} />
@@ -233,7 +231,7 @@ interface LiveProps {
 }
 
 /** Shows whether a list is updated, and lets the reader pause the updates. */
-export function Live({ isPaused, setPaused, readAt }: LiveProps) {
+export function LiveSwitch({ isPaused, setPaused, readAt }: LiveProps) {
   useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
   return html`<span class="live">
     <span class=${isPaused ? 'live-mark held' : 'live-mark'} aria-hidden="true"></span>

@@ -43,7 +43,7 @@ interface DialogQuestion {
 const openQuestion = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
 /** Asks the reader to confirm an action. Resolves with false if the reader declines. */
-export function confirmed(question: DialogQuestion): Promise<boolean> {
+export function askToConfirm(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
     openQuestion.value?.answer(false);
     openQuestion.set({
@@ -56,7 +56,7 @@ export function confirmed(question: DialogQuestion): Promise<boolean> {
   });
 }
 
-/** Draws the question that `confirmed` asks. */
+/** Draws the question that `askToConfirm` asks. */
 export function Dialogs() {
   const question = openQuestion.use();
   if (question === null) return null;
@@ -78,9 +78,9 @@ interface Toast {
   undo?: (() => unknown) | undefined;
 }
 
-const SHOWN_MS = 5_000;
+const TOAST_MS = 5_000;
 /** How long a message with an undo button stays. It is long enough for reading the message. */
-const UNDO_MS = 12_000;
+const UNDO_TOAST_MS = 12_000;
 
 const shownToasts = new SharedState<readonly Toast[]>([]);
 let lastId = 0;
@@ -93,7 +93,7 @@ export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?:
   lastId += 1;
   const id = lastId;
   shownToasts.set([...shownToasts.value, { id, text, tone, undo }]);
-  setTimeout(() => removeToast(id), undo === undefined ? SHOWN_MS : UNDO_MS);
+  setTimeout(() => removeToast(id), undo === undefined ? TOAST_MS : UNDO_TOAST_MS);
 }
 
 function removeToast(id: number): void {
@@ -144,7 +144,7 @@ export function useKey(key: string, does: string, act: () => void): void {
 }
 
 /** Starts to listen to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
-export function startKeys(): void {
+export function listenToKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
     if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;

@@ -39,13 +39,15 @@ interface UnreadPageProps extends Pick<PageProps, 'title' | 'above'> {
 }
 
 /** A screen whose data is not loaded yet, or could not be loaded. */
-export function UnreadPage({ error, reload, ...page }: UnreadPageProps) {
-  return html`<${Page} ...${page}><${Unread} error=${error} reload=${reload} /><//>`;
+export function NotLoadedPage({ error, reload, ...page }: UnreadPageProps) {
+  return html`<${Page} ...${page}><${NotLoaded} error=${error} reload=${reload} /><//>`;
 }
 
 /** Stands in for data that is not loaded: a placeholder of the same size, or the error with a button that retries. */
-export function Unread({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
-  return error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`;
+export function NotLoaded({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
+  return error === undefined
+    ? html`<${Placeholder} />`
+    : html`<${ErrorBox} error=${error} onRetry=${reload} />`;
 }
 
 /** A part of a screen with a heading. */
@@ -71,7 +73,7 @@ export function LabelledValues({ of }: { of: readonly LabelledValue[] }) {
   </dl>`;
 }
 
-const SLOW_MS = 1_000;
+const PROGRESS_DELAY_MS = 1_000;
 
 /** Shown instead of an empty list or result. Its text names the first step. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
@@ -108,7 +110,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
       html`<ul>${fix.map((one) => html`<li>${fixView(one)}</li>`)}</ul>
         ${onFix && html`<p><${Button} onClick=${() => onFix(fix)}>Apply<//></p>`}`
     }
-    ${others.length > 0 && html`<ul>${others.map((one) => html`<li>${insteadView(one, onInstead)}</li>`)}</ul>`}
+    ${others.length > 0 && html`<ul>${others.map((one) => html`<li>${alternativeView(one, onInstead)}</li>`)}</ul>`}
     ${suggest.length > 0 && html`<p>Did you mean ${suggest.join(', ')}?</p>`}
     <p class="error-more">
       ${onRetry && html`<${Button} onClick=${onRetry}>Try again<//>`}
@@ -119,7 +121,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
 }
 
 /** An alternative call, with a button that puts it into the form. A job opens the form of a new job. */
-function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
+function alternativeView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {
     const address = `/console/jobs/new?${new URLSearchParams({ job: JSON.stringify(job) })}`;
@@ -146,7 +148,7 @@ export function fixView({ param, rename, replace, add, remove }: Fix): View {
 export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
   const [isShown, setIsShown] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setIsShown(true), SLOW_MS);
+    const timer = setTimeout(() => setIsShown(true), PROGRESS_DELAY_MS);
     return () => clearTimeout(timer);
   }, []);
   return html`<div class="progress">
@@ -161,7 +163,7 @@ export function Progress({ value, label = 'Working' }: { value?: number; label?:
  * A placeholder for data that is being read.
  * @param rows the expected number of rows.
  */
-export function Waiting({ rows = 6 }: { rows?: number }) {
+export function Placeholder({ rows = 6 }: { rows?: number }) {
   return html`<div class="waiting" role="status">
     <span class="unseen">Loading</span>
     ${Array.from({ length: rows }, (_, index) => html`<div key=${index}></div>`)}
@@ -169,17 +171,17 @@ export function Waiting({ rows = 6 }: { rows?: number }) {
 }
 
 /** A component whose module is loaded when the component is first drawn, or earlier by `load`. */
-export type LoadedLater<Props> = FunctionComponent<Props> & { load: () => Promise<void> };
+export type LazyComponent<Props> = FunctionComponent<Props> & { load: () => Promise<void> };
 
 /**
  * Makes a component whose module is loaded when the component is first drawn. If the load fails, the component shows
  * the error and a button that retries.
  * @param waiting is drawn during the load. Default: nothing.
  */
-export function loadedLater<Props extends object>(
+export function lazyComponent<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
   waiting: FunctionComponent = () => null,
-): LoadedLater<Props> {
+): LazyComponent<Props> {
   let loading: Promise<void> | undefined;
   let loaded: FunctionComponent<Props> | undefined;
   const loadOnce = () => {

@@ -21,10 +21,10 @@ const MAX_FETCHES = 2;
 const previewUrls = new Map<string, string>();
 /** The functions that let the waiting previews be fetched, in their order. */
 const waitingFetches: Array<() => void> = [];
-let fetching = 0;
+let fetchCount = 0;
 
 /** A small picture of an asset. It is requested when it becomes visible; its space is reserved before. */
-export function Thumb({ id, edge = 128, alt = '' }: ThumbProps) {
+export function Thumbnail({ id, edge = 128, alt = '' }: ThumbProps) {
   const box = useRef<HTMLSpanElement>(null);
   const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));
   const [isMissing, setIsMissing] = useState(false);
@@ -73,17 +73,17 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
     }
     return address;
   } finally {
-    fetching -= 1;
+    fetchCount -= 1;
     waitingFetches.shift()?.();
   }
 }
 
 /** Waits until another preview may be requested. */
 async function waitForTurn(signal: AbortSignal): Promise<void> {
-  while (fetching >= MAX_FETCHES) await new Promise<void>((resolve) => waitingFetches.push(resolve));
-  fetching += 1;
+  while (fetchCount >= MAX_FETCHES) await new Promise<void>((resolve) => waitingFetches.push(resolve));
+  fetchCount += 1;
   if (!signal.aborted) return;
-  fetching -= 1;
+  fetchCount -= 1;
   waitingFetches.shift()?.();
   throw signal.reason;
 }

@@ -31,14 +31,14 @@ export interface LivePlot {
 
 /** The colours of the series, as CSS tokens. The legend in parts.css uses the same. */
 const COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
-const GRID = '--line';
+const GRID_COLOUR = '--line';
 const AXIS_WIDTH_PX = 62;
 
 /**
  * Draws values over time into an element. The plot is as wide as the element.
  * @param onMoment called with the index of the time under the pointer; null when the pointer leaves.
  */
-export function draw(
+export function drawPlot(
   box: HTMLElement,
   given: PlotProps & { height: number },
   onMoment: (index: number | null) => void,
@@ -50,8 +50,8 @@ export function draw(
 
   const axis = {
     stroke: () => colour('--quiet'),
-    grid: { stroke: () => colour(GRID), width: 1 },
-    ticks: { stroke: () => colour(GRID), width: 1, size: 4 },
+    grid: { stroke: () => colour(GRID_COLOUR), width: 1 },
+    ticks: { stroke: () => colour(GRID_COLOUR), width: 1, size: 4 },
     font: font(),
   };
   const plot = new uPlot(
@@ -61,7 +61,7 @@ export function draw(
       legend: { show: false },
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
       axes: [
-        { ...axis, space: 80, values: (_, splits, __, ___, seconds) => splits.map(timesOf(seconds)) },
+        { ...axis, space: 80, values: (_, splits, __, ___, seconds) => splits.map(timeLabelsFor(seconds)) },
         { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
       ],
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomOf(props) : 1] } },
@@ -106,16 +106,16 @@ export function draw(
   };
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const DATE = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const TIME_FORMAT = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const DATE_FORMAT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const DAY_SECONDS = 86_400;
 
 /**
  * The labels of the time axis.
  * @param seconds between two labels.
  */
-function timesOf(seconds: number): (at: number) => string {
-  const format = seconds < DAY_SECONDS ? CLOCK : DATE;
+function timeLabelsFor(seconds: number): (at: number) => string {
+  const format = seconds < DAY_SECONDS ? TIME_FORMAT : DATE_FORMAT;
   return (at) => format.format(at * 1_000);
 }
 

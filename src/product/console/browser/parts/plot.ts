@@ -17,7 +17,7 @@ export function Plot(props: PlotProps) {
 
   useEffect(() => {
     let isGone = false;
-    import('./plot-drawing.ts').then(({ draw }) => {
+    import('./plot-drawing.ts').then(({ drawPlot: draw }) => {
       if (isGone || box.current === null) return;
       drawing.current = draw(box.current, { ...latest.current, height }, setAt);
     }, setError);
@@ -55,7 +55,7 @@ export function Plot(props: PlotProps) {
       class="plot-box"
       tabindex="0"
       role="img"
-      aria-label=${`${label}: ${series.map(summary(textOf)).join('; ')}`}
+      aria-label=${`${label}: ${series.map(seriesSummary(textOf)).join('; ')}`}
       style=${{ height: `${height}px` }}
       onKeyDown=${move}
       onBlur=${() => setAt(null)}
@@ -65,7 +65,7 @@ export function Plot(props: PlotProps) {
 }
 
 /** Describes a series in words, for readers who cannot see the plot. */
-function summary(textOf: (value: number) => string) {
+function seriesSummary(textOf: (value: number) => string) {
   return ({ label, values }: Series): string => {
     const known = values.filter((value) => value !== null);
     const last = known.at(-1);

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../ht
 import { offlineState, useSession } from '../session.ts';
 
 /** Data that is loaded from the service, with the state of the load. */
-export interface Reading<T> {
+export interface LoadedData<T> {
   /** The data that was last read; undefined before the first response. */
   data: T | undefined;
   /** Why the last read failed; undefined if it did not. */
@@ -13,7 +13,7 @@ export interface Reading<T> {
   reload(): void;
 }
 
-interface Poll<T> extends Reading<T> {
+interface Poll<T> extends LoadedData<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
   /** When the data was last read, in epoch milliseconds. */
@@ -41,7 +41,7 @@ const MAX_BACKOFF = 8;
  * Loads data, and loads it again when one of `deps` changes. Data for the previous `deps` is dropped. A failed load is
  * repeated when the connection is restored, or when somebody signs in after a 401.
  */
-export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
+export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): LoadedData<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
     isLoading: true,
     key: undefined,
@@ -63,7 +63,7 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
     );
     return () => end.abort();
   }, [key, round]);
-  useReloadWhenBack(state.error, reload);
+  useReloadWhenOnline(state.error, reload);
   const isCurrent = state.key === key;
   return {
     data: isCurrent ? state.data : undefined,
@@ -81,7 +81,7 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
 export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
   const [isPaused, setPaused] = useState(false);
   const [readAt, setReadAt] = useState<number>();
-  const reading = useReading(async (signal) => {
+  const reading = useLoad(async (signal) => {
     const data = await read(signal);
     setReadAt(Date.now());
     return data;
@@ -156,7 +156,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
     pull.current();
     return () => end.abort();
   }, [JSON.stringify(deps), round]);
-  useReloadWhenBack(state.error, reload);
+  useReloadWhenOnline(state.error, reload);
   const more = useCallback(() => pull.current(), []);
   return { ...state, more, reload };
 }
@@ -192,7 +192,7 @@ export function useAction() {
 }
 
 /** Repeats a failed read when the connection is back or somebody has signed in again. */
-function useReloadWhenBack(error: unknown, reload: () => void): void {
+function useReloadWhenOnline(error: unknown, reload: () => void): void {
   const isLost = offlineState.use();
   const { kind } = useSession();
   const isBack = !isLost && kind !== 'none' && kind !== 'unknown';

@@ -1,6 +1,6 @@
 import { html, type RefObject, useEffect, useRef, useState, type View } from '../html.ts';
 import { navigate } from '../router.ts';
-import { Empty, ErrorBox, Waiting } from './page.ts';
+import { Empty, ErrorBox, Placeholder } from './page.ts';
 
 export interface Column<Row> {
   /** Identifies the column. */
@@ -49,7 +49,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const { rows, isLoading, error, reload, empty = html`<${Empty} title="Nothing yet" />` } = props;
   return html`
     <${ErrorBox} error=${error} onRetry=${reload} />
-    ${rows.length === 0 ? (isLoading ? html`<${Waiting} />` : error === undefined && empty) : html`<${Rows} ...${props} />`}
+    ${rows.length === 0 ? (isLoading ? html`<${Placeholder} />` : error === undefined && empty) : html`<${VirtualRows} ...${props} />`}
   `;
 }
 
@@ -57,7 +57,7 @@ export function Table<Row>(props: TableProps<Row>) {
  * Rows of equal height. Only the visible rows are drawn, so that a list of a hundred thousand rows scrolls as fast as a
  * short one. The arrow keys, Home and End move between rows, Enter opens a row, and Space selects it.
  */
-function Rows<Row>(props: TableProps<Row>) {
+function VirtualRows<Row>(props: TableProps<Row>) {
   const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total = rows.length } = props;
   const box = useRef<HTMLDivElement>(null);
   const { first, last, look } = useRowsInView(box, props);
@@ -71,7 +71,7 @@ function Rows<Row>(props: TableProps<Row>) {
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[active];
     if (event.target !== event.currentTarget || row === undefined) return;
-    const next = rowAfter(event.key, active, rows.length);
+    const next = rowForKey(event.key, active, rows.length);
     if (next !== undefined) {
       setActive(next);
       scrollToRow(box.current, next);
@@ -93,12 +93,12 @@ function Rows<Row>(props: TableProps<Row>) {
       onKeyDown=${onKeyDown}
     >
       <table class="rows" aria-label=${label} aria-rowcount=${total + 1}>
-        <${Head} ...${props} />
+        <${TableHead} ...${props} />
         <tbody>
           ${gap(first)}
           ${rows.slice(first, last).map((row, index) => {
             const at = first + index;
-            return html`<${OneRow}
+            return html`<${TableRow}
               key=${keyOf(row)}
               columns=${columns}
               row=${row}
@@ -119,7 +119,7 @@ function Rows<Row>(props: TableProps<Row>) {
   `;
 }
 
-function Head<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps<Row>) {
+function TableHead<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps<Row>) {
   const isEveryChosen = selected !== undefined && rows.every((row) => selected.has(keyOf(row)));
   const chooseAll = () => onSelect?.(new Set(isEveryChosen ? [] : rows.map(keyOf)));
   return html`<thead>
@@ -134,7 +134,7 @@ function Head<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps<Row>
         ({ name, title, isNumber, isWide, width }) => html`<th
           key=${name}
           scope="col"
-          class=${classOf(isNumber, isWide)}
+          class=${columnClassOf(isNumber, isWide)}
           style=${width === undefined ? {} : { width }}
         >
           ${title}
@@ -159,7 +159,7 @@ interface OneRowProps<Row> {
   onActive: () => void;
 }
 
-function OneRow<Row>(props: OneRowProps<Row>) {
+function TableRow<Row>(props: OneRowProps<Row>) {
   const { columns, row, name, href, index, isActive, isChosen, onChoose, onOpen, onActive } = props;
   const onClick = (event: MouseEvent) => {
     onActive();
@@ -178,7 +178,7 @@ function OneRow<Row>(props: OneRowProps<Row>) {
       </td>`
     }
     ${columns.map(
-      (column, at) => html`<td key=${column.name} class=${classOf(column.isNumber, column.isWide)}>
+      (column, at) => html`<td key=${column.name} class=${columnClassOf(column.isNumber, column.isWide)}>
         ${at === 0 && href !== undefined ? html`<a href=${href}>${column.of(row)}</a>` : column.of(row)}
       </td>`,
     )}
@@ -206,7 +206,7 @@ function useRowsInView<Row>(
 }
 
 /** The index of the row that a key moves to; undefined for any other key. */
-function rowAfter(key: string, active: number, count: number): number | undefined {
+function rowForKey(key: string, active: number, count: number): number | undefined {
   const moves: Readonly<Record<string, number>> = {
     ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: count - 1 },
     ...{ PageDown: active + PAGE_ROWS, PageUp: active - PAGE_ROWS },
@@ -223,7 +223,7 @@ function scrollToRow(box: HTMLElement | null, row: number): void {
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });
 }
 
-function classOf(isNumber = false, isWide = false): string | undefined {
+function columnClassOf(isNumber = false, isWide = false): string | undefined {
   const names = [...(isNumber ? ['number'] : []), ...(isWide ? ['wide'] : [])];
   return names.length === 0 ? undefined : names.join(' ');
 }

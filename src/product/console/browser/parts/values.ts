@@ -68,18 +68,18 @@ interface FigureProps {
 }
 
 export function ByteSize({ value }: FigureProps) {
-  return value == null ? noValue() : figure(bytesText(value), `${countText(value)} bytes`);
+  return value == null ? noValue() : figureView(bytesText(value), `${countText(value)} bytes`);
 }
 
 export function Milliseconds({ value }: FigureProps) {
-  return value == null ? noValue() : figure(msText(value));
+  return value == null ? noValue() : figureView(msText(value));
 }
 
 export function Count({ value }: FigureProps) {
-  return value == null ? noValue() : figure(countText(value));
+  return value == null ? noValue() : figureView(countText(value));
 }
 
-function figure(text: string, title?: string) {
+function figureView(text: string, title?: string) {
   return html`<span class="figure" title=${title}>${text}</span>`;
 }
 
@@ -89,8 +89,8 @@ function noValue() {
 }
 
 /** The icon of the button as an SVG path, because few fonts have one. */
-const TWO_SHEETS = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
-const TICK = 'M2 8.5l4 4L14 4';
+const COPY_ICON_PATH = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
+const TICK_ICON_PATH = 'M2 8.5l4 4L14 4';
 
 /**
  * Text with a button that copies it.
@@ -107,7 +107,7 @@ export function Copy({ text, label }: { text: string; label?: View }) {
   };
   return html`<button type="button" class="copy" title="Copy" aria-label=${`Copy ${text}`} onClick=${copy}>
     <span class="copy-text">${label ?? text}</span>
-    <svg class="copy-mark" viewBox="0 0 16 16" aria-hidden="true"><path d=${isCopied ? TICK : TWO_SHEETS} /></svg>
+    <svg class="copy-mark" viewBox="0 0 16 16" aria-hidden="true"><path d=${isCopied ? TICK_ICON_PATH : COPY_ICON_PATH} /></svg>
     <span class="unseen" role="status">${isCopied ? 'Copied' : ''}</span>
   </button>`;
 }

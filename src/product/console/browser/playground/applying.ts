@@ -1,11 +1,18 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
-import { corrected, type FormValues, type OtherCall } from '../parts/correcting.ts';
+import { applyFix, type FormValues, type OtherCall } from '../parts/correcting.ts';
 import { rowOf, valuesOf } from '../saved/row.ts';
-import { jobRequestOf, loneStep, type PlaygroundWork, type WorkStep, wholeStep, workOfJob } from './work.ts';
+import {
+  findLoneStep,
+  jobRequestOf,
+  type PlaygroundWork,
+  type WorkStep,
+  withStepDefaults,
+  workOfJob,
+} from './work.ts';
 
 /** The ops and presets of the service, by which the names in the work are resolved. */
-interface Known {
+interface KnownOps {
   definitions: ReadonlyMap<string, OpDefinition>;
   presets: readonly PresetData[];
 }
@@ -14,32 +21,32 @@ interface Known {
  * The work with the changes that an error of its call lists. A change within a preset replaces the preset by its steps;
  * the saved preset stays unchanged.
  */
-export function fixed(
+export function applyFixToWork(
   work: PlaygroundWork,
   fix: readonly Fix[],
   definition: OpDefinition | undefined,
-  { presets }: Pick<Known, 'presets'>,
+  { presets }: Pick<KnownOps, 'presets'>,
 ): PlaygroundWork {
   switch (work.kind) {
     case 'preset': {
       const steps = stepsOf(work.slug, presets);
-      const call = corrected({ preset: work.slug, steps }, fix);
+      const call = applyFix({ preset: work.slug, steps }, fix);
       return call.steps === steps ? { ...work, slug: call.preset } : workOfSteps(call.steps);
     }
     case 'template': {
-      const call = corrected({ templateId: work.id, data: rowOf(work.data) }, fix);
+      const call = applyFix({ templateId: work.id, data: rowOf(work.data) }, fix);
       return { ...work, id: call.templateId, data: valuesOf(call.data) };
     }
     case 'op': {
-      if (definition?.kind !== 'ai') return { ...work, values: corrected(work.values, fix) };
-      return workOfJob(corrected(jobRequestOf(work.op, work.values), fix));
+      if (definition?.kind !== 'ai') return { ...work, values: applyFix(work.values, fix) };
+      return workOfJob(applyFix(jobRequestOf(work.op, work.values), fix));
     }
     case 'steps': {
-      const lone = loneStep(work);
-      if (lone === undefined) return corrected(work, fix);
+      const lone = findLoneStep(work);
+      if (lone === undefined) return applyFix(work, fix);
       // A single step was sent with its parameters beside its name, so the changes name them without a prefix.
       const call = { op: lone.op, ...lone.parameters } as FormValues & { op: string };
-      const { op, ...parameters } = corrected(call, fix);
+      const { op, ...parameters } = applyFix(call, fix);
       return { ...work, steps: [{ op, parameters }] };
     }
   }
@@ -49,17 +56,17 @@ export function fixed(
  * The work, replaced by the alternative that an error lists. If the alternative changes the steps of a preset, these
  * steps replace the preset.
  */
-export function replaced(
+export function applyAlternative(
   work: PlaygroundWork,
   instead: OtherCall,
-  { definitions, presets }: Known,
+  { definitions, presets }: KnownOps,
 ): PlaygroundWork {
   if (instead.steps !== undefined) return workOfSteps(instead.steps);
   const own = work.kind === 'preset' ? workOfSteps(stepsOf(work.slug, presets)) : work;
   if (own.kind !== 'steps') return work;
-  const steps = replacedSteps(own.steps, instead, definitions);
+  const steps = replaceSteps(own.steps, instead, definitions);
   if (steps !== own.steps) return { ...own, steps };
-  const outputs = replacedSteps(own.outputs, instead, definitions);
+  const outputs = replaceSteps(own.outputs, instead, definitions);
   return outputs === own.outputs ? work : { ...own, outputs };
 }
 
@@ -67,7 +74,7 @@ export function replaced(
  * Steps, replaced by the alternative that an error lists: other steps, or parameters for the first step that has them.
  * Returns the same list if no step has them.
  */
-export function replacedSteps<Step extends PresetStep>(
+export function replaceSteps<Step extends PresetStep>(
   steps: readonly Step[],
   { steps: others, parameters = {} }: OtherCall,
   definitions: ReadonlyMap<string, OpDefinition>,
@@ -86,5 +93,5 @@ function stepsOf(slug: string, presets: readonly PresetData[]): readonly PresetS
 }
 
 function workOfSteps(steps: readonly Partial<WorkStep>[]): PlaygroundWork {
-  return { kind: 'steps', steps: steps.map(wholeStep), outputs: [] };
+  return { kind: 'steps', steps: steps.map(withStepDefaults), outputs: [] };
 }

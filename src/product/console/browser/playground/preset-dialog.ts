@@ -3,13 +3,13 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
-import { Button, Field, submits, takesText } from '../parts/controls.ts';
-import { corrected, type OtherCall } from '../parts/correcting.ts';
+import { Button, Field, onSubmitFields, onText } from '../parts/controls.ts';
+import { applyFix, type OtherCall } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { navigate } from '../router.ts';
-import { replacedSteps } from './applying.ts';
+import { replaceSteps } from './applying.ts';
 import type { WorkStep } from './work.ts';
 
 interface PresetDialogProps {
@@ -39,19 +39,19 @@ export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps)
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} isDisabled=${draft.name.trim() === ''} onClick=${save}>Save<//>`}
   >
-    <form class="form" onSubmit=${submits(save)}>
+    <form class="form" onSubmit=${onSubmitFields(save)}>
       <${Field} label="Name" hint="Calls name it by a short form of this.">
-        <input value=${draft.name} maxlength="200" onInput=${takesText((name) => set({ name }))} />
+        <input value=${draft.name} maxlength="200" onInput=${onText((name) => set({ name }))} />
       <//>
       <${Field} label="Description">
-        <input value=${draft.description} onInput=${takesText((description) => set({ description }))} />
+        <input value=${draft.description} onInput=${onText((description) => set({ description }))} />
       <//>
       <button type="submit" class="unseen" tabindex="-1" aria-hidden="true">Save</button>
     </form>
     <${ErrorBox}
       error=${error}
-      onFix=${(fix: readonly Fix[]) => apply(corrected(draft, fix))}
-      onInstead=${(instead: OtherCall) => apply({ steps: replacedSteps(draft.steps, instead, definitions) })}
+      onFix=${(fix: readonly Fix[]) => apply(applyFix(draft, fix))}
+      onInstead=${(instead: OtherCall) => apply({ steps: replaceSteps(draft.steps, instead, definitions) })}
     />
   <//>`;
 }

@@ -1,7 +1,7 @@
 import type { JobEstimate, JobRequest, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html } from '../html.ts';
-import { useReading } from '../parts/reading.ts';
+import { useLoad } from '../parts/reading.ts';
 import { countText } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf, type PlaygroundWork } from './work.ts';
@@ -21,14 +21,14 @@ interface Price {
  * How long a change waits for the next change before the price is read. It is longer than the pause between two
  * letters.
  */
-const CHANGING_MS = 600;
+const PRICE_DELAY_MS = 600;
 
 /**
  * Shows the price of the work. The price is that of a job with the same work, because its dry run needs no picture. A
  * pass is one run in both.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
-  const { data } = useReading((signal) => readPrice(work, definition, signal), [work]);
+  const { data } = useLoad((signal) => readPrice(work, definition, signal), [work]);
   if (data === undefined) return html`<span class="quiet">–</span>`;
   const { credits, runs, left, steps } = data;
   const counted = `${countText(runs)} ${runs === 1 ? 'run' : 'runs'}${left === undefined || left < 0 ? '' : ` of ${countText(left)} left`}`;
@@ -47,7 +47,7 @@ async function readPrice(
   definition: OpDefinition | undefined,
   signal: AbortSignal,
 ): Promise<Price> {
-  await new Promise((resolve) => setTimeout(resolve, CHANGING_MS));
+  await new Promise((resolve) => setTimeout(resolve, PRICE_DELAY_MS));
   signal.throwIfAborted();
   if (work.kind === 'template') {
     const request = { templateId: work.id, data: rowOf(work.data) };
@@ -56,7 +56,7 @@ async function readPrice(
   }
   // An op that only exists as a synchronous call, such as reading a picture's facts, is free.
   if (definition?.kind === 'sync') return { credits: 0, runs: 0, steps: [] };
-  const estimate = await api.jobs.estimate(pricedOf(work, definition), { signal });
+  const estimate = await api.jobs.estimate(pricedJobOf(work, definition), { signal });
   const { credits, overageCredits, processCountLeft: left, totalItems, steps = [] } = estimate;
   const isModel = definition === undefined ? /^ai|parse/.test(estimate.type) : definition.kind === 'ai';
   const ofSteps = steps.reduce((sum, { processRuns }) => sum + processRuns, 0);
@@ -65,7 +65,7 @@ async function readPrice(
 }
 
 /** The work as a job over one picture per result. */
-function pricedOf(
+function pricedJobOf(
   work: Exclude<PlaygroundWork, { kind: 'template' }>,
   definition: OpDefinition | undefined,
 ): JobRequest {

@@ -1,7 +1,7 @@
 import type { Difference, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useRef, useState, type View } from '../html.ts';
-import { Button, Tabs, takesText } from '../parts/controls.ts';
+import { Button, onText, Tabs } from '../parts/controls.ts';
 import { ErrorBox, type LabelledValue, LabelledValues } from '../parts/page.ts';
 import { useObjectUrl } from '../parts/pictures.ts';
 import { useAction } from '../parts/reading.ts';
@@ -195,7 +195,7 @@ export function PictureComparison({ before, after, facts }: PictureComparisonPro
         min="0"
         max="100"
         value=${share}
-        onInput=${takesText((text) => setShare(Number(text)))}
+        onInput=${onText((text) => setShare(Number(text)))}
       />`
       }
     </div>

@@ -5,7 +5,7 @@ import type { JobRequest, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { readSize } from '../parts/pictures.ts';
 import { rowOf } from '../saved/row.ts';
-import { jobRequestOf, loneStep, type PlaygroundWork } from './work.ts';
+import { findLoneStep, jobRequestOf, type PlaygroundWork } from './work.ts';
 
 /** A result picture, with the facts from its response. */
 export interface ResultPicture {
@@ -46,7 +46,7 @@ interface RunTerms {
  * @param source the picture; undefined for work that needs none.
  * @throws DarkroomError
  */
-export async function run(
+export async function runWork(
   work: PlaygroundWork,
   source: Blob | undefined,
   definition: OpDefinition | undefined,
@@ -103,7 +103,9 @@ async function makeOutputs(
 ): Promise<PartialOutcome> {
   const before = steps.length === 0 ? {} : { steps: steps as readonly Step[] };
   const answer = await api.images.outputs(source, outputs as readonly Output[], { ...before, signal });
-  const pictures = await Promise.all([...answer.pictures].map(([name, picture]) => made(name, picture)));
+  const pictures = await Promise.all(
+    [...answer.pictures].map(([name, picture]) => readResultPicture(name, picture)),
+  );
   return { pictures, failures: [...answer.errors].map(([name, error]) => ({ name, error })) };
 }
 
@@ -149,16 +151,16 @@ async function runJob(
 
 /** Steps in the form of the client. A single step has its parameters in the query. */
 function transformOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
-  const lone = loneStep(work);
+  const lone = findLoneStep(work);
   if (lone !== undefined) return { op: lone.op, ...lone.parameters } as OpWork;
   return { steps: work.steps as readonly Step[] };
 }
 
 async function onlyResult(picture: Picture): Promise<PartialOutcome> {
-  return { pictures: [await made('result', picture)] };
+  return { pictures: [await readResultPicture('result', picture)] };
 }
 
-async function made(name: string, picture: Picture): Promise<ResultPicture> {
+async function readResultPicture(name: string, picture: Picture): Promise<ResultPicture> {
   const { width, height, format, warnings, timing, requestId } = picture;
   const achieved = picture.achieved as Readonly<Record<string, number>>;
   return { name, blob: await picture.blob(), width, height, format, warnings, timing, achieved, requestId };

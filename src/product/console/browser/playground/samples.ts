@@ -8,7 +8,7 @@ import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from '
 const PHOTO = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
 /** The asset id of the examples. Code samples replace it by the variable ASSET. */
-const ASSET = 'ast_000000000000000000000000';
+const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
 /**
  * Code samples for the call that the playground makes, for programs and agents.
@@ -58,7 +58,10 @@ function opCall(
   const path = definition?.kind === 'ai' ? undefined : (definition?.endpoint ?? definition?.syncEndpoint);
   if (path !== undefined)
     return { method: 'POST', path: `/api/v1${path}`, needsKey: true, query: values, body: PHOTO_BODY };
-  const json = { ...jobRequestOf(op, values), ...(definition?.requiresAssets && { assetIds: [ASSET] }) };
+  const json = {
+    ...jobRequestOf(op, values),
+    ...(definition?.requiresAssets && { assetIds: [EXAMPLE_ASSET_ID] }),
+  };
   return { method: 'POST', path: '/api/v1/jobs', needsKey: true, query: { wait: 30 }, body: { json } };
 }
 

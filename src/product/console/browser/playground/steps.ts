@@ -1,8 +1,8 @@
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
-import { Button, Field, Form, Select, takesText } from '../parts/controls.ts';
+import { Button, Field, Form, onText, Select } from '../parts/controls.ts';
 import type { FormValues } from '../parts/correcting.ts';
-import { isStep, type WorkOutput, type WorkStep } from './work.ts';
+import { canBeStep, type WorkOutput, type WorkStep } from './work.ts';
 
 type OpDefinitions = ReadonlyMap<string, OpDefinition>;
 
@@ -17,7 +17,7 @@ interface StepListProps {
 }
 
 /** The parameters that most picture ops have, for reading the input and writing the result. */
-const SHARED = [
+const SHARED_PARAMETERS = [
   ...['format', 'quality', 'lossless', 'effort', 'metadata', 'background'],
   ...['frame', 'frames', 'everyNth', 'maxFps', 'maxFrames', 'density'],
 ];
@@ -91,7 +91,7 @@ export function OutputList({ outputs, definitions, onChange, error }: OutputList
             <input
               aria-label=${`Name of result ${index + 1}`}
               value=${output.name}
-              onInput=${takesText((text) => set(index, { ...output, name: text }))}
+              onInput=${onText((text) => set(index, { ...output, name: text }))}
             />
             <${Button} kind="icon" label=${`Remove ${output.name}`} onClick=${() => onChange(outputs.toSpliced(index, 1))}>✕<//>
           </div>
@@ -121,8 +121,8 @@ interface StepFormProps {
 /** The op of a step and its parameters. The parameters that most ops have are folded. */
 function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
   const definition = definitions.get(op);
-  const choices = [...definitions.values()].filter(isStep).map((one) => one.op);
-  const [own, shared] = partsOf(definition?.params ?? {});
+  const choices = [...definitions.values()].filter(canBeStep).map((one) => one.op);
+  const [own, shared] = splitParameters(definition?.params ?? {});
   const change = (values: FormValues) => onChange({ op, parameters: values });
   return html`<div class="step-form">
     <${Field} label="Op" hint=${definition?.description}>
@@ -146,12 +146,15 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
 type OpParameters = Readonly<Record<string, OpParameter>>;
 
 /** Splits the parameters into those of the op alone and those that most ops have. */
-function partsOf(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
+function splitParameters(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
-  const own = entries.filter(([name]) => !SHARED.includes(name));
+  const own = entries.filter(([name]) => !SHARED_PARAMETERS.includes(name));
   // An op that only writes a file has just the parameters that most ops have, so they are not folded.
   if (own.length === 0) return [parameters, {}];
-  return [Object.fromEntries(own), Object.fromEntries(entries.filter(([name]) => SHARED.includes(name)))];
+  return [
+    Object.fromEntries(own),
+    Object.fromEntries(entries.filter(([name]) => SHARED_PARAMETERS.includes(name))),
+  ];
 }
 
 /** The parameters of a step in a few words. */

@@ -44,7 +44,7 @@ export function WorkPicker({ work, offer, onPick }: WorkPickerProps) {
     else if (definition !== undefined) onPick(workOf(definition));
   };
   return html`<${Field} label="What to do">
-    <select value=${nameOf(work)} onChange=${pick} data-search="">
+    <select value=${optionValueOf(work)} onChange=${pick} data-search="">
       ${groups.map(
         ([title, options]) => html`<optgroup key=${title} label=${title}>
           ${options.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
@@ -59,7 +59,7 @@ function optionsOf(definitions: readonly OpDefinition[]) {
 }
 
 /** The value of the work in the drop-down list. Several steps or outputs are represented by the first one. */
-function nameOf(work: PlaygroundWork): string {
+function optionValueOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
   return `op:${work.kind === 'op' ? work.op : ((work.steps[0] ?? work.outputs[0])?.op ?? '')}`;
@@ -96,7 +96,7 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
     }
     case 'steps': {
       const isSeveral = work.outputs.length > 0;
-      const toggle = () => onChange(isSeveral ? asOne(work) : asSeveral(work));
+      const toggle = () => onChange(isSeveral ? withOneResult(work) : withSeveralResults(work));
       return html`
         <${StepList}
           steps=${work.steps}
@@ -129,7 +129,7 @@ type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
  * The work with two outputs instead of one result. Each output has its own scaling step, because a common one would
  * limit the size of both.
  */
-function asSeveral(work: Steps): Steps {
+function withSeveralResults(work: Steps): Steps {
   const [only] = work.steps;
   return {
     ...work,
@@ -144,7 +144,7 @@ function asSeveral(work: Steps): Steps {
 /**
  * The work with one result instead of several outputs. If it has no common steps, the step of the first output is used.
  */
-function asOne({ steps, outputs, ...work }: Steps): Steps {
+function withOneResult({ steps, outputs, ...work }: Steps): Steps {
   const first = outputs.slice(0, 1).map(({ op, parameters }) => ({ op, parameters }));
   return { ...work, steps: steps.length > 0 ? steps : first, outputs: [] };
 }

@@ -25,7 +25,7 @@ export type PlaygroundWork =
 export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
 type WorkFields = typeof WORK_FIELDS;
 
-const FIRST: PlaygroundWork = {
+const INITIAL_WORK: PlaygroundWork = {
   kind: 'steps',
   steps: [{ op: 'resize', parameters: { width: 600, format: 'webp' } }],
   outputs: [],
@@ -34,14 +34,14 @@ const FIRST: PlaygroundWork = {
 /** Parses the work from the query of an address. */
 export function parseWork({ steps, outputs, preset, template, op, values }: WorkFields): PlaygroundWork {
   if (preset !== '') return { kind: 'preset', slug: preset };
-  if (template !== '') return { kind: 'template', id: template, data: parsed<FormValues>(values, {}) };
-  if (op !== '') return { kind: 'op', op, values: parsed<FormValues>(values, {}) };
-  if (steps === '' && outputs === '') return FIRST;
+  if (template !== '') return { kind: 'template', id: template, data: parseJsonOr<FormValues>(values, {}) };
+  if (op !== '') return { kind: 'op', op, values: parseJsonOr<FormValues>(values, {}) };
+  if (steps === '' && outputs === '') return INITIAL_WORK;
   return {
     kind: 'steps',
-    steps: parsed<Partial<WorkStep>[]>(steps, []).map(wholeStep),
-    outputs: parsed<Partial<WorkOutput>[]>(outputs, []).map((one, index) => ({
-      ...wholeStep(one),
+    steps: parseJsonOr<Partial<WorkStep>[]>(steps, []).map(withStepDefaults),
+    outputs: parseJsonOr<Partial<WorkOutput>[]>(outputs, []).map((one, index) => ({
+      ...withStepDefaults(one),
       name: one.name ?? `result-${index + 1}`,
     })),
   };
@@ -68,7 +68,7 @@ export function fieldsOf(work: PlaygroundWork): WorkFields {
 /** The initial work for an op: the op with the parameters of its example. */
 export function workOf(definition: OpDefinition): PlaygroundWork {
   const { op, syncExample = {}, example = {} } = definition;
-  if (isStep(definition)) {
+  if (canBeStep(definition)) {
     const { op: _, ...parameters } = syncExample;
     return { kind: 'steps', steps: [{ op, parameters }], outputs: [] };
   }
@@ -84,7 +84,7 @@ export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormV
  * The only step, if it can be sent with its parameters in the query. Undefined if there are several steps, or if it
  * reads a second picture.
  */
-export function loneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
+export function findLoneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
   const { steps, outputs } = work;
   const [only, ...others] = steps;
   const isAlone = others.length === 0 && outputs.length === 0;
@@ -92,7 +92,7 @@ export function loneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): Work
 }
 
 /** Whether a synchronous call can run the op as one of several steps, because it makes a picture from a picture. */
-export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
+export function canBeStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
   if (syncEndpoint === '/images/transform') return true;
   return (
     kind === 'deterministic' &&
@@ -110,11 +110,11 @@ export function needsPicture(work: PlaygroundWork, definition: OpDefinition | un
 }
 
 /** Fills in the missing fields of a step, which may come from an address or from a preset. */
-export function wholeStep({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
+export function withStepDefaults({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
   return { op, parameters };
 }
 
-function parsed<T>(text: string, fallback: T): T {
+function parseJsonOr<T>(text: string, fallback: T): T {
   try {
     return JSON.parse(text) ?? fallback;
   } catch {

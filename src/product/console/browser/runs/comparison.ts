@@ -4,7 +4,7 @@ import type { OperatorRun } from '../operator-schema.ts';
 import { Button } from '../parts/controls.ts';
 import { Filters } from '../parts/lists.ts';
 import { ErrorBox, Page, Progress, Section } from '../parts/page.ts';
-import { useReading } from '../parts/reading.ts';
+import { useLoad } from '../parts/reading.ts';
 import { Copy, countText, Time } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
@@ -23,7 +23,7 @@ const LETTERS = 'ABCDEF';
 /** The most runs that can be compared. */
 export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
-const FIRST_CASES = 60;
+const MAX_FIRST_CASES = 60;
 /**
  * The most columns of a table. Reports of the bench have some ten measures, but a file may contain thousands, which
  * would freeze the page.
@@ -32,7 +32,7 @@ const MAX_COLUMNS = 40;
 
 /** Compares bench runs: first the differences of their environments, then their figures and curves. */
 export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) =>
       Promise.all(
         runs.map(async (run, index): Promise<LetteredRun> => {
@@ -73,7 +73,7 @@ function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
   }));
   const differing = rows.filter(({ values }) => new Set(values).size > 1);
   const same = rows.filter(({ values }) => new Set(values).size === 1);
-  const table = (of: typeof rows, columns: readonly string[]) => html`<${Scroll}><table>
+  const table = (of: typeof rows, columns: readonly string[]) => html`<${ScrollBox}><table>
     <thead><tr><th scope="col">Name</th>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
     <tbody>
       ${of.map(
@@ -114,7 +114,7 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
   return html`
     <${Section} title="Figures">
       ${!isAlone && html`<${Filters} fields=${[{ name: 'measure', label: 'Measure', kind: 'choice', choices: measures }]} values=${{ measure }} onChange=${change} />`}
-      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : overlaid(runs, names, measure)} />
+      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : comparedMeasure(runs, names, measure)} />
     <//>
     ${
       shownCase !== undefined &&
@@ -133,7 +133,7 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
 }
 
 /** A table that scrolls sideways if it is wider than the window. */
-function Scroll({ children }: { children?: View }) {
+function ScrollBox({ children }: { children?: View }) {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">${children}</div>`;
 }
 
@@ -148,8 +148,8 @@ interface CaseTableProps {
  */
 function CaseTable({ columns, rows }: CaseTableProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const shown = isOpen ? rows : rows.slice(0, FIRST_CASES);
-  return html`<${Scroll}><table class="figures">
+  const shown = isOpen ? rows : rows.slice(0, MAX_FIRST_CASES);
+  return html`<${ScrollBox}><table class="figures">
       <thead>
         <tr><th scope="col">Case</th>${columns.map((one) => html`<th key=${one} scope="col" class="number">${one}</th>`)}</tr>
       </thead>
@@ -166,7 +166,11 @@ function CaseTable({ columns, rows }: CaseTableProps) {
 }
 
 /** One measure of every case, with a column per run, and the change from the first run to the last. */
-function overlaid(runs: readonly LetteredRun[], names: readonly string[], measure: string): CaseTableProps {
+function comparedMeasure(
+  runs: readonly LetteredRun[],
+  names: readonly string[],
+  measure: string,
+): CaseTableProps {
   const rows = names
     .map((name) => ({ name, values: runs.map(({ cases }) => cases.get(name)?.measures[measure] ?? null) }))
     .filter(({ values }) => values.some((value) => value !== null))

@@ -9,7 +9,7 @@ export interface Curve {
 }
 
 const [WIDTH, HEIGHT] = [720, 300];
-const EDGE = { left: 56, right: 12, top: 12, bottom: 28 };
+const PLOT_MARGIN = { left: 56, right: 12, top: 12, bottom: 28 };
 /** The labels of the axis, by share. */
 const TICKS: readonly [share: number, text: string][] = [
   [0, 'best'],
@@ -19,7 +19,7 @@ const TICKS: readonly [share: number, text: string][] = [
   [0.999, 'p99.9'],
 ];
 const MAX_NINES = 3.3;
-const LINES = 4;
+const GRID_LINES = 4;
 
 /**
  * Latency curves: the latency of each percentile. The axis is stretched towards the slowest responses: 90, 99 and 99.9
@@ -32,13 +32,15 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
   }));
   const most = Math.max(1, ...shown.flatMap(({ points }) => points.map(([, ms]) => ms)));
   const top = niceTop(most);
-  const x = (share: number) => EDGE.left + (ninesOf(share) / MAX_NINES) * (WIDTH - EDGE.left - EDGE.right);
-  const y = (ms: number) => HEIGHT - EDGE.bottom - (ms / top) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const x = (share: number) =>
+    PLOT_MARGIN.left + (ninesOf(share) / MAX_NINES) * (WIDTH - PLOT_MARGIN.left - PLOT_MARGIN.right);
+  const y = (ms: number) =>
+    HEIGHT - PLOT_MARGIN.bottom - (ms / top) * (HEIGHT - PLOT_MARGIN.top - PLOT_MARGIN.bottom);
   const path = (points: Curve['points']) =>
     points
       .map(([share, ms], index) => `${index === 0 ? 'M' : 'L'}${x(share).toFixed(1)} ${y(ms).toFixed(1)}`)
       .join('');
-  const levels = Array.from({ length: LINES + 1 }, (_, index) => (top * index) / LINES);
+  const levels = Array.from({ length: GRID_LINES + 1 }, (_, index) => (top * index) / GRID_LINES);
   return html`<figure class="plot">
     <figcaption>
       <strong>Latency by percentile</strong>
@@ -46,11 +48,11 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
         ${shown.map(({ label }, index) => html`<li key=${label} class=${`series-${index % 6}`}>${label}</li>`)}
       </ul>
     </figcaption>
-    <svg class="curves" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${shown.map(summary).join('; ')}>
+    <svg class="curves" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${shown.map(curveSummary).join('; ')}>
       ${levels.map(
         (ms) => html`<g key=${ms}>
-          <line x1=${EDGE.left} x2=${WIDTH - EDGE.right} y1=${y(ms)} y2=${y(ms)} />
-          <text x=${EDGE.left - 8} y=${y(ms) + 4} text-anchor="end">${ms === 0 ? '0' : msText(ms)}</text>
+          <line x1=${PLOT_MARGIN.left} x2=${WIDTH - PLOT_MARGIN.right} y1=${y(ms)} y2=${y(ms)} />
+          <text x=${PLOT_MARGIN.left - 8} y=${y(ms) + 4} text-anchor="end">${ms === 0 ? '0' : msText(ms)}</text>
         </g>`,
       )}
       ${TICKS.map(
@@ -73,7 +75,7 @@ function niceTop(most: number): number {
   return step * power;
 }
 
-function summary({ label, points }: Curve): string {
+function curveSummary({ label, points }: Curve): string {
   const at = (share: number) => points.findLast(([one]) => one <= share)?.[1];
   const figures = [0.5, 0.99].flatMap((share) => {
     const ms = at(share);

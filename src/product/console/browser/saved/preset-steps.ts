@@ -3,14 +3,14 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
-import { Button, Field, takesText } from '../parts/controls.ts';
-import { corrected, type OtherCall } from '../parts/correcting.ts';
+import { Button, Field, onText } from '../parts/controls.ts';
+import { applyFix, type OtherCall } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
-import { ErrorBox, Waiting } from '../parts/page.ts';
-import { useAction, useReading } from '../parts/reading.ts';
-import { replacedSteps } from '../playground/applying.ts';
+import { ErrorBox, Placeholder } from '../parts/page.ts';
+import { useAction, useLoad } from '../parts/reading.ts';
+import { replaceSteps } from '../playground/applying.ts';
 import { StepList } from '../playground/steps.ts';
-import { isStep, type WorkStep } from '../playground/work.ts';
+import { canBeStep, type WorkStep } from '../playground/work.ts';
 
 interface StepCardsProps {
   steps: readonly PresetStep[];
@@ -28,13 +28,13 @@ export function StepCards({ steps, comparedWith }: StepCardsProps) {
       return html`<li key=${index} class=${isNew ? 'card new' : 'card'}>
         <span class="step-number">${index + 1}</span>
         <div>
-          <strong class=${markOf(comparedWith !== undefined && nameOf(step) !== (other && nameOf(other)))}>${nameOf(step)}</strong>
+          <strong class=${differenceClassOf(comparedWith !== undefined && nameOf(step) !== (other && nameOf(other)))}>${nameOf(step)}</strong>
           <dl>
             ${Object.entries(values).map(
               ([
                 name,
                 value,
-              ]) => html`<div key=${name} class=${markOf(comparedWith !== undefined && others[name] !== value)}>
+              ]) => html`<div key=${name} class=${differenceClassOf(comparedWith !== undefined && others[name] !== value)}>
                 <dt>${name}</dt>
                 <dd>${value}</dd>
               </div>`,
@@ -50,7 +50,7 @@ function nameOf({ op, operation }: PresetStep): string {
   return op ?? operation ?? '';
 }
 
-function markOf(isDifferent: boolean): string | undefined {
+function differenceClassOf(isDifferent: boolean): string | undefined {
   return isDifferent ? 'differs' : undefined;
 }
 
@@ -76,14 +76,14 @@ interface PresetEditorProps {
 export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   const [steps, setSteps] = useState<readonly PresetStep[]>(preset.steps);
   const [text, setText] = useState(() => JSON.stringify(preset.steps, null, 2));
-  const { data: ops, error: notRead } = useReading((signal) => api.request('GET', '/ops', { signal }), []);
+  const { data: ops, error: notRead } = useLoad((signal) => api.request('GET', '/ops', { signal }), []);
   const { act, isActing, error } = useAction();
   const definitions = new Map(
     (ops as OpDefinition[] | undefined)?.map((definition) => [definition.op, definition]),
   );
   const hasForm = steps.every(({ op, model, prompt }) => {
     const definition = definitions.get(op ?? '');
-    return definition !== undefined && isStep(definition) && model === undefined && prompt === undefined;
+    return definition !== undefined && canBeStep(definition) && model === undefined && prompt === undefined;
   });
   const sentSteps = () => (hasForm ? steps : (JSON.parse(text) as PresetStep[]));
   const set = (next: readonly PresetStep[]) => {
@@ -106,10 +106,10 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   >
     <${ErrorBox}
       error=${error ?? notRead}
-      onFix=${(fix: readonly Fix[]) => set(corrected({ steps: sentSteps() }, fix).steps)}
-      onInstead=${(instead: OtherCall) => set(replacedSteps(sentSteps(), instead, definitions))}
+      onFix=${(fix: readonly Fix[]) => set(applyFix({ steps: sentSteps() }, fix).steps)}
+      onInstead=${(instead: OtherCall) => set(replaceSteps(sentSteps(), instead, definitions))}
     />
-    ${ops === undefined && notRead === undefined && html`<${Waiting} />`}
+    ${ops === undefined && notRead === undefined && html`<${Placeholder} />`}
     ${
       ops !== undefined &&
       (hasForm
@@ -125,7 +125,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
               rows="16"
               spellcheck=${false}
               value=${text}
-              onInput=${takesText(setText)}
+              onInput=${onText(setText)}
             ></textarea>
           <//>`)
     }

@@ -14,7 +14,7 @@ export function parametersOf(variables: readonly TemplateVariable[]): Record<str
 }
 
 /** An example row that shows where each variable appears: its value is its own name. */
-export function rowFor(variables: readonly TemplateVariable[]): FormValues {
+export function exampleRowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
   return Object.fromEntries(
     names

@@ -3,14 +3,14 @@ import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { variableNamesIn } from '../../../templates/placeholders.ts';
 import { api } from '../api.ts';
 import { html, useEffect, useState } from '../html.ts';
-import { Button, errorAt, Field, Form, Tabs, takesText } from '../parts/controls.ts';
-import { corrected, type FormValues } from '../parts/correcting.ts';
-import { confirmed, toast, useKey } from '../parts/overlays.ts';
+import { Button, errorMessageAt, Field, Form, onText, Tabs } from '../parts/controls.ts';
+import { applyFix, type FormValues } from '../parts/correcting.ts';
+import { askToConfirm, toast, useKey } from '../parts/overlays.ts';
 import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
-import { parametersOf, rowFor, rowOf, type TemplateVariable } from './row.ts';
+import { exampleRowFor, parametersOf, rowOf, type TemplateVariable } from './row.ts';
 import { TemplatePreview } from './template-preview.ts';
 
 interface TemplateEditorProps {
@@ -25,8 +25,8 @@ type TemplateForm = Required<
   variables: TemplateVariable[];
 };
 
-const ABOVE = { title: 'Templates', path: '/console/templates' };
-const FIRST: TemplateForm = {
+const PARENT_SCREEN = { title: 'Templates', path: '/console/templates' };
+const NEW_TEMPLATE: TemplateForm = {
   name: '',
   description: '',
   html: '<main>\n  <h1>{{ title }}</h1>\n  <p>{{ subtitle }}</p>\n</main>\n',
@@ -35,14 +35,14 @@ const FIRST: TemplateForm = {
   height: 630,
   variables: [],
 };
-const FIRST_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
+const NEW_TEMPLATE_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
 /** Edits a template, and draws it while the reader types. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
-  const before: TemplateForm = template === undefined ? FIRST : draftOf(template);
+  const before: TemplateForm = template === undefined ? NEW_TEMPLATE : draftOf(template);
   const [draft, setDraft] = useState<TemplateForm>(before);
   const [values, setValues] = useState<FormValues>(
-    template === undefined ? FIRST_ROW : rowFor(template.variables),
+    template === undefined ? NEW_TEMPLATE_ROW : exampleRowFor(template.variables),
   );
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   useUnsaved(isChanged);
@@ -59,10 +59,10 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   return html`<${Page}
     title=${template?.name ?? 'New template'}
     lead=${template && html`<${Id} id=${template.id} /> version ${template.version}`}
-    above=${ABOVE}
+    above=${PARENT_SCREEN}
     actions=${actions}
   >
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(corrected(draft, fix))} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(applyFix(draft, fix))} />
     <div class="editor">
       <${EditorText} draft=${draft} error=${error} onChange=${set} />
       <div class="editor-picture">
@@ -96,12 +96,12 @@ function useTemplateActs(
         toast(`Version ${version} is saved.`);
         return onUpdated();
       }
-      const { id } = await api.templates.create({ ...draft, name: nameFor(draft.name, template) });
+      const { id } = await api.templates.create({ ...draft, name: initialNameFor(draft.name, template) });
       toast('The template is saved.', { undo: () => api.templates.delete(id) });
-      navigate(`${ABOVE.path}/${id}`);
+      navigate(`${PARENT_SCREEN.path}/${id}`);
     });
   const remove = async ({ id, name }: TemplateData) => {
-    const agreed = await confirmed({
+    const agreed = await askToConfirm({
       title: `Delete ${name}?`,
       text: 'Calls that name it are refused from then on. All of its versions go with it.',
       act: 'Delete the template',
@@ -111,12 +111,12 @@ function useTemplateActs(
     await act(async () => {
       await api.templates.delete(id);
       toast(`${name} is deleted.`);
-      navigate(ABOVE.path);
+      navigate(PARENT_SCREEN.path);
     });
   };
   useKey('s', 'Save', () => void save());
   const actions = html`
-    ${isOwn && html`<a class="button" href=${`${ABOVE.path}/${template.id}/versions`}>Versions</a>`}
+    ${isOwn && html`<a class="button" href=${`${PARENT_SCREEN.path}/${template.id}/versions`}>Versions</a>`}
     ${template && html`<a class="button" href=${`/console/playground?template=${template.id}`}>Playground</a>`}
     ${isOwn && html`<${Button} kind="danger" onClick=${() => remove(template)}>Delete<//>`}
     <${Button} kind="primary" isBusy=${isActing} isDisabled=${isOwn && !isChanged} onClick=${save}>
@@ -132,7 +132,7 @@ interface DraftProps {
   onChange: (change: Partial<TemplateForm>) => void;
 }
 
-const PARTS = [
+const EDITOR_TABS = [
   { name: 'html', label: 'HTML' },
   { name: 'css', label: 'CSS' },
   { name: 'facts', label: 'Name and size' },
@@ -142,7 +142,7 @@ const PARTS = [
 function EditorText({ draft, error, onChange }: DraftProps) {
   const [part, setPart] = useState('html');
   return html`<div class="editor-text">
-    <${Tabs} label="Part of the template" choices=${PARTS} current=${part} onChoose=${setPart} />
+    <${Tabs} label="Part of the template" choices=${EDITOR_TABS} current=${part} onChoose=${setPart} />
     ${
       part === 'facts'
         ? html`<${FactsForm} draft=${draft} error=${error} onChange=${onChange} />`
@@ -152,7 +152,7 @@ function EditorText({ draft, error, onChange }: DraftProps) {
             spellcheck=${false}
             wrap="off"
             value=${part === 'html' ? draft.html : draft.css}
-            onInput=${takesText((text) => onChange({ [part]: text }))}
+            onInput=${onText((text) => onChange({ [part]: text }))}
           ></textarea>`
     }
   </div>`;
@@ -161,16 +161,16 @@ function EditorText({ draft, error, onChange }: DraftProps) {
 function FactsForm({ draft: { name, description, width, height }, error, onChange }: DraftProps) {
   const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
   return html`<div class="form">
-    <${Field} label="Name" error=${errorAt(error, 'name')}>
-      <input value=${name} maxlength="200" onInput=${takesText((name) => onChange({ name }))} />
+    <${Field} label="Name" error=${errorMessageAt(error, 'name')}>
+      <input value=${name} maxlength="200" onInput=${onText((name) => onChange({ name }))} />
     <//>
     <${Field} label="Description">
-      <input value=${description} onInput=${takesText((description) => onChange({ description }))} />
+      <input value=${description} onInput=${onText((description) => onChange({ description }))} />
     <//>
-    <${Field} label="Width" hint="Pixels" error=${errorAt(error, 'width')}>
+    <${Field} label="Width" hint="Pixels" error=${errorMessageAt(error, 'width')}>
       <input type="number" min="1" max="4096" value=${width} onInput=${(event: Event) => onChange({ width: number(event) })} />
     <//>
-    <${Field} label="Height" hint="Pixels" error=${errorAt(error, 'height')}>
+    <${Field} label="Height" hint="Pixels" error=${errorMessageAt(error, 'height')}>
       <input type="number" min="1" max="4096" value=${height} onInput=${(event: Event) => onChange({ height: number(event) })} />
     <//>
   </div>`;
@@ -182,7 +182,7 @@ function draftOf(template: TemplateData): TemplateForm {
 }
 
 /** The initial name. A copy of a built-in template gets a different name. */
-function nameFor(name: string, template: TemplateData | undefined): string {
+function initialNameFor(name: string, template: TemplateData | undefined): string {
   if (name === '') return 'Untitled';
   return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;
 }

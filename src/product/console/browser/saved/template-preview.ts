@@ -11,7 +11,7 @@ interface TemplatePreviewProps {
   label: string;
 }
 
-const TYPING_MS = 600;
+const TYPING_DELAY_MS = 600;
 
 /**
  * Shows a template drawn with a row of data. It is drawn again shortly after the last change. The previous picture
@@ -42,7 +42,7 @@ export function TemplatePreview({ request, label }: TemplatePreviewProps) {
         if (!end.signal.aborted) setState((last) => ({ ...last, error, isDrawing: false }));
       }
     };
-    const timer = setTimeout(draw, isFirst.current ? 0 : TYPING_MS);
+    const timer = setTimeout(draw, isFirst.current ? 0 : TYPING_DELAY_MS);
     isFirst.current = false;
     return () => {
       clearTimeout(timer);

@@ -3,21 +3,17 @@ import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Button, Select } from '../parts/controls.ts';
 import { toast } from '../parts/overlays.ts';
-import { ErrorBox, Page, Section, Waiting } from '../parts/page.ts';
-import { useAction, useReading } from '../parts/reading.ts';
+import { ErrorBox, Page, Placeholder, Section } from '../parts/page.ts';
+import { useAction, useLoad } from '../parts/reading.ts';
 import { Time } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
-import { rowFor, rowOf } from './row.ts';
+import { exampleRowFor, rowOf } from './row.ts';
 import { TemplatePreview } from './template-preview.ts';
 
 /** Compares two versions of a template: as pictures, and as text with changes. */
 export function TemplateVersions({ template }: { template: TemplateData }) {
   const { id, name } = template;
-  const {
-    data: versions,
-    error,
-    reload,
-  } = useReading((signal) => api.templates.versions(id, { signal }), [id]);
+  const { data: versions, error, reload } = useLoad((signal) => api.templates.versions(id, { signal }), [id]);
   const [chosen, setChosen] = useQuery({ one: '', other: '' });
   const { act, isActing, error: notRestored } = useAction();
   const [latest, earlier = latest] = versions ?? [];
@@ -33,7 +29,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
     });
   return html`<${Page} title=${`Versions of ${name}`} above=${{ title: name, path: `/console/templates/${id}` }}>
     <${ErrorBox} error=${error ?? notRestored} onRetry=${reload} />
-    ${versions === undefined && error === undefined && html`<${Waiting} />`}
+    ${versions === undefined && error === undefined && html`<${Placeholder} />`}
     ${
       versions !== undefined &&
       one !== undefined &&
@@ -58,7 +54,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
               </div>
               <${TemplatePreview}
                 label=${`Version ${version.version}`}
-                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOf(rowFor(version.variables)) }}
+                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOf(exampleRowFor(version.variables)) }}
               />
             </div>`;
           })}
@@ -81,7 +77,7 @@ const MAX_PAIRS = 4_000_000;
 /** The changes from one text to another, line by line. */
 export function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
   if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
-  const lines = linesBetween(before.split('\n'), after.split('\n'));
+  const lines = diffLines(before.split('\n'), after.split('\n'));
   return html`<pre class="difference" tabindex="0" role="group" aria-label=${`What changed in ${label}`}>${lines.map(
     ({ kind, text }, index) => html`<span key=${index} class=${kind}>${signOf(kind)} ${text}${'\n'}</span>`,
   )}</pre>`;
@@ -92,7 +88,7 @@ function signOf(kind: DiffLine['kind']): string {
 }
 
 /** The lines of both texts in one sequence, found by their longest common subsequence. */
-function linesBetween(before: readonly string[], after: readonly string[]): DiffLine[] {
+function diffLines(before: readonly string[], after: readonly string[]): DiffLine[] {
   const gone = (text: string): DiffLine => ({ kind: 'gone', text });
   const added = (text: string): DiffLine => ({ kind: 'new', text });
   if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];

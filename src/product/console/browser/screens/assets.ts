@@ -5,9 +5,9 @@ import { html, useEffect, useRef, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
 import { Filters, ListCount, withoutEmpty } from '../parts/lists.ts';
-import { confirmed, toast } from '../parts/overlays.ts';
-import { Empty, ErrorBox, Page, Waiting } from '../parts/page.ts';
-import { type PagedList, usePages, useReading } from '../parts/reading.ts';
+import { askToConfirm, toast } from '../parts/overlays.ts';
+import { Empty, ErrorBox, Page, Placeholder } from '../parts/page.ts';
+import { type PagedList, useLoad, usePages } from '../parts/reading.ts';
 import { copyText, countText } from '../parts/values.ts';
 import { navigate, type ScreenProps, useQuery } from '../router.ts';
 import { ASSETS_PATH, AssetPage, Tile } from './assets/asset.ts';
@@ -27,7 +27,7 @@ function AssetGrid() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const query = queryOf(filters);
   const list = usePages<ListedAsset>((signal) => api.assets.list(query, { signal }), [query]);
-  const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
+  const collections = useLoad((signal) => api.request('GET', '/collections', { signal }), []);
   const isFiltered = Object.keys(query).length > 0;
   const reload = () => {
     list.reload();
@@ -56,7 +56,7 @@ function AssetGrid() {
     }
     <${AssetGridActs} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
     <${ErrorBox} error=${list.error} onRetry=${list.reload} />
-    ${list.rows.length === 0 && list.isLoading && html`<${Waiting} />`}
+    ${list.rows.length === 0 && list.isLoading && html`<${Placeholder} />`}
     ${
       list.rows.length === 0 &&
       !list.isLoading &&
@@ -92,7 +92,7 @@ function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
   const removeChosen = async () => {
     const ids = [...chosen];
     const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;
-    const isAgreed = await confirmed({
+    const isAgreed = await askToConfirm({
       title: `Delete ${assets}?`,
       text: 'Their bytes are gone for good, and so are the pictures that web pages show of them.',
       act: `Delete ${assets}`,

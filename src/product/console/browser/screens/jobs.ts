@@ -9,13 +9,13 @@ import {
   Filters,
   idColumn,
   ListCount,
-  Live,
+  LiveSwitch,
   statusColumn,
   timeColumn,
   useLiveList,
   withoutEmpty,
 } from '../parts/lists.ts';
-import { confirmed } from '../parts/overlays.ts';
+import { askToConfirm } from '../parts/overlays.ts';
 import { Empty, Page } from '../parts/page.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { countText } from '../parts/values.ts';
@@ -75,7 +75,7 @@ function JobList() {
     const { count, rows, what } = meant();
     const { title, applies, does, says } = JOB_ACTIONS[act];
     const jobs = `${count === undefined ? 'the' : countText(count)} ${count === 1 ? 'job' : 'jobs'}`;
-    const isAgreed = await confirmed({
+    const isAgreed = await askToConfirm({
       title: `${act} ${jobs}?`,
       text: `Of ${jobs} ${what}, ${says}`,
       act: `${act} ${jobs}`,
@@ -111,7 +111,7 @@ function JobList() {
     />
     <div class="list-head">
       <${ListCount} total=${list.total} nouns=${['job', 'jobs']} chosen=${chosen.size} />
-      <${Live} ...${list} />
+      <${LiveSwitch} ...${list} />
       <span class="list-acts">
         <${Button} isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Resume')}>
           Resume ${chosen.size > 0 ? 'chosen' : 'all shown'}

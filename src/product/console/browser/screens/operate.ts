@@ -1,19 +1,19 @@
 import { html, useRef, useState, type View } from '../html.ts';
-import { Controls, changeSetting, Doctor, drain } from '../operate/controls.ts';
+import { Controls, changeSetting, Doctor, drainProcess } from '../operate/controls.ts';
 import { Plots, Processes, Roles } from '../operate/host.ts';
-import { joined, knownUntil } from '../operate/state.ts';
+import { joinHistories, knownUntil } from '../operate/state.ts';
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
 import type { OperatorHost, OperatorProcess, OperatorState, OperatorVerdict } from '../operator-schema.ts';
 import { Button, Tabs } from '../parts/controls.ts';
-import { confirmed } from '../parts/overlays.ts';
-import { ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
+import { askToConfirm } from '../parts/overlays.ts';
+import { ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../parts/page.ts';
 import { useAction, usePoll } from '../parts/reading.ts';
 import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
 /** The pause between two reads while the service is idle. Then only the samples change, every ten seconds. */
-const QUIET_POLL_MS = 10_000;
+const IDLE_POLL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
 const TIMEOUT_MS = 4_000;
 const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
@@ -35,7 +35,7 @@ function Operate() {
       const state = await callOperator('GET /state', fields);
       const hosts = state.hosts.map((host) => ({
         ...host,
-        history: joined(known.current.get(host.hostId)?.history, host.history),
+        history: joinHistories(known.current.get(host.hostId)?.history, host.history),
       }));
       known.current = new Map(hosts.map((host) => [host.hostId, host]));
       return { ...state, hosts };
@@ -43,7 +43,7 @@ function Operate() {
     [],
     everyMs.current,
   );
-  everyMs.current = data !== undefined && isQuiet(data) ? QUIET_POLL_MS : POLL_MS;
+  everyMs.current = data !== undefined && isIdle(data) ? IDLE_POLL_MS : POLL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`
@@ -51,7 +51,7 @@ function Operate() {
     <${Button} onClick=${() => endOperatorSession()}>Close these screens<//>
   `;
   if (data === undefined || host === undefined)
-    return html`<${UnreadPage} title="Operate" error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Operate" error=${error} reload=${reload} />`;
   return html`<${Page} title="Operate" actions=${actions}>
     <${Verdicts} state=${data} onDone=${reload} />
     ${error !== undefined && html`<${ErrorBox} error=${error} onRetry=${reload} />`}
@@ -64,12 +64,12 @@ function Operate() {
         onChoose=${(hostId: string) => change({ host: hostId })}
       />`
     }
-    <${OneHost} key=${host.hostId} host=${host} onDone=${reload} />
+    <${HostSection} key=${host.hostId} host=${host} onDone=${reload} />
   <//>`;
 }
 
 /** Whether the service is idle: nothing is wrong, no process starts or hangs, and no pool has work. */
-function isQuiet({ verdict, hosts }: OperatorState): boolean {
+function isIdle({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (
     verdict.tone === 'good' &&
@@ -86,14 +86,14 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState;
     .flatMap(({ verdicts }) => verdicts)
     .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');
   return html`<div class=${`verdict ${verdict.tone}`} role="status">
-    <p>${wordsOf(verdict.sentence)}</p>
+    <p>${sentenceView(verdict.sentence)}</p>
     <${Fix} verdict=${verdict} onDone=${onDone} />
-    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${wordsOf(one.sentence)}</p><${Fix} verdict=${one} onDone=${onDone} /></div>`)}
+    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${sentenceView(one.sentence)}</p><${Fix} verdict=${one} onDone=${onDone} /></div>`)}
   </div>`;
 }
 
 /** Draws a sentence. Text between backticks becomes code. */
-function wordsOf(sentence: string): View {
+function sentenceView(sentence: string): View {
   return sentence
     .replaceAll(/(\d) (ms|s|%|MB)(?!\w)/g, '$1\u00a0$2')
     .split('`')
@@ -105,7 +105,7 @@ function Fix({ verdict: { fix }, onDone }: { verdict: OperatorVerdict; onDone: (
   if (fix === undefined) return null;
   const { setting, value } = fix;
   const apply = async () => {
-    const isMeant = await confirmed({
+    const isMeant = await askToConfirm({
       title: `Set ${setting} to ${value}?`,
       text: 'On every host and without a failed call, until the next start. The plots show what it does.',
       act: `Set ${setting}=${value}`,
@@ -117,7 +117,7 @@ function Fix({ verdict: { fix }, onDone }: { verdict: OperatorVerdict; onDone: (
     <${ErrorBox} error=${error} />`;
 }
 
-function OneHost({ host, onDone }: { host: OperatorHost; onDone: () => void }) {
+function HostSection({ host, onDone }: { host: OperatorHost; onDone: () => void }) {
   const { act, error } = useAction();
   const [isOpen, setIsOpen] = useState(false);
   const { history, restarts, settings } = host;
@@ -142,7 +142,7 @@ function OneHost({ host, onDone }: { host: OperatorHost; onDone: () => void }) {
     <${Section} title="The last hour"><${Plots} history=${history} /><//>
     <${Section} title="API processes">
       <${ErrorBox} error=${error} />
-      <${Processes} host=${host} onDrain=${(process: OperatorProcess) => void act(() => drain(process)).then(onDone)} />
+      <${Processes} host=${host} onDrain=${(process: OperatorProcess) => void act(() => drainProcess(process)).then(onDone)} />
     <//>
     <div class="pair">
       <${Section} title="By role"><${Roles} host=${host} /><//>

@@ -5,8 +5,8 @@ import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 import { Button } from '../parts/controls.ts';
 import type { OtherCall } from '../parts/correcting.ts';
 import { useKey } from '../parts/overlays.ts';
-import { Empty, ErrorBox, loadedLater, Page, Progress, Section, Unread } from '../parts/page.ts';
-import { useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, lazyComponent, NotLoaded, Page, Progress, Section } from '../parts/page.ts';
+import { useLoad } from '../parts/reading.ts';
 import { Code } from '../parts/values.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
@@ -16,14 +16,14 @@ import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
 
 /** How long a change waits for the next change before the work is run, in milliseconds. */
-const CHANGING_MS = 500;
+const RUN_DELAY_MS = 500;
 const MAX_UNDO = 50;
 /** The query fields of the address. `asset` is the id of an asset that another screen opens here. */
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
-const PresetDialog = loadedLater(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
-const Price = loadedLater(async () => (await import('../playground/price.ts')).Price);
-const ResultView = loadedLater(async () => (await import('../playground/result-view.ts')).ResultView);
+const PresetDialog = lazyComponent(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
+const Price = lazyComponent(async () => (await import('../playground/price.ts')).Price);
+const ResultView = lazyComponent(async () => (await import('../playground/result-view.ts')).ResultView);
 
 /** Loads the ops, presets and templates, and the modules that show them. */
 async function readOffer(signal: AbortSignal) {
@@ -48,7 +48,7 @@ const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
  * still being loaded. The address contains the work, so that it can be shared.
  */
 export function PlaygroundScreen() {
-  const { data: read, error: notRead, reload } = useReading(readOffer, []);
+  const { data: read, error: notRead, reload } = useLoad(readOffer, []);
   const { offer } = read ?? { offer: NO_OFFER };
   const [fields, setFields] = useQuery(FIELDS);
   const { asset, ...work } = fields;
@@ -65,14 +65,14 @@ export function PlaygroundScreen() {
   const isCheap = definition?.kind !== 'ai';
   useEffect(() => {
     if (!isReady || !isLive || !isCheap) return;
-    const timer = setTimeout(start, CHANGING_MS);
+    const timer = setTimeout(start, RUN_DELAY_MS);
     return () => clearTimeout(timer);
   }, [written, source, isLive, isReady, isCheap]);
   const applying = () => import('../playground/applying.ts');
   const fix = async (changes: readonly Fix[]) =>
-    undo.change((await applying()).fixed(current, changes, definition, offer));
+    undo.change((await applying()).applyFixToWork(current, changes, definition, offer));
   const takeInstead = async (instead: OtherCall) =>
-    undo.change((await applying()).replaced(current, instead, offer));
+    undo.change((await applying()).applyAlternative(current, instead, offer));
   useKey('r', 'Run', () => isReady && start());
   useKey('u', 'Undo the last change', undo.undo);
 
@@ -92,7 +92,7 @@ export function PlaygroundScreen() {
         <${ErrorBox} error=${sourceError} />
         ${
           read === undefined
-            ? html`<${Unread} error=${notRead} reload=${reload} />`
+            ? html`<${NotLoaded} error=${notRead} reload=${reload} />`
             : html`<${read.WorkPicker} work=${current} offer=${offer} onPick=${undo.change} />
                 <${read.WorkForm} work=${current} offer=${offer} error=${error} onChange=${undo.change} />`
         }
@@ -172,7 +172,7 @@ function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefi
     setState((last) => ({ ...last, isRunning: true, progress: 'The picture is being made' }));
     const onProgress = (progress: string) => signal.aborted || setState((last) => ({ ...last, progress }));
     try {
-      const { run } = await import('../playground/run.ts');
+      const { runWork: run } = await import('../playground/run.ts');
       const outcome = await run(work, blob, definition, { signal, onProgress });
       if (!signal.aborted) setState({ outcome, progress: '', isRunning: false });
     } catch (error) {

@@ -3,9 +3,9 @@ import { api } from '../api.ts';
 import { h, html, useState } from '../html.ts';
 import { Button, Select } from '../parts/controls.ts';
 import { Filters, savedListFilters } from '../parts/lists.ts';
-import { confirmed, toast } from '../parts/overlays.ts';
-import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
-import { useAction, useReading } from '../parts/reading.ts';
+import { askToConfirm, toast } from '../parts/overlays.ts';
+import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../parts/page.ts';
+import { useAction, useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<PresetData>[] = [
 
 function PresetList() {
   const [filters, setFilters] = useQuery({ search: '', from: '' });
-  const { data, error, isLoading, reload } = useReading((signal) => api.presets.list({}, { signal }), []);
+  const { data, error, isLoading, reload } = useLoad((signal) => api.presets.list({}, { signal }), []);
   const words = filters.search.toLowerCase();
   const rows = (data ?? []).filter(
     ({ name, slug, builtIn }) =>
@@ -79,9 +79,9 @@ function PresetList() {
 const ABOVE = { title: 'Presets', path: '/console/presets' };
 
 function PresetBySlug({ slug }: { slug: string }) {
-  const { data, error, reload } = useReading((signal) => readPreset(slug, signal), [slug]);
+  const { data, error, reload } = useLoad((signal) => readPreset(slug, signal), [slug]);
   if (data === undefined)
-    return html`<${UnreadPage} title="Preset" above=${ABOVE} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Preset" above=${ABOVE} error=${error} reload=${reload} />`;
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
@@ -98,7 +98,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
   const [isEditing, setIsEditing] = useState(false);
   const { act, error } = useAction();
   const remove = async () => {
-    const agreed = await confirmed({
+    const agreed = await askToConfirm({
       title: `Delete ${name}?`,
       text: 'Calls that name it are refused from then on. All of its versions go with it.',
       act: 'Delete the preset',

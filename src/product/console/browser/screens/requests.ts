@@ -4,18 +4,26 @@ import type { RequestErrorGroup, RequestRecord } from '../../../../client/schema
 import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
-import { Filters, idColumn, ListCount, Live, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
+import {
+  Filters,
+  idColumn,
+  ListCount,
+  LiveSwitch,
+  timeColumn,
+  useLiveList,
+  withoutEmpty,
+} from '../parts/lists.ts';
 import {
   Empty,
   ErrorBox,
   fixView,
   LabelledValues,
+  NotLoadedPage,
   Page,
+  Placeholder,
   Section,
-  UnreadPage,
-  Waiting,
 } from '../parts/page.ts';
-import { usePoll, useReading } from '../parts/reading.ts';
+import { useLoad, usePoll } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import {
   ByteSize,
@@ -33,9 +41,9 @@ import { addressOf, type ScreenProps, useQuery } from '../router.ts';
 const PATH = '/console/requests';
 const POLL_MS = 3_000;
 /** The prefix of almost every path, which is not shown. */
-const PREFIX = /^\/api\/v1(?=\/)/;
+const API_PREFIX_PATTERN = /^\/api\/v1(?=\/)/;
 /** Matches the paths of calls whose body is a picture. */
-const TAKES_PICTURE = /^\/api\/v1\/(images\/(?!render)|assets\/upload)/;
+const PICTURE_CALL_PATTERN = /^\/api\/v1\/(images\/(?!render)|assets\/upload)/;
 
 const NO_FILTERS = {
   view: 'list',
@@ -98,7 +106,7 @@ function CallList({ filters }: { filters: RequestListFilters }) {
   return html`
     <div class="list-head">
       <${ListCount} total=${list.total} nouns=${['call', 'calls']} />
-      <${Live} ...${list} />
+      <${LiveSwitch} ...${list} />
     </div>
     <${Table}
       label="Calls"
@@ -129,7 +137,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
     name: 'call',
     title: 'Call',
     of: ({ method, path }) =>
-      html`<span class="method">${method}</span> <code title=${path}>${path.replace(PREFIX, '')}</code>`,
+      html`<span class="method">${method}</span> <code title=${path}>${path.replace(API_PREFIX_PATTERN, '')}</code>`,
   },
   {
     name: 'status',
@@ -177,11 +185,11 @@ function ErrorList({ filters }: { filters: RequestListFilters }) {
     [query],
     POLL_MS,
   );
-  if (data === undefined && isLoading) return html`<${Waiting} />`;
+  if (data === undefined && isLoading) return html`<${Placeholder} />`;
   return html`
     <div class="list-head">
       <${ListCount} total=${data?.length} nouns=${['cause', 'causes']} />
-      <${Live} ...${live} />
+      <${LiveSwitch} ...${live} />
     </div>
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${
@@ -233,9 +241,9 @@ function Fixes({ fix }: { fix: unknown[] | undefined }) {
 
 function RequestPage({ id }: { id: string }) {
   const above = { title: 'Requests', path: PATH };
-  const { data, error, reload } = useReading((signal) => api.requests.get(id, { signal }), [id]);
+  const { data, error, reload } = useLoad((signal) => api.requests.get(id, { signal }), [id]);
   if (data === undefined)
-    return html`<${UnreadPage} title="Request" above=${above} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Request" above=${above} error=${error} reload=${reload} />`;
   const { method, route, operation, path, status, at, durationMs, bytesIn, bytesOut, apiKeyId, warnings } =
     data;
   return html`<${Page} title=${`${method} ${route}`} above=${above}>
@@ -288,7 +296,7 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
  */
 function curlOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;
-  const [type, file] = TAKES_PICTURE.test(path)
+  const [type, file] = PICTURE_CALL_PATTERN.test(path)
     ? ['image/jpeg', 'photo.jpg']
     : ['application/json', 'body.json'];
   const lines = [

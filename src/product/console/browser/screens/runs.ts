@@ -3,8 +3,8 @@ import { callOperator, OperatorOnly } from '../operator.ts';
 import type { OperatorRun } from '../operator-schema.ts';
 import { Button } from '../parts/controls.ts';
 import { type FilterField, Filters, timeColumn } from '../parts/lists.ts';
-import { Empty, Page, UnreadPage } from '../parts/page.ts';
-import { useReading } from '../parts/reading.ts';
+import { Empty, NotLoadedPage, Page } from '../parts/page.ts';
+import { useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
@@ -54,7 +54,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // The compared runs are found even if they do not match the filters.
   const query = isCompared ? {} : filters;
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) => callOperator('GET /runs', { query, signal }),
     [query],
   );
@@ -62,7 +62,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
     const runs = names
       .split(',')
       .flatMap((name) => data?.runs.find((run) => run.name === decodeURIComponent(name)) ?? []);
-    if (data === undefined) return html`<${UnreadPage} title="Runs" error=${error} reload=${reload} />`;
+    if (data === undefined) return html`<${NotLoadedPage} title="Runs" error=${error} reload=${reload} />`;
     if (runs.length === 0)
       return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
     return html`<${RunComparison} runs=${runs} />`;

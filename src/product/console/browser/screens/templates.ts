@@ -2,8 +2,8 @@ import type { TemplateSummary } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { h, html } from '../html.ts';
 import { Filters, idColumn, savedListFilters, timeColumn } from '../parts/lists.ts';
-import { Empty, Page, UnreadPage } from '../parts/page.ts';
-import { usePages, useReading } from '../parts/reading.ts';
+import { Empty, NotLoadedPage, Page } from '../parts/page.ts';
+import { useLoad, usePages } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { type ScreenProps, useQuery } from '../router.ts';
@@ -82,10 +82,10 @@ function TemplateList() {
 }
 
 function TemplateById({ id, part }: { id: string; part: string | undefined }) {
-  const { data, error, reload } = useReading((signal) => api.templates.get(id, { signal }), [id]);
+  const { data, error, reload } = useLoad((signal) => api.templates.get(id, { signal }), [id]);
   const above = { title: 'Templates', path: '/console/templates' };
   if (data === undefined)
-    return html`<${UnreadPage} title="Template" above=${above} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Template" above=${above} error=${error} reload=${reload} />`;
   if (part === 'versions') return html`<${TemplateVersions} template=${data} />`;
   return html`<${TemplateEditor} template=${data} onSaved=${reload} />`;
 }

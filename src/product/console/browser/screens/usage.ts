@@ -3,9 +3,9 @@ import { api } from '../api.ts';
 import { html, useMemo, type View } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
 import { countColumn, Filters, timeColumn } from '../parts/lists.ts';
-import { Empty, ErrorBox, LabelledValues, Page, Section, Waiting } from '../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Placeholder, Section } from '../parts/page.ts';
 import { Plot } from '../parts/plot.ts';
-import { usePages, useReading } from '../parts/reading.ts';
+import { useLoad, usePages } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Count, countText, Id, Status, Time } from '../parts/values.ts';
 import { type ScreenProps, useQuery } from '../router.ts';
@@ -33,7 +33,7 @@ export function UsageScreen(_: ScreenProps) {
 type Bucket = Usage['groups'][number];
 
 const DAY_MS = 86_400_000;
-const SPANS = [
+const WINDOW_CHOICES = [
   { value: '30', label: '30 days' },
   { value: '7', label: '7 days' },
   { value: '90', label: '90 days' },
@@ -45,8 +45,8 @@ export function UsageOfWindow() {
   const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
   const { days, from, to } = filters;
   const window = useMemo(() => windowOf(days, from, to), [days, from, to]);
-  const account = useReading((signal) => api.request('GET', '/account', { signal }), []);
-  const { data, error, reload, isLoading } = useReading(
+  const account = useLoad((signal) => api.request('GET', '/account', { signal }), []);
+  const { data, error, reload, isLoading } = useLoad(
     async (signal) => {
       const by = (groupBy: 'day' | 'op' | 'key') => api.usage.read({ ...window, groupBy }, { signal });
       const [byDay, byOp, byKey] = await Promise.all([by('day'), by('op'), by('key')]);
@@ -58,13 +58,13 @@ export function UsageOfWindow() {
     ${account.data && html`<${Allowances} account=${account.data} />`}
     <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
     <${ErrorBox} error=${error} onRetry=${reload} />
-    ${data === undefined && isLoading && html`<${Waiting} />`}
+    ${data === undefined && isLoading && html`<${Placeholder} />`}
     ${data && html`<${UsageFigures} ...${data} />`}
   `;
 }
 
 const FIELDS = [
-  { name: 'days', label: 'The last', kind: 'choice', choices: SPANS },
+  { name: 'days', label: 'The last', kind: 'choice', choices: WINDOW_CHOICES },
   { name: 'from', label: 'or from', kind: 'instant' },
   { name: 'to', label: 'to', kind: 'instant' },
 ] as const;
@@ -97,7 +97,7 @@ function Allowances({ account: { credits, processing, assets, plan } }: { accoun
 }
 
 function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usage }) {
-  const keys = useReading((signal) => api.request('GET', '/api-keys', { signal }).catch(() => []), []);
+  const keys = useLoad((signal) => api.request('GET', '/api-keys', { signal }).catch(() => []), []);
   const plots = useMemo(() => seriesOf(byDay), [byDay]);
   const names = new Map(keys.data?.map(({ id, name, hint }) => [id, name || hint]));
   const { total } = byDay;
@@ -204,7 +204,7 @@ interface AllowanceProps {
 
 /** The balance, and its movements. */
 export function Ledger() {
-  const credits = useReading((signal) => api.usage.credits({ signal }), []);
+  const credits = useLoad((signal) => api.usage.credits({ signal }), []);
   const list = usePages<LedgerEntry>((signal) => api.usage.ledger({ signal }), []);
   return html`
     ${

@@ -2,12 +2,12 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
-import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
-import { corrected } from '../parts/correcting.ts';
+import { Button, errorMessageAt, Field, onSubmitFields, onText } from '../parts/controls.ts';
+import { applyFix } from '../parts/correcting.ts';
 import { countColumn, idColumn, timeColumn } from '../parts/lists.ts';
 import { Dialog } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page } from '../parts/page.ts';
-import { useAction, useReading } from '../parts/reading.ts';
+import { useAction, useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { navigate, type ScreenProps } from '../router.ts';
@@ -24,7 +24,7 @@ export function WebhooksScreen({ rest }: ScreenProps) {
 
 function Endpoints() {
   const [isAdding, setIsAdding] = useState(false);
-  const { data, error, isLoading, reload } = useReading((signal) => api.webhooks.list({ signal }), []);
+  const { data, error, isLoading, reload } = useLoad((signal) => api.webhooks.list({ signal }), []);
   const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New endpoint<//>`;
   return html`<${Page}
     title="Webhooks"
@@ -84,7 +84,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
       onAdded();
     });
   const apply = (fix: readonly Fix[]) => {
-    const call = corrected({ url, description, events }, fix);
+    const call = applyFix({ url, description, events }, fix);
     setUrl(call.url);
     setDescription(call.description);
     setEvents(call.events);
@@ -97,12 +97,12 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${register}>Register<//>`}
   >
-    <form class="form" onSubmit=${submits(register)}>
-      <${Field} label="Address" hint="https on port 443, reachable from the service." error=${errorAt(error, 'url')}>
-        <input type="url" value=${url} onInput=${takesText(setUrl)} />
+    <form class="form" onSubmit=${onSubmitFields(register)}>
+      <${Field} label="Address" hint="https on port 443, reachable from the service." error=${errorMessageAt(error, 'url')}>
+        <input type="url" value=${url} onInput=${onText(setUrl)} />
       <//>
       <${Field} label="Description">
-        <input value=${description} onInput=${takesText(setDescription)} />
+        <input value=${description} onInput=${onText(setDescription)} />
       <//>
       <fieldset class="choices">
         <legend>Events</legend>

@@ -2,10 +2,18 @@ import type { Asset, ListedAsset } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
-import { confirmed, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage, Waiting } from '../../parts/page.ts';
-import { Thumb } from '../../parts/pictures.ts';
-import { useAction, useReading } from '../../parts/reading.ts';
+import { askToConfirm, toast } from '../../parts/overlays.ts';
+import {
+  Empty,
+  ErrorBox,
+  LabelledValues,
+  NotLoadedPage,
+  Page,
+  Placeholder,
+  Section,
+} from '../../parts/page.ts';
+import { Thumbnail } from '../../parts/pictures.ts';
+import { useAction, useLoad } from '../../parts/reading.ts';
 import { ByteSize, bytesText, Code, copyText, Id, Status, shortId, Time } from '../../parts/values.ts';
 import { addressOf, navigate } from '../../router.ts';
 
@@ -15,17 +23,17 @@ const LINK_SECONDS = 3_600;
 
 /** The page of one asset: its picture, its facts, and similar assets. */
 export function AssetPage({ assetId }: { assetId: string }) {
-  const { data, error, reload } = useReading((signal) => api.assets.get(assetId, { signal }), [assetId]);
+  const { data, error, reload } = useLoad((signal) => api.assets.get(assetId, { signal }), [assetId]);
   const above = { title: 'Assets', path: ASSETS_PATH };
   if (data === undefined)
-    return html`<${UnreadPage} title="Asset" above=${above} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Asset" above=${above} error=${error} reload=${reload} />`;
   const { metadata = {}, name, status } = data;
   return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${AssetActs} asset=${data} />`}>
     <div class="asset">
       ${
         status === 'DONE' &&
         html`<div class="asset-picture" style=${{ backgroundColor: data.image?.dominantColor }}>
-          <${Thumb} id=${assetId} edge=${256} alt=${name ?? 'The asset'} />
+          <${Thumbnail} id=${assetId} edge=${256} alt=${name ?? 'The asset'} />
         </div>`
       }
       <${AssetFacts} asset=${data} />
@@ -96,7 +104,8 @@ function AssetActs({ asset }: { asset: Asset }) {
   const remove = () =>
     act(async () => {
       const text = 'Its bytes are gone for good, and so are the pictures that web pages show of it.';
-      if (!(await confirmed({ title: 'Delete this asset?', text, act: 'Delete', isDangerous: true }))) return;
+      if (!(await askToConfirm({ title: 'Delete this asset?', text, act: 'Delete', isDangerous: true })))
+        return;
       await api.assets.delete(asset.id);
       toast('The asset is deleted.');
       navigate(ASSETS_PATH);
@@ -112,7 +121,7 @@ function AssetActs({ asset }: { asset: Asset }) {
 
 /** The assets that look similar to one asset. */
 function NearDuplicates({ assetId }: { assetId: string }) {
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) => api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first(),
     [assetId],
   );
@@ -123,7 +132,7 @@ function NearDuplicates({ assetId }: { assetId: string }) {
     actions=${rows.length > 0 && html`<a href=${all}>Show all in the grid</a>`}
   >
     <${ErrorBox} error=${error} onRetry=${reload} />
-    ${isLoading && data === undefined && html`<${Waiting} rows=${2} />`}
+    ${isLoading && data === undefined && html`<${Placeholder} rows=${2} />`}
     ${data && rows.length === 0 && html`<${Empty} title="No other asset looks like this one" />`}
     <ul class="tiles">${rows.map((asset) => html`<${Tile} key=${asset.id} asset=${asset} />`)}</ul>
   <//>`;
@@ -146,12 +155,12 @@ export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
   return html`<li class=${isChosen ? 'tile chosen' : 'tile'}>
     <a href=${`${ASSETS_PATH}/${id}`} title=${title}>
       <span class="tile-picture" style=${image ? { backgroundColor: image.dominantColor } : {}}>
-        ${status === 'DONE' && html`<${Thumb} id=${id} edge=${256} />`}
+        ${status === 'DONE' && html`<${Thumbnail} id=${id} edge=${256} />`}
       </span>
       <span class="tile-name">${title}</span>
     </a>
     <span class="quiet tile-facts">${facts}</span>
-    ${distance !== undefined && html`<span class="quiet tile-facts">${likeness(distance)}</span>`}
+    ${distance !== undefined && html`<span class="quiet tile-facts">${likenessText(distance)}</span>`}
     ${
       onChoose &&
       html`<input
@@ -169,6 +178,6 @@ export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
  * Describes how similar two pictures are.
  * @param distance the number of bits in which their perceptual hashes differ.
  */
-function likeness(distance: number): string {
+function likenessText(distance: number): string {
   return distance === 0 ? 'looks the same' : `differs in ${distance} of 64 bits`;
 }

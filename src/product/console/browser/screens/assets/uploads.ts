@@ -31,7 +31,7 @@ const MAX_LOST_MS = 14 * 60_000;
 /** The uploads of this page. They continue while the reader visits other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
 /** The controllers that abort the uploads, by id. */
-const endings = new Map<number, AbortController>();
+const abortControllers = new Map<number, AbortController>();
 let lastId = 0;
 
 /**
@@ -41,7 +41,7 @@ let lastId = 0;
 export function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
     lastId += 1;
-    endings.set(lastId, new AbortController());
+    abortControllers.set(lastId, new AbortController());
     return { id: lastId, file, collection, state: 'waiting', sent: 0 };
   });
   uploads.set([...uploads.value, ...added]);
@@ -50,17 +50,17 @@ export function sendFiles(files: readonly File[], collection: string, onDone: ()
 
 /** Stops an upload, or removes an ended one from the list. */
 export function removeUpload(id: number): void {
-  endings.get(id)?.abort();
+  abortControllers.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
 
 // Uploads stop when another account signs in, so that they do not end up there.
 shownAccount.listen(() => {
-  for (const ending of endings.values()) ending.abort();
+  for (const ending of abortControllers.values()) ending.abort();
   uploads.set([]);
 });
 
-export function removeEnded(): void {
+export function removeEndedUploads(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
@@ -69,28 +69,28 @@ function startWaiting(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_SENDING - uploads.value.filter(isSending).length;
   for (const upload of uploads.value.filter(({ state }) => state === 'waiting').slice(0, Math.max(0, free))) {
-    change(upload.id, { state: 'sending' });
-    void send(upload)
+    changeUpload(upload.id, { state: 'sending' });
+    void uploadFile(upload)
       .then(
         () => {
-          change(upload.id, { state: 'done', sent: 1 });
+          changeUpload(upload.id, { state: 'done', sent: 1 });
           onDone();
         },
-        (error) => change(upload.id, { state: 'failed', message: (error as Error).message }),
+        (error) => changeUpload(upload.id, { state: 'failed', message: (error as Error).message }),
       )
       .finally(() => {
-        endings.delete(upload.id);
+        abortControllers.delete(upload.id);
         startWaiting(onDone);
       });
   }
 }
 
-async function send({ id, file, collection }: Upload): Promise<void> {
-  const signal = endings.get(id)?.signal ?? AbortSignal.abort();
+async function uploadFile({ id, file, collection }: Upload): Promise<void> {
+  const signal = abortControllers.get(id)?.signal ?? AbortSignal.abort();
   const name = file.name;
   const body = { contentType: file.type as 'image/png', name, ...(collection !== '' && { collection }) };
   const { asset, upload } = await api.request('POST', '/assets', { body, signal, maxRetries: 5 });
-  change(id, { assetId: asset.id });
+  changeUpload(id, { assetId: asset.id });
   const { pathname, search } = new URL(upload.url);
   try {
     await putWithRetries(id, pathname + search, upload.headers, file, signal);
@@ -112,13 +112,13 @@ async function putWithRetries(
   const startedMs = Date.now();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
     signal.throwIfAborted();
-    const outcome = await put(address, headers, file, signal, (sent) =>
-      change(id, { state: 'sending', sent }),
+    const outcome = await sendAttempt(address, headers, file, signal, (sent) =>
+      changeUpload(id, { state: 'sending', sent }),
     );
     if (outcome === 'stored') return;
     if (Date.now() - startedMs > MAX_LOST_MS)
       throw new Error('The connection was away for too long: send it again.');
-    change(id, { state: 'lost', sent: 0 });
+    changeUpload(id, { state: 'lost', sent: 0 });
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
@@ -128,7 +128,7 @@ async function putWithRetries(
  * @returns `lost` if it may succeed when repeated.
  * @throws Error with the sentence of an API error.
  */
-function put(
+function sendAttempt(
   address: string,
   headers: Record<string, string>,
   file: File,
@@ -144,7 +144,7 @@ function put(
     request.onabort = () => reject(signal.reason);
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
-      const { error } = bodyOf(request.responseText);
+      const { error } = parseRefusal(request.responseText);
       // After an interruption, the service may have stored the file, or may still be reading the first attempt.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
@@ -156,19 +156,19 @@ function put(
   });
 }
 
-interface Refused {
+interface UploadRefusal {
   error?: Partial<Pick<DarkroomError, 'code' | 'message' | 'retryable'>> & { details?: { status?: string } };
 }
 
-function bodyOf(text: string): Refused {
+function parseRefusal(text: string): UploadRefusal {
   try {
-    return JSON.parse(text) as Refused;
+    return JSON.parse(text) as UploadRefusal;
   } catch {
     return {};
   }
 }
 
-function change(id: number, part: Partial<Upload>): void {
+function changeUpload(id: number, part: Partial<Upload>): void {
   uploads.set(uploads.value.map((one) => (one.id === id ? { ...one, ...part } : one)));
 }
 
@@ -239,7 +239,7 @@ export function DropZone({ collection, onDone }: DropProps) {
       html`<section class="uploads" aria-label="Uploads">
         <div class="list-head">
           <span role="status">${running > 0 ? `${running} of ${all.length} on their way` : 'All have ended'}</span>
-          <${Button} kind="link" onClick=${removeEnded}>Clear the list<//>
+          <${Button} kind="link" onClick=${removeEndedUploads}>Clear the list<//>
         </div>
         <ul>
           ${all.map((upload) => html`<${UploadLine} key=${upload.id} upload=${upload} />`)}
@@ -249,7 +249,7 @@ export function DropZone({ collection, onDone }: DropProps) {
   `;
 }
 
-const WORDS = {
+const STATE_WORDS = {
   waiting: 'waiting',
   sending: 'sending',
   lost: 'connection lost: it is sent again',
@@ -267,7 +267,7 @@ function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { u
     </span>
     <span class="quiet figure">${bytesText(file.size)}</span>
     <progress max="1" value=${sent} aria-label=${`Upload of ${name}`}></progress>
-    <${Status} status=${WORDS[state]} tone=${TONES[state]} />
+    <${Status} status=${STATE_WORDS[state]} tone=${TONES[state]} />
     <${Button} kind="icon" label=${`Remove ${name}`} onClick=${() => removeUpload(id)}>✕<//>
     ${message && html`<p class="upload-message">${message}</p>`}
   </li>`;

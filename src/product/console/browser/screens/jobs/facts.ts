@@ -4,10 +4,10 @@ import { countText } from '../../parts/values.ts';
 
 export const JOBS_PATH = '/console/jobs';
 
-const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
+const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 export function hasEnded({ status }: Pick<JobSummary, 'status'>): boolean {
-  return ENDED.includes(status);
+  return ENDED_STATUSES.includes(status);
 }
 
 export function canCancel(job: Pick<JobSummary, 'status'>): boolean {

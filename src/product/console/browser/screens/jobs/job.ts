@@ -2,10 +2,10 @@ import type { Job, JobEstimate, JobItem } from '../../../../../client/schema.ts'
 import { api } from '../../api.ts';
 import { html, useEffect, useRef } from '../../html.ts';
 import { Button, Tabs } from '../../parts/controls.ts';
-import { Live, statusColumn } from '../../parts/lists.ts';
-import { confirmed, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { Thumb } from '../../parts/pictures.ts';
+import { LiveSwitch, statusColumn } from '../../parts/lists.ts';
+import { askToConfirm, toast } from '../../parts/overlays.ts';
+import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../../parts/page.ts';
+import { Thumbnail } from '../../parts/pictures.ts';
 import { useAction, usePages, usePoll } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import {
@@ -33,20 +33,20 @@ export function JobPage({ jobId }: { jobId: string }) {
   const { data } = job;
   everyMs.current = data !== undefined && hasEnded(data) ? ENDED_POLL_MS : POLL_MS;
   const above = { title: 'Jobs', path: JOBS_PATH };
-  if (data === undefined) return html`<${UnreadPage} title="Job" above=${above} ...${job} />`;
+  if (data === undefined) return html`<${NotLoadedPage} title="Job" above=${above} ...${job} />`;
   return html`<${Page}
     title=${data.op ?? data.presetName ?? data.type}
     above=${above}
     actions=${html`<${JobActs} job=${data} reload=${job.reload} />`}
   >
-    <div class="list-head"><${ItemCounts} job=${data} /><${Live} ...${job} /></div>
+    <div class="list-head"><${ItemCounts} job=${data} /><${LiveSwitch} ...${job} /></div>
     <${JobFacts} job=${data} />
     <${ErrorBox} error=${job.error} onRetry=${job.reload} />
     <${Section} title="Timeline"><${Timeline} entries=${timelineOf(data)} /><//>
     <${Section} title="Items">
       <${Tabs}
         label="Which items"
-        choices=${CHOICES}
+        choices=${ITEM_FILTER_CHOICES}
         current=${status}
         onChoose=${(items: string) => setFilters({ items })}
       />
@@ -58,7 +58,7 @@ export function JobPage({ jobId }: { jobId: string }) {
   <//>`;
 }
 
-const CHOICES = [
+const ITEM_FILTER_CHOICES = [
   { name: '', label: 'All' },
   { name: 'COMPLETED', label: 'Completed' },
   { name: 'FAILED', label: 'Failed' },
@@ -70,7 +70,7 @@ const CHOICES = [
 function JobActs({ job, reload }: { job: Job; reload: () => void }) {
   const { act, isActing, error } = useAction();
   const cancel = async () => {
-    const isAgreed = await confirmed({
+    const isAgreed = await askToConfirm({
       title: 'Cancel this job?',
       text: 'Items that have not started stop at once; running ones finish, and what is complete stays.',
       act: 'Cancel the job',
@@ -83,7 +83,7 @@ function JobActs({ job, reload }: { job: Job; reload: () => void }) {
       const fields = { path: { jobId: job.id }, query: { dryRun: true } };
       const estimate = await api.request('POST', '/jobs/{jobId}/resume', fields);
       const { totalItems, credits } = estimate as JobEstimate;
-      const isAgreed = await confirmed({
+      const isAgreed = await askToConfirm({
         title: `Resume ${countText(totalItems)} items?`,
         text: `They run again as a new job, for ${countText(credits)} credits.`,
         act: 'Resume',
@@ -195,7 +195,7 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
       of: ({ resultAssetId, output, index }) => {
         if (resultAssetId !== undefined)
           return html`<a href=${`/console/assets/${resultAssetId}`} aria-label=${`Result of item ${index}`}>
-            <${Thumb} id=${resultAssetId} edge=${64} />
+            <${Thumbnail} id=${resultAssetId} edge=${64} />
           </a>`;
         return output !== undefined && html`<code title=${JSON.stringify(output)}>JSON</code>`;
       },
@@ -209,7 +209,7 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
           ? html`<span title=${errorMessage}><code>${errorCode}</code> ${errorMessage}</span>`
           : warnings?.map(({ code, name }) => html`<code key=${code + name}>${code}: ${name}</code> `),
     },
-    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item) => bar(item, span) },
+    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item) => itemBar(item, span) },
     {
       name: 'took',
       title: 'Took',
@@ -222,7 +222,7 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
 }
 
 /** A bar that shows when an item ran, relative to the duration of its job. */
-function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
+function itemBar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
   if (startedAt === undefined) return null;
   const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
   const left = share(Date.parse(startedAt));

@@ -8,10 +8,10 @@ import type {
 } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
-import { Button, errorAt, Field, Form, Select, Tabs, takesText } from '../../parts/controls.ts';
-import { corrected, type FormValues } from '../../parts/correcting.ts';
-import { ErrorBox, LabelledValues, Page, Section, Waiting } from '../../parts/page.ts';
-import { useAction, useReading } from '../../parts/reading.ts';
+import { Button, errorMessageAt, Field, Form, onText, Select, Tabs } from '../../parts/controls.ts';
+import { applyFix, type FormValues } from '../../parts/correcting.ts';
+import { ErrorBox, LabelledValues, Page, Placeholder, Section } from '../../parts/page.ts';
+import { useAction, useLoad } from '../../parts/reading.ts';
 import { Count, countText } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { JOBS_PATH } from './facts.ts';
@@ -26,18 +26,25 @@ interface JobDraft {
   json: string;
 }
 
-const EMPTY: JobDraft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
+const EMPTY_DRAFT: JobDraft = {
+  prompt: '',
+  assetIds: '',
+  fromCollection: '',
+  into: '',
+  values: {},
+  json: '',
+};
 const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
 /** The form for a new job. A dry run prices the job, and exactly the priced job is submitted. */
 export function NewJob() {
   const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
-  const [draft, setDraft] = useState(EMPTY);
+  const [draft, setDraft] = useState(EMPTY_DRAFT);
   const [priced, setPriced] = useState<{ body: string; estimate: JobEstimate }>();
   const pricing = useAction();
   const submitting = useAction();
-  const ops = useReading((signal) => api.ops.list({ signal }), []);
-  const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
+  const ops = useLoad((signal) => api.ops.list({ signal }), []);
+  const collections = useLoad((signal) => api.request('GET', '/collections', { signal }), []);
   const definition = ops.data?.find((one) => one.op === op);
   const change = (part: Partial<JobDraft>) => setDraft((last) => ({ ...last, ...part }));
   const body = useMemo(
@@ -53,7 +60,7 @@ export function NewJob() {
   };
   // The address may contain a job from another screen, such as an alternative in the playground.
   useEffect(() => {
-    if (job !== '') void pricing.act(async () => take(requestIn(job)));
+    if (job !== '') void pricing.act(async () => take(parseJobRequest(job)));
   }, []);
   const isPriced = priced?.body === body;
   const error = pricing.error ?? submitting.error;
@@ -61,11 +68,11 @@ export function NewJob() {
   const price = () =>
     pricing.act(async () => {
       submitting.clear();
-      setPriced({ body, estimate: await api.jobs.estimate(requestIn(body)) });
+      setPriced({ body, estimate: await api.jobs.estimate(parseJobRequest(body)) });
     });
   const submit = () =>
     submitting.act(async () => {
-      const { id } = await api.jobs.submit(requestIn(body));
+      const { id } = await api.jobs.submit(parseJobRequest(body));
       navigate(`${JOBS_PATH}/${id}`);
     });
 
@@ -92,13 +99,13 @@ export function NewJob() {
               rows="14"
               spellcheck=${false}
               value=${draft.json || EXAMPLE}
-              onInput=${takesText((json) => change({ json }))}
+              onInput=${onText((json) => change({ json }))}
             ></textarea>
           <//>`
         : definition === undefined
           ? ops.error
             ? html`<${ErrorBox} error=${ops.error} onRetry=${ops.reload} />`
-            : html`<${Waiting} />`
+            : html`<${Placeholder} />`
           : html`<${JobForm}
               ops=${ops.data ?? []}
               definition=${definition}
@@ -112,7 +119,7 @@ export function NewJob() {
               error=${error}
             />`
     }
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(corrected(requestIn(body), fix))} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(applyFix(parseJobRequest(body), fix))} />
     ${isPriced && html`<${Estimate} estimate=${priced.estimate} />`}
     <div class="form-foot">
       <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>
@@ -134,10 +141,10 @@ interface JobFormProps {
 }
 
 function JobForm({ ops, definition, collections, draft, change, chooseOp, error }: JobFormProps) {
-  const typed = (name: 'prompt' | 'assetIds' | 'into') => takesText((text) => change({ [name]: text }));
+  const typed = (name: 'prompt' | 'assetIds' | 'into') => onText((text) => change({ [name]: text }));
   return html`
     <div class="form">
-      <${Field} label="Op" hint=${definition.description} error=${errorAt(error, 'op')}>
+      <${Field} label="Op" hint=${definition.description} error=${errorMessageAt(error, 'op')}>
         <${Select}
           value=${definition.op}
           choices=${ops.filter(({ kind }) => kind !== 'sync').map((one) => one.op)}
@@ -146,14 +153,14 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
       <//>
       ${
         definition.requiresPrompt &&
-        html`<${Field} label="Prompt" error=${errorAt(error, 'prompt')}>
+        html`<${Field} label="Prompt" error=${errorMessageAt(error, 'prompt')}>
           <textarea rows="3" value=${draft.prompt} onInput=${typed('prompt')}></textarea>
         <//>`
       }
       ${
         definition.requiresAssets &&
         html`
-          <${Field} label="Assets of a collection" error=${errorAt(error, 'from')}>
+          <${Field} label="Assets of a collection" error=${errorMessageAt(error, 'from')}>
             <${Select}
               value=${draft.fromCollection}
               choices=${[
@@ -171,14 +178,14 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
             html`<${Field}
               label="Assets by their ids"
               hint="One per line. The screen of assets copies them."
-              error=${errorAt(error, 'assetIds')}
+              error=${errorMessageAt(error, 'assetIds')}
             >
               <textarea rows="3" spellcheck=${false} value=${draft.assetIds} onInput=${typed('assetIds')}></textarea>
             <//>`
           }
         `
       }
-      <${Field} label="Collection of the results" hint="It is made if it does not exist." error=${errorAt(error, 'collection')}>
+      <${Field} label="Collection of the results" hint="It is made if it does not exist." error=${errorMessageAt(error, 'collection')}>
         <input value=${draft.into} onInput=${typed('into')} autocomplete="off" />
       <//>
     </div>
@@ -250,7 +257,7 @@ function draftOf(request: JobRequest): JobDraft {
 }
 
 /** @throws Error for a text that is not JSON. */
-function requestIn(body: string): JobRequest {
+function parseJobRequest(body: string): JobRequest {
   try {
     return JSON.parse(body) as JobRequest;
   } catch (error) {

@@ -2,12 +2,12 @@ import type { Fix } from '../../../../../client/errors.ts';
 import type { ApiKey, Session } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
-import { Button, Field, submits, takesText } from '../../parts/controls.ts';
-import { corrected } from '../../parts/correcting.ts';
+import { Button, Field, onSubmitFields, onText } from '../../parts/controls.ts';
+import { applyFix } from '../../parts/correcting.ts';
 import { idColumn, timeColumn } from '../../parts/lists.ts';
-import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
+import { askToConfirm, Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox } from '../../parts/page.ts';
-import { useAction, useReading } from '../../parts/reading.ts';
+import { useAction, useLoad } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, relativeTimeText, Status, Time, timeText } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
@@ -19,18 +19,18 @@ import { signOut, useSession } from '../../session.ts';
  */
 export function Keys() {
   const { kind } = useSession();
-  if (kind === 'key') return html`<${ForSessions} what="keys" />`;
+  if (kind === 'key') return html`<${SessionNeeded} what="keys" />`;
   return html`<${KeyList} />`;
 }
 
 /** Tells a person who signed in by an API key that the list needs a session. */
-function ForSessions({ what }: { what: string }) {
+function SessionNeeded({ what }: { what: string }) {
   const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
   return html`<${Empty} title="This takes a session" text=${text} />`;
 }
 
 function KeyList() {
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) => api.request('GET', '/api-keys', { signal }),
     [],
   );
@@ -39,7 +39,7 @@ function KeyList() {
   const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
     const used =
       lastUsedAt === undefined ? 'It was never used.' : `It was last used ${relativeTimeText(lastUsedAt)}.`;
-    const isAgreed = await confirmed({
+    const isAgreed = await askToConfirm({
       title: `Revoke ${name || hint}?`,
       text: `${used} Its next call is refused, for good.`,
       act: 'Revoke the key',
@@ -124,31 +124,31 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${issue}>Issue<//>`}
   >
-    <form onSubmit=${submits(issue)}>
+    <form onSubmit=${onSubmitFields(issue)}>
       <${Field} label="Name" hint="Where it is used, such as the name of a program.">
-        <input maxlength="100" value=${name} onInput=${takesText(setName)} />
+        <input maxlength="100" value=${name} onInput=${onText(setName)} />
       <//>
     </form>
-    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(corrected({ name }, fix).name)} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(applyFix({ name }, fix).name)} />
   <//>`;
 }
 
 /** The sessions of this account, each with a button that ends it. */
 export function Sessions() {
   const { kind } = useSession();
-  if (kind === 'key') return html`<${ForSessions} what="sessions" />`;
+  if (kind === 'key') return html`<${SessionNeeded} what="sessions" />`;
   return html`<${SessionList} />`;
 }
 
 function SessionList() {
-  const { data, error, isLoading, reload } = useReading(
+  const { data, error, isLoading, reload } = useLoad(
     (signal) => api.request('GET', '/auth/sessions', { signal }),
     [],
   );
   const ending = useAction();
   const end = async ({ id, isCurrent, createdAt }: Session) => {
     if (isCurrent) return void ending.act(signOut);
-    const isAgreed = await confirmed({
+    const isAgreed = await askToConfirm({
       title: 'End this session?',
       text: `Whoever signed in at ${timeText(createdAt)} has to sign in again.`,
       act: 'End the session',

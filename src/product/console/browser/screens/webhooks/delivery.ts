@@ -2,7 +2,7 @@ import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { toast } from '../../parts/overlays.ts';
-import { ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../../parts/page.ts';
 import { useAction, usePoll } from '../../parts/reading.ts';
 import { Code, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
@@ -21,7 +21,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
   const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
   const above = { title: 'Deliveries of the endpoint', path };
   if (data === undefined)
-    return html`<${UnreadPage} title="Delivery" above=${above} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Delivery" above=${above} error=${error} reload=${reload} />`;
   const resend = () =>
     resending.act(async () => {
       const { id } = await api.webhooks.redeliver(endpointId, deliveryId);
@@ -59,12 +59,12 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
         A POST with the headers Service-Event-Id, Service-Signature and webhook-timestamp. The signature is made again at
         each attempt.
       </p>
-      <${Code} samples=${[{ label: 'Body', code: indented(data.body) }]} />
+      <${Code} samples=${[{ label: 'Body', code: formatJson(data.body) }]} />
     <//>
   <//>`;
 }
 
-function indented(body: string): string {
+function formatJson(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {

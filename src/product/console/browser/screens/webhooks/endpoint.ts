@@ -4,10 +4,17 @@ import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { useBulk } from '../../parts/bulk.ts';
 import { Button, Field, Select, Tabs } from '../../parts/controls.ts';
-import { countColumn, idColumn, Live, statusColumn, timeColumn, useLiveList } from '../../parts/lists.ts';
-import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { useAction, useReading } from '../../parts/reading.ts';
+import {
+  countColumn,
+  idColumn,
+  LiveSwitch,
+  statusColumn,
+  timeColumn,
+  useLiveList,
+} from '../../parts/lists.ts';
+import { askToConfirm, Dialog, toast } from '../../parts/overlays.ts';
+import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../../parts/page.ts';
+import { useAction, useLoad } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
@@ -34,7 +41,7 @@ const POLL_MS = 3_000;
 
 /** The page of an endpoint, with its deliveries. */
 export function EndpointPage({ endpointId }: { endpointId: string }) {
-  const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
+  const endpoint = useLoad((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
   const [{ status }, setFilters] = useQuery({ status: '' });
   const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> =
     status === '' ? {} : { status: status as Delivery['status'] };
@@ -46,7 +53,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const bulk = useBulk();
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
   const { data } = endpoint;
-  if (data === undefined) return html`<${UnreadPage} title="Endpoint" above=${above} ...${endpoint} />`;
+  if (data === undefined) return html`<${NotLoadedPage} title="Endpoint" above=${above} ...${endpoint} />`;
   const reload = () => {
     endpoint.reload();
     list.reload();
@@ -77,7 +84,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
         ['Disabled', data.disabledAt && html`<${Time} at=${data.disabledAt} />`],
       ]}
     />
-    <${Section} title="Deliveries" actions=${html`<${Live} ...${list} />`}>
+    <${Section} title="Deliveries" actions=${html`<${LiveSwitch} ...${list} />`}>
       <div class="list-head">
         <${Tabs}
           label="Which deliveries"
@@ -139,7 +146,7 @@ function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload:
       reload();
     });
   const agreed = (title: string, act: string, text: string) =>
-    confirmed({ title, text, act, isDangerous: true });
+    askToConfirm({ title, text, act, isDangerous: true });
   const toggle = () =>
     act(async () => {
       const text = 'What is queued for it is closed, and nothing is sent to it until it is enabled again.';
