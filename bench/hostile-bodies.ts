@@ -89,24 +89,21 @@ export function largeBodies(): () => AttackCall {
 }
 
 /**
- * The largest jobs that a free account with 200 credits may submit: 500 rows of 16 kB, 500 items with variants of 256
- * kB, and steps of 480 kB for 500 items.
+ * Jobs of a free account with 200 credits that are near the limits: 100 rows of 79 kB, 100 items of 20 variants, and
+ * steps of 500 kB, the models among which cost nothing because they reject.
  */
 export function largestJobs(assetId: string): object[] {
   const text = (bytes: number) => 'x'.repeat(bytes);
   const variants = repeat(20, (at) => ({ name: `${at}${text(90)}`, parameters: { width: 100 + at } }));
-  const steps = [
-    ...repeat(16, () => ({ op: 'edit', model: 'sandbox-image', prompt: text(30_000) })),
-    { op: 'resize', parameters: { width: 100 } },
-  ];
+  const prompt = `[sandbox:wait=20000] [sandbox:reject] ${text(31_000)}`;
   return [
     {
       op: 'render_template',
       templateId: 'builtin-template-quote',
-      items: repeat(500, (at) => ({ quote: `${at} ${text(15_900)}` })),
+      items: repeat(100, (at) => ({ quote: `${at} ${text(79_000)}` })),
     },
-    { op: 'resize', assetIds: repeat(25, () => assetId), variants },
-    { steps, assetIds: [assetId] },
+    { op: 'resize', assetIds: repeat(5, () => assetId), variants },
+    { steps: repeat(16, () => ({ op: 'edit', model: 'sandbox-image', prompt })), assetIds: [assetId] },
   ];
 }
 
