@@ -16,7 +16,7 @@ function row(name: string, { defaultText, accepts, description }: Setting<unknow
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** The unit stands at the end of a setting's name. */
+/** The unit is the last word of a setting's name. */
 const UNITS: Readonly<Record<string, string>> = { MS: 'ms', SECONDS: 's', MEGABYTES: 'MB (1,048,576 bytes)' };
 
 function unitOf(name: string): string {

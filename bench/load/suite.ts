@@ -14,7 +14,7 @@ export interface HttpCall {
 
 /** The expected answer, apart from its status. */
 export interface Expectation {
-  /** Content type, without its parameters; `image/` stands for every image. */
+  /** Content type, without its parameters; `image/` matches every image. */
   type: string;
   /** The width of the image in pixels. */
   width?: number;

@@ -8,7 +8,7 @@ else await import('../client/cli/main.ts');
 /**
  * Serves the tools for agents over standard input and output. A host such as an editor starts this process. The output
  * carries protocol messages only. The service and the key are those of the command line: DARKROOM_URL and DARKROOM_KEY,
- * or what `darkroom config` keeps.
+ * or those that `darkroom config` has stored.
  */
 async function serveTools(): Promise<void> {
   const { readConfiguration } = await import('../client/cli/configuration.ts');

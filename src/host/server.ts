@@ -67,7 +67,8 @@ const app = await buildApp({
 });
 
 serving = app;
-// Node writes its code cache at a regular exit only, so a process that replaces a killed one would have none.
+// Node writes its code cache only at a regular exit. Without this call, a process that replaces a killed one would have
+// no cache.
 if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);

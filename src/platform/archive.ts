@@ -68,7 +68,7 @@ const ZIP64_END_RECORD_BYTES = 56;
 const ZIP64_LOCATOR_BYTES = 20;
 const TIMESTAMP_FIELD_BYTES = 9;
 const EMPTY_BUFFER = Buffer.alloc(0);
-/** A field of 16 or of 32 bits that has its largest value says that the number stands in a 64-bit field. */
+/** A field of 16 or 32 bits with its largest value means that the number is in a 64-bit field. */
 const MOVED_TO_ZIP64_16 = 0xffff;
 const MOVED_TO_ZIP64_32 = 0xffffffff;
 const ZIP_VERSION = 20;

@@ -82,7 +82,7 @@ export function isoBrands(bytes: ByteReader): string[] {
   const { start, end } = first;
   const brands = [bytes.text(start, BRAND_BYTES)];
   const limit = Math.min(end, start + MAX_BRANDS * BRAND_BYTES);
-  // The minor version stands between the major brand and the other brands.
+  // The minor version is between the major brand and the other brands.
   for (let at = start + 2 * BRAND_BYTES; at + BRAND_BYTES <= limit; at += BRAND_BYTES)
     brands.push(bytes.text(at, BRAND_BYTES));
   return brands;

@@ -57,7 +57,7 @@ export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<
     if (type !== 'infe' || start + VERSION_BYTES > end) continue;
     const ids = idReaderOf(bytes, bytes.u8(start) >= 3);
     const idAt = start + VERSION_BYTES;
-    // The index of the item's protection stands between id and type.
+    // The index of the item's protection is between id and type.
     const typeAt = idAt + ids.width + 2;
     if (typeAt + ITEM_TYPE_BYTES > end) continue;
     const isHidden = (bytes.u8(start + 3) & 1) === 1;

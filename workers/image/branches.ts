@@ -143,7 +143,7 @@ class SharedPictures {
   /** For each pass, the numbers of steps after which it takes a shared picture, ascending. */
   readonly #sharedStepCounts: ReadonlyMap<PassWork, readonly number[]>;
   readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
-  /** The number of times that each picture will still be taken, by a pass or to make the next shared picture. */
+  /** The number of times that each picture will still be used, by a pass or to make the next shared picture. */
   readonly #remainingTakers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {

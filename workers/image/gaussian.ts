@@ -67,7 +67,7 @@ function sigmaOfReducedCopy(factor: number, sigma: number): number {
 
 /**
  * Blurs the rows or the columns of a small picture, which may be far shorter than the kernel. Edge pixels are repeated
- * outwards, and transparent pixels give no colour.
+ * outwards. The colours of transparent pixels do not count.
  */
 function blurLines(
   { data, width, height, channels }: Pixels,

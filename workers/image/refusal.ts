@@ -87,7 +87,7 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
   /** The details of a search that the deadline ended; absent if no file was written. */
   readonly details: SearchDetails | undefined;
-  /** See `TaskFailure`. */
+  /** The share of the work for which there was time: see `TaskFailure`. */
   readonly doableShare: number | undefined;
 
   constructor(details?: SearchDetails, doableShare?: number) {

@@ -29,7 +29,7 @@ export interface PassWork {
   /** The background under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
-  /** See `SearchTime`. */
+  /** The epoch milliseconds at which a search that has reached its target ends: see `SearchTime`. */
   improvesUntilMs?: number;
 }
 

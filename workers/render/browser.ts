@@ -163,9 +163,9 @@ export async function startBrowser(
 }
 
 /**
- * Lowers the priority of the browser; processes that it forks later inherit it. The browser is a session of its own,
- * because Linux may divide the CPU between sessions first (sched_autogroup_enabled): only the niceness of the session
- * counts then. Errors are ignored, because the end of a browser is handled elsewhere.
+ * Lowers the priority of the browser; processes that it forks later inherit it. The browser has a separate session, and
+ * Linux may divide the CPU between sessions first (sched_autogroup_enabled). In that case only the niceness of the
+ * session counts, so it is set too. Errors are ignored, because the end of a browser is handled elsewhere.
  */
 function lowerPriority(pid: number, niceness: number): void {
   try {

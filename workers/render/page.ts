@@ -82,8 +82,7 @@ export class BrowserPage {
       this.#onLoaded();
     });
     session.on('Fetch.requestPaused', ({ requestId, request, resourceType }) => {
-      // The browser rejects the response to a request that its page has cancelled meanwhile. This is no failure of the
-      // render.
+      // The browser rejects the response to a request that its page has cancelled. This is no failure of the render.
       this.#answerRequest(requestId, request.url, resourceType).catch(() => {});
     });
     const lose = () => {

@@ -95,8 +95,8 @@ export const EMPTY_DOCUMENT_HEADERS = {
 } as const;
 
 /**
- * The headers of an asset. They allow every origin, because the page is sandboxed into an origin of its own and fetches
- * masks with CORS.
+ * The headers of an asset. They allow every origin, because a sandboxed page has a separate origin and fetches masks
+ * with CORS.
  */
 export function assetHeaders(contentType: string): Record<string, string> {
   return {

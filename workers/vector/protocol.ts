@@ -9,8 +9,8 @@ import type { RawPixels, TaskFailure } from '../protocol.ts';
 
 /**
  * The size in which a drawing is drawn. `density` gives dots per inch; at 96, a CSS pixel is one pixel. `atLeast` gives
- * the smallest size in pixels, as far as the limit allows. With `mayShrink`, the drawing becomes smaller if the limit
- * requires it.
+ * the smallest size in pixels; the limit of the area may make it smaller. With `mayShrink`, the drawing becomes smaller
+ * if the limit requires it.
  */
 export type RequestedDrawingSize =
   | { density: number; mayShrink?: boolean }

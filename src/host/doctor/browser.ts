@@ -33,7 +33,7 @@ export async function checkBrowser({ renders }: Settings): Promise<DoctorFinding
   return [path, testedRenderFinding(page), browserSandboxFinding(withoutSandbox, renders.RENDER_SANDBOX)];
 }
 
-/** Draws a page in a thread and a browser of its own, which end afterwards. */
+/** Draws a page in a separate thread and browser, which end afterwards. */
 async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;

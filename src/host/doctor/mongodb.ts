@@ -97,7 +97,7 @@ export function writeConcernFinding(inAddress: string | null): DoctorFinding {
   return warningFinding(message, 'Leave it out: writes wait for a majority.');
 }
 
-/** Compares the indexes of a database with the declared ones, and creates none. */
+/** Compares the indexes of a database with the declared ones, without creating any. */
 export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);

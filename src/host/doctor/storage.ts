@@ -168,7 +168,7 @@ const TEST_OBJECT_BYTES = Buffer.from('written, read and deleted by npm run doct
 /** A size above that of the largest object that is sent in one request, so that it is uploaded in parts. */
 const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
-/** Checks S3: put, ranged get, multipart and delete, in the same way as the service, under a key of its own. */
+/** Checks S3 as the service uses it: put, ranged get, multipart and delete, under a separate key. */
 export async function checkObjectStore({ stores }: Settings): Promise<DoctorFinding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
   if (S3_BUCKET === '') return [okFinding('Objects are files below DATA_DIR: there is no S3 to check.')];

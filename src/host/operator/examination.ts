@@ -14,7 +14,7 @@ const DOCTOR_NICENESS = 15;
 const SETTING_NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 
 /**
- * The doctor's findings on this host. The doctor runs in a process of its own, because it draws a page and reads the
+ * The doctor's findings on this host. The doctor runs in a separate process, because it draws a page and reads the
  * whole database, which would delay calls.
  */
 export class DoctorExamination {

@@ -12,9 +12,10 @@ export type MetricsMessage =
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /**
- * Collects the metrics of all API processes of a host in the primary; one per primary.
- * @returns a function that answers the metrics of all processes in the format of Prometheus. Counters include those of
- *   ended processes, so that none ever falls. For a process that does not answer in time, its last metrics are used.
+ * Collects the metrics of all API processes of a host. Each primary has one collection.
+ * @returns a function that returns the metrics of all processes in the format of Prometheus. Counters include those of
+ * ended processes, so that no counter ever falls. For a process that does not answer in time, its last metrics are
+ * used.
  */
 export function createMetricsCollection(): () => Promise<string> {
   /** The last metrics of each live process. */

@@ -3,7 +3,9 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** The argument that marks a spare process: one that loads its modules and then waits. */
 export const SPARE_PROCESS_ARGUMENT = '--spare';
-/** Milliseconds after the start of the service until its spare starts: a service that runs only shortly needs none. */
+/**
+ * Milliseconds after the start of the service until its spare starts. A service that soon ends again needs no spare.
+ */
 const AFTER_START_MS = 15_000;
 /** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
 const AFTER_USE_MS = 5_000;

@@ -10,7 +10,7 @@ import type { ImageCall } from './image-call.ts';
 interface CallForms {
   /** Maps a parameter of the pass to the field of the call. Absent: the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** See `BranchPass`. */
+  /** The prefix of the parameters of a single op: see `BranchPass`. */
   parametersPrefix?: string | undefined;
   asJobs?: ImageCall['asJobs'];
   /** The share of the pixels that could be done in time, if the worker measured it. */

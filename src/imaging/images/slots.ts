@@ -51,7 +51,7 @@ export interface WaitingLimits {
 
 export interface AdmissionStats {
   slots: number;
-  /** The number of taken slots. It can exceed `slots` while calls run beside jobs, and after a resize. */
+  /** The number of taken slots. It can exceed `slots` while calls run in addition to jobs, and after a resize. */
   busy: number;
   /** Number of calls that wait. */
   waiting: number;

@@ -144,8 +144,8 @@ export class Rasterizer {
 }
 
 /**
- * The size of a drawing for a pass: at the density that the pass names, otherwise large enough for a resize in its
- * first step. A drawing has no pixels of its own, so a larger size loses no sharpness.
+ * The size at which a vector drawing is drawn for a pass: at the density that the pass names, otherwise large enough
+ * for a resize in its first step. A drawing is drawn from its shapes, so a larger size loses no sharpness.
  */
 export function drawingSizeForPass({ decode, steps }: ImagePass): RequestedDrawingSize {
   if (decode.density !== undefined) return { density: decode.density };
@@ -162,7 +162,7 @@ function numberOrUndefined(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
+/** Runs passes over a vector drawing one after another, because each pass needs the drawing in a different size. */
 export function runPassesOverDrawing(
   { branches, asJobs: _, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,

@@ -183,7 +183,7 @@ function preparationPass(angle: ReadingAngle) {
   };
 }
 
-/** The size of a picture after its orientation; undefined for a drawing, which has no pixels of its own. */
+/** The size of a picture after its orientation; undefined for a vector drawing, which has no pixels yet. */
 function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
   if (isStoredFile(bytes)) return bytes.facts.format === 'svg' ? undefined : sizeOf(bytes.facts);
   const header = known ?? readImageHeader(bytes);

@@ -129,7 +129,7 @@ export class RenderPool {
       if (page.accountId === accountId && page.drawnSinceMs === null) endPage(page, 'withdrawn');
   }
 
-  /** Ends the pages that have been drawn for too long beside other accounts, and schedules the next check. */
+  /** Ends the pages that have been drawn for too long while other accounts wait, and schedules the next check. */
   readonly review = (): void => {
     this.#cancelReview?.();
     this.#cancelReview = undefined;

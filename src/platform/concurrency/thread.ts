@@ -34,7 +34,7 @@ export class OnDemandThread<T, R> {
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_TIMEOUT_MS,
-      // An idle thread must keep its event loop running, because a reader has worker threads of its own.
+      // An idle thread must keep its event loop running, because a reader of text has further worker threads.
       atomics: 'disabled',
       recordTiming: false,
       ...(this.#heapMegabytes !== undefined && {

@@ -69,8 +69,8 @@ function descendantsOf(parent: number, byParent: ReadonlyMap<number, ProcessStat
 }
 
 /**
- * Reads the fields of a process; null when it has ended. The name of its program stands in parentheses and may contain
- * spaces and parentheses, so the fields are counted from the last parenthesis.
+ * Reads the fields of a process; null when it has ended. The name of its program is in parentheses and may itself
+ * contain spaces and parentheses, so the fields are counted from the last parenthesis.
  */
 function readProcessStat(proc: string, pid: string): ProcessStat | null {
   const stat = readText(`${proc}/${pid}/stat`);

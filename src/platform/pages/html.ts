@@ -15,7 +15,7 @@ import type {
 /** The blocks that are placed to the right of the text before them on a wide screen. */
 const BESIDE_KINDS: readonly PageBlock['kind'][] = ['samples', 'pictures'];
 
-/** A page as an article of HTML. It has no script and no style of its own. */
+/** A page as an article of HTML, without scripts and styles. */
 export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
   const text = [
     `<h1>${inlineHtml(title)}</h1>`,
@@ -25,8 +25,8 @@ export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
 }
 
 /**
- * Rows of text with the blocks beside it, in the order of the page, so that a narrow screen shows the same order. A
- * second-level heading begins a row.
+ * Rows of text, each with the blocks that are shown next to it. The order is that of the page, so that a narrow screen
+ * shows the same order. A second-level heading begins a row.
  */
 function rowsOf(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];

@@ -107,7 +107,7 @@ export interface TrialForm {
   inputs: readonly TrialInput[];
 }
 
-/** A call of an endpoint that fits none of the other kinds. */
+/** A call of an endpoint that is none of the other kinds. */
 export interface TrialEndpointCall {
   method: string;
   needsKey: boolean;

@@ -41,8 +41,8 @@ export interface BackupReport {
  * Copies the embedded stores while they are in use. The copy is a complete data directory, with all documents of one
  * instant and their objects.
  *
- * Objects never change, so they are copied before the documents and again after them: the first round copies objects
- * that may be deleted meanwhile, the second adds new ones.
+ * Objects never change, so they are copied before the documents and again after them. The first round copies objects
+ * that may be deleted before the documents are copied; the second round adds new ones.
  *
  * @param to a directory that does not exist yet.
  * @param onProgress called regularly with a line of text.

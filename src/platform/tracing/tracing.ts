@@ -52,7 +52,7 @@ export const disabledTracing: Tracing = {
   close: async () => undefined,
 };
 
-/** The log for parts of the service that write log lines of their own. */
+/** The log for parts of the service that write log lines themselves. */
 export interface EventLog {
   warn(context: object, message: string): void;
   /** Logs a decision, for an operator who investigates. A test's log may lack this method. */

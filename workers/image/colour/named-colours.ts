@@ -47,9 +47,8 @@ export interface DeclaredColourSpace extends DisplayColours {
 }
 
 /**
- * The colour space that CICP code points stand for. For PQ and HLG (ITU-R BT.2100) the curve also tone-maps, as the
- * EETF of ITU-R BT.2390 does, from 1,000 cd/m² to white at 203 cd/m² (BT.2408). Tones below about 90 cd/m² stay
- * unchanged.
+ * The colour space that CICP code points name. For PQ and HLG (ITU-R BT.2100) the curve also tone-maps, as the EETF of
+ * ITU-R BT.2390 does, from 1,000 cd/m² to white at 203 cd/m² (BT.2408). Tones below about 90 cd/m² stay unchanged.
  * @returns undefined for primaries that are not known here.
  */
 export function colourSpaceOfCodePoints(

@@ -7,7 +7,7 @@
 const PICTURE_FILE_START = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
 /** Enough base64 or hexadecimal digits to hold the first bytes of a file and some of its content. */
 const ENCODED_BYTES = /[\w+/-]{60,}/g;
-/** The characters that may stand between digits: ends of lines, and the zero bytes of letters in UTF-16. */
+/** The characters that may be between digits: ends of lines, and the zero bytes of letters in UTF-16. */
 const DIGIT_SEPARATORS = /[\s\0]+/g;
 
 /**

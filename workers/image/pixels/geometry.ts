@@ -188,7 +188,7 @@ export function boundingSizeOfTurned({ width, height }: Size, angle: number): Si
 
 /**
  * The radius of round corners in pixels. A number is the same on both axes, at most half of the shorter side. A share
- * such as `50%` is taken of each side.
+ * such as `50%` is a share of each side.
  */
 export function cornerRadius(radius: number | string, { width, height }: Size): Size {
   if (typeof radius === 'string') {

@@ -72,8 +72,8 @@ export interface SearchAttempts<J extends EncodingTrial> {
  */
 const EXPECTATION_MARGIN = 0.1;
 /**
- * The smallest share of the time of a sample that a pair of its frames is taken to need, because measured differences
- * are rough.
+ * The smallest time that a pair of frames is assumed to take, as a share of the time of the sample, because measured
+ * differences are rough.
  */
 const MIN_PAIR_TIME_SHARE = 1 / 8;
 const LOSSLESS_SETTING: EncoderSetting = { lossless: true };

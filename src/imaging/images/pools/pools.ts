@@ -114,10 +114,11 @@ const PROCESS_DIED_MESSAGE =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /**
- * The pools for image work. A thread inside libvips cannot be stopped and has no priority of its own, because libuv's
- * threads are shared by the whole process. Therefore a pass that takes longer than a moment runs in a process that can
- * be killed and has a lower priority, and no account's pass holds up the calls of others. A call does not wait for a
- * job's item in a thread or in a process of long work: both run at the same time, as far as memory allows.
+ * The pools for image work. A thread inside libvips cannot be stopped. It cannot have a separate priority either,
+ * because the whole process shares libuv's threads. Therefore a pass that takes longer than a moment runs in a process
+ * that can be killed and has a lower priority, so that no account's pass holds up the calls of others. A call never
+ * waits for a job's item in a thread or in a process of long work: both run at the same time, if there is memory for
+ * both.
  */
 export class ImagePools {
   readonly #options: ImagePoolsOptions;

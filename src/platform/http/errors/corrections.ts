@@ -47,7 +47,10 @@ export function isHeaderOrPartCorrection({ in: place }: CallCorrection): boolean
   return place === 'header' || place === 'part';
 }
 
-/** The path of a sibling field: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
+/**
+ * The path of a sibling field, such as `steps[2].parameters.width` for the name `width` and the path
+ * `steps[2].parameters.widht`.
+ */
 export function siblingPath(path: string, name: string): string {
   const dot = path.lastIndexOf('.');
   return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;

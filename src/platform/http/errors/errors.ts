@@ -183,7 +183,7 @@ export function sentFieldAt(param: string, path = param): SentField {
 }
 
 /**
- * Converts changes of a part of the call to changes of the call. A new name is placed beside the old one, wherever the
+ * Converts changes of a part of the call to changes of the call. A new name is placed next to the old one, wherever the
  * old one was sent.
  * @param at finds a field of the part.
  */

@@ -65,9 +65,9 @@ export function sendApiError(request: FastifyRequest, reply: FastifyReply, failu
 }
 
 /**
- * The headers of a refusal, whoever sends it: no hook runs for those of the router and of Node's parser. Without
- * `no-store`, a cache could keep a 404 or a 405 for as long as it likes. A refusal that may be stored brings its own
- * Cache-Control.
+ * The headers of every refusal. No hook sets them, because no hook runs for refusals of the router and of Node's
+ * parser. Without `no-store`, a cache could keep a 404 or a 405 for as long as it likes. A refusal that may be stored
+ * has its own Cache-Control.
  */
 export function failureHeaders(
   { status, retryAfterSeconds, headers }: ApiError,

@@ -110,7 +110,7 @@ export function wordRemedy(value: string, known: readonly string[]): Remedy {
 
 /**
  * The remedy for a list of words, some of them misspelt, where one word is expected. A list that is longer than the
- * number of known words gets none.
+ * number of known words has no remedy.
  */
 function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
   if (value.length === 0 || value.length > known.length) return { says: '' };
@@ -216,7 +216,7 @@ function numberRemedy(value: unknown, schema: TSchema): Remedy {
 }
 
 /**
- * The bound for a number beyond it; for a fraction in place of a whole number, the whole numbers beside it. Empty for
+ * The bound for a number beyond it; for a fraction instead of a whole number, the whole numbers next to it. Empty for
  * an accepted number.
  */
 function nearestAccepted(

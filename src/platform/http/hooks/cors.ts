@@ -27,8 +27,8 @@ type IsSigned = (request: FastifyRequest) => boolean;
 /**
  * Sets the CORS headers before any check of the call, so that pages can read refusals too. The configured origins may
  * make every call; public reads are open to all origins. No page of another origin sends or gets a cookie.
- * @fastify/cors cannot do this: as soon as it decides by the request, it adds `Vary: Origin` to every answer, and a
- * cache would then keep a public picture once for each origin.
+ * @fastify/cors is not used: if it decides per request, it adds `Vary: Origin` to every response, and a cache would
+ * then keep a public picture once for each origin.
  * @param origins the value of CORS_ORIGINS: comma-separated, or `*`; '' for none.
  */
 export function installCors(app: FastifyInstance, origins: string): void {

@@ -57,7 +57,7 @@ export function acceptWarnings(request: FastifyRequest, contentType: string): Ca
   return isOtherImage ? [ignored, { code: 'did_you_mean', name: 'format', value: format }] : [ignored];
 }
 
-/** The media types that a wildcard in `responseType` stands for. */
+/** The media types that a wildcard in `responseType` includes. */
 const WILDCARD_TYPES: Record<string, string[]> = {
   'image/*': ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'image/tiff'],
   'text/*': ['text/plain'],

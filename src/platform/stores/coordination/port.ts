@@ -141,8 +141,8 @@ export interface Coordination {
   /** Extends a slot that is still held; false when it expired. */
   renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Releases every slot of holders that begin with `prefix`, which are those of a dead process. It walks all slots and
-   * is meant for rare use.
+   * Releases every slot of holders that begin with `prefix`, such as those of a dead process. It walks all slots and is
+   * meant for rare use.
    */
   releaseSlotsByPrefix(prefix: string): Promise<void>;
 
@@ -183,12 +183,12 @@ export interface Coordination {
   /** Extends a claim, and takes it again if the set was lost; false when another holder has the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Ends a claim, and schedules its member again after `afterMs`. Without a next time (null) and without one that was
-   * scheduled meanwhile, the member is removed. Returns the milliseconds until it is due next; null when it is removed,
-   * or claimed by another holder.
+   * Ends a claim, and schedules its member again after `afterMs`. If that is null and no other time was scheduled
+   * during the claim, the member is removed. Returns the milliseconds until the member is due next; null when it is
+   * removed, or claimed by another holder.
    */
   settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<number | null>;
-  /** Ends the claims of holders with this prefix, which are those of a dead process. Their members are due at once. */
+  /** Ends the claims of holders with this prefix, such as those of a dead process. Their members are due at once. */
   releaseDueByPrefix(key: string, prefix: string): Promise<void>;
 
   /**

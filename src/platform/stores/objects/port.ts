@@ -31,7 +31,7 @@ export interface ObjectStore {
    */
   get(key: string, range?: ByteRange): Promise<StoredObject | null>;
   /**
-   * Reads a whole object into one ArrayBuffer of its own, for a worker; null when there is none. Rejects with a
+   * Reads a whole object into a separate ArrayBuffer, for a worker; null when there is no such object. Rejects with a
    * RangeError when it is larger than the limit.
    */
   read(key: string, limitBytes: number): Promise<Uint8Array | null>;

@@ -165,7 +165,7 @@ function compileKeyRange(
   const fromBelow = sign.startsWith('>');
   const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
   // SQLite uses at most one bound on each side of an index, and chooses among several by itself. The bound of the type
-  // is therefore added only if the filter has none.
+  // is therefore added only if the filter has no bound on that side.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
     return { sql: `${key} ${sign} ?`, params: [operand] };
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];

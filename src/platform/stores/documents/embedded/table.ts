@@ -139,15 +139,15 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     return groupedSums(documents, spec);
   }
 
-  /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
+  /** Iterates over matches with one document in memory at a time. No row may be written during the iteration. */
   *#matches(filter: DocumentFilter, options: Omit<FindOptions, 'fields'> = {}): Generator<StoredRow, void> {
     const { sql, params } = selectStatement('rowid, body', filter, options, this.#shape);
     for (const row of this.#database.iterate(sql, params)) yield toStoredRow(row);
   }
 
   /**
-   * Iterates over the matches that existed at the start, so that rows may be written meanwhile. Their row numbers are
-   * kept in memory.
+   * Iterates over the matches that existed at the start, so that rows may be written during the iteration. Their row
+   * numbers are kept in memory.
    */
   *#fixedMatches(filter: DocumentFilter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
