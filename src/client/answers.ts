@@ -8,7 +8,7 @@ export interface Warning {
   name?: string;
 }
 
-/** A JSON answer, with the facts of its headers. */
+/** A JSON response: its data, and the facts from its headers. */
 export interface Answer<T> {
   data: T;
   /** Paging facts of a list. */
@@ -57,7 +57,6 @@ export function timingOfHeaders(headers: Headers): Record<string, number> {
   return Object.fromEntries(Array.from(phases, ([, name, ms]) => [name, Number(ms)]));
 }
 
-/** One page of a list. */
 export interface Page<T> {
   rows: T[];
   meta: ListMeta;

@@ -25,7 +25,6 @@ export interface DebugEvent {
   url: string;
   /** The headers as they were sent, with the credential masked. */
   headers: Record<string, string>;
-  /** The number of the attempt, from 1. */
   attempt: number;
   durationMs: number;
   /** The HTTP status; absent when there was no answer. */

@@ -1,6 +1,5 @@
 import type { WebhookEvent } from './schema.ts';
 
-/** A delivery as it arrived. */
 export interface ReceivedDelivery {
   /** The raw body, before it is parsed. */
   body: string | Uint8Array;

@@ -85,7 +85,6 @@ export const SignInLinkBody = Type.Object(
 );
 export type SignInLinkBody = Static<typeof SignInLinkBody>;
 
-/** The answer of a sign-in. */
 export const SignInResult = componentSchema('SignedIn', {
   token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
   expiresAt: Type.String({ format: 'date-time' }),

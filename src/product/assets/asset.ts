@@ -5,7 +5,6 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { type HashBytes, hashBytesOf } from './likeness.ts';
 import type { Asset } from './schema.ts';
 
-/** A stored asset. */
 export interface AssetDocument {
   _id: string;
   accountId: string;

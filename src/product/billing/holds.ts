@@ -187,7 +187,6 @@ export function chargeForJob(hold: JobHold, used: JobNeed): { credits: number; o
   return { credits: used.credits, overage: Math.max(0, used.runs - inside) * hold.overageCredits };
 }
 
-/** The credits that a hold takes. */
 export function creditsHeldBy({ credits, past, overageCredits }: JobHold): number {
   return credits + past * overageCredits;
 }

@@ -67,7 +67,6 @@ export class SyncRunCounter {
   #raises = new Map<string, number>();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** The write that is running. */
   #writing: Promise<void> = Promise.resolve();
   /** The next write, of everything that is counted while the current write runs. */
   #nextWrite: Promise<void> | null = null;

@@ -44,7 +44,6 @@ interface OpBase<N extends string> {
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
   description: string;
-  /** The schema of the job's `parameters`. */
   parameters: TObject;
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
@@ -99,7 +98,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
    */
   parametersAsSent: boolean;
   example: GivenParameters;
-  /** The default instruction. */
+  /** The instruction for the model if no prompt is sent. */
   defaultPrompt?: string;
   /** The default JSON Schema of the answer. */
   defaultSchema?: Record<string, unknown>;

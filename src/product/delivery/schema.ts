@@ -3,7 +3,6 @@ import { componentSchema } from '../../platform/http/fields.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { ADDRESS_EXTENSIONS } from './address.ts';
 
-/** The most signing keys of an account. */
 export const MAX_SIGNING_KEYS = 10;
 
 export const SigningKey = componentSchema('SigningKey', {

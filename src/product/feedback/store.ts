@@ -34,7 +34,6 @@ export const FEEDBACK_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The reports of the accounts. */
 export class FeedbackStore {
   readonly #reports: DocumentCollection<FeedbackDocument>;
 

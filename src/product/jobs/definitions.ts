@@ -71,7 +71,6 @@ export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 's
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 
-/** The credits that the models cost for one item. */
 export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'>): number {
   return credits.reduce((sum, price) => sum + price, 0);
 }

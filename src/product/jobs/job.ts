@@ -244,7 +244,6 @@ export function itemId(jobId: string, index: number): string {
   return `${jobId}/${index}`;
 }
 
-/** Whether all items of a job have ended. */
 export function hasEnded(job: JobDocument): job is EndedJob {
   return job.phase === 'ended' || job.phase === 'done' || job.phase === 'leaving';
 }

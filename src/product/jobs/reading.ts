@@ -74,7 +74,6 @@ export class JobReader {
     return page;
   }
 
-  /** Number of jobs by status and type. */
   async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
     const rows = await this.#context.jobs.countByStatus(accountId, filters);
     await this.#cleanUpCounted(accountId, rows);

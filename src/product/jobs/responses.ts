@@ -184,7 +184,6 @@ export function isSummaryView({ fields }: JobView): boolean {
   return fields !== undefined && [...fields].every((name) => SUMMARY_FIELDS.includes(name));
 }
 
-/** The fields of a job that its caller asked for. */
 export function selectJobFields<T extends object>(job: T, { fields }: JobView): T | Partial<T> {
   if (fields === undefined) return job;
   return Object.fromEntries(Object.entries(job).filter(([name]) => fields.has(name))) as Partial<T>;

@@ -10,7 +10,6 @@ import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
 /** The fields that make up the state of a document. */
 type DocumentState = Partial<Record<'phase' | 'shown' | 'submitter' | 'status' | 'slot' | 'queue', unknown>>;
 
-/** A transition of a document from one state to another. */
 export interface StateTransition {
   /** The states in which the transition may begin: for each field, a value or a list of values. */
   from: DocumentState;

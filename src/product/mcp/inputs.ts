@@ -86,7 +86,6 @@ export function imagePayloadOf(image: ToolImage, fields: Record<string, unknown>
   return { form };
 }
 
-/** The bytes of an image as a part of a form. */
 export function imageBlob(bytes: Buffer): Blob {
   return new Blob([new Uint8Array(bytes)]);
 }

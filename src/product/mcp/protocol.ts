@@ -38,7 +38,6 @@ const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 /** How long clients may cache lists and pages, which are equal for all callers until the service is updated. */
 const CACHE_HINT = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
-/** A server of the protocol for one caller. */
 export function createToolServer(host: ToolHost): Server {
   const server = new Server(
     { name: 'darkroom', title: 'Darkroom', version: packageJson.version },

@@ -103,7 +103,6 @@ function measurementsIn(headers: Headers): Record<string, string> {
   return Object.fromEntries(found);
 }
 
-/** Saves a result picture as an asset. */
 async function saveAsset(link: string, contentType: string, source: InputSource) {
   const image = await openImageInput(link, source);
   if (!('bytes' in image)) throw new Error('The link of a result does not lead to this service.');

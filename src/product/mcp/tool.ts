@@ -13,7 +13,6 @@ export interface ToolResult {
   structured: Record<string, unknown>;
   /** The same result as text, if JSON is not its shortest form. */
   text?: string;
-  /** The pictures to show. */
   pictures?: readonly ToolPicture[];
 }
 

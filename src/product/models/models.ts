@@ -124,7 +124,6 @@ export function isSandboxModel(id: string): boolean {
   return SANDBOX_MODELS.has(id);
 }
 
-/** The models that run ops of this category. */
 export function modelsOfCategory({ models }: ModelsFile, category: string): Model[] {
   return models.filter((model) => model.categories.includes(category));
 }

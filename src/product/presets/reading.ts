@@ -21,7 +21,6 @@ import { currentPresetVersion, type Preset, type PresetVersion } from './preset.
 import type { PresetData, PresetListQuery, PresetUsage } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
-/** A preset and one of its versions. */
 export interface FoundPreset {
   preset: Preset;
   version: PresetVersion;

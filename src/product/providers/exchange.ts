@@ -41,7 +41,6 @@ export function completeBaseUrl(set: string, fallback: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** One call of an endpoint. */
 export interface EndpointRequest {
   path: string;
   method?: 'GET' | 'POST';
@@ -112,7 +111,6 @@ export async function requestTrustedHost(
   return promise;
 }
 
-/** True for a status of 200 to 299. */
 export function hasOkStatus({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }

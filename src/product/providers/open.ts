@@ -25,7 +25,6 @@ import { ProviderSlots } from './slots.ts';
 
 /** One attempt of one item on a model. */
 export interface ModelCall extends ModelTask, Omit<ProviderCall, 'signal'> {
-  /** The id of the model. */
   model: string;
   /**
    * Returns the item's picture, if it has one, followed by the pictures that are sent with every call. It is called

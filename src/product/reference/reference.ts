@@ -13,7 +13,7 @@ const GALLERY_FOLDER = new URL('../../../docs/gallery/', import.meta.url);
 /** The scenes of the gallery that show what an op does. */
 const OP_SCENES = SCENES.filter(({ op }) => op !== undefined);
 
-/** The files of those scenes, each once. */
+/** The picture files of these scenes, each once. */
 const GALLERY_FILES: readonly URL[] = [...new Set(OP_SCENES.flatMap(sceneFiles))].map(
   (path) => new URL(path, GALLERY_FOLDER),
 );

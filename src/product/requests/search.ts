@@ -26,7 +26,7 @@ import {
 } from './responses.ts';
 import type { RequestErrorGroup, RequestFilterQuery, RequestListQuery, RequestRecord } from './schema.ts';
 
-/** The position of a request among those of all processes. */
+/** The position of a request in the common list of all processes, which is sorted newest first. */
 interface RowPosition {
   at: string;
   /** Orders the requests of one instant. */
@@ -179,7 +179,7 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Whether a request is older than a position. */
+/** Whether a request comes after a position in the list, which is sorted newest first. */
 function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly unknown[]): boolean {
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
 }
@@ -211,7 +211,6 @@ export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
   });
 }
 
-/** Whether a request passes all filters. */
 function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): boolean {
   const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
   return (

@@ -3,7 +3,6 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
 import type { DeclaredVariable } from './schema.ts';
 
-/** The HTML and the CSS of a template or page. */
 export interface TemplateHtml {
   html: string;
   css: string;

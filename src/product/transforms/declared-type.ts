@@ -7,7 +7,7 @@ export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** A media type; null when none was declared. */
   declaredType: string | null;
-  /** Present if the header of the call declares it. */
+  /** Present if a header of the call declared the type. */
   declaredBy?: 'header';
 }
 

@@ -41,7 +41,6 @@ export const ImageEstimate = componentSchema('ImageEstimate', {
 });
 export type ImageEstimate = Static<typeof ImageEstimate>;
 
-/** The estimates of several outputs. */
 export const OutputEstimates = componentSchema('OutputEstimates', {
   outputs: Type.Array(
     Type.Object({

@@ -72,7 +72,6 @@ export type OutputResultOrError = { name: string } & (
   | { refusal: ApiError }
 );
 
-/** An output as one file of the response. */
 interface OutputFile {
   name: string;
   contentType: string;

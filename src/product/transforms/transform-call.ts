@@ -54,7 +54,6 @@ export interface CompiledCallPass {
   paramOf: (passParam: string) => string;
 }
 
-/** A call with one result. */
 export interface CompiledTransformCall extends CompiledCallPass {
   /** The body of a job that does the same, without its assets. Absent if a job could not read all the pictures. */
   asJob?: Record<string, unknown>;
@@ -70,7 +69,7 @@ const MAX_CACHED_QUERIES = 1_000;
 const MAX_CACHED_QUERY_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
-const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUERY_NAMES];
+const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUERY_NAMES];
 
 /** The query of a request, parsed and as text in its URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
@@ -368,7 +367,7 @@ function checkKeys(op: PixelOp, query: RawQueryFields): void {
 }
 
 function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
-  return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
+  return Object.fromEntries(Object.entries(query).filter(([key]) => !CALL_QUERY_KEYS.includes(key)));
 }
 
 /** @throws ApiError invalid_param on dryRun, because invalid text would otherwise mean no dry run. */

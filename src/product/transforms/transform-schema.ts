@@ -226,7 +226,7 @@ export function transformBodySchema(): TSchema {
   });
 }
 
-/** One form of a transform: the reference to the image, and the work. */
+/** One alternative of a transform's body: the reference to the image, and one kind of work. */
 function referenceWith(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
   const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
   return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });

@@ -279,7 +279,6 @@ class TransformCallHandler {
   }
 }
 
-/** The image of a call with the second pictures of its steps. */
 type LoadedPictures = LoadedImage & { layers?: LayerFiles };
 
 function inputBytesOf({ bytes, layers = {} }: LoadedPictures): number {

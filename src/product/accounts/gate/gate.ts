@@ -88,7 +88,6 @@ interface CountedFailure {
  * takes one, has just been returned.
  */
 export class CallGate {
-  /** The calls of each account, for the operator. */
   readonly accountCalls = new AccountCallCounts();
   readonly #options: GateOptions;
   readonly #slotLimits: Readonly<Record<CallSlotKind, number>>;
@@ -132,7 +131,6 @@ export class CallGate {
     });
   }
 
-  /** The caller of a route that is not public. */
   requireCaller(request: FastifyRequest): Caller {
     const caller = callerOrNull(request);
     if (caller === null) throw missingCredentialError(request);

@@ -7,7 +7,6 @@ import { hasOnlyCookieCredential } from '../../accounts/authentication.ts';
 import { isSignedLinkRequest } from './links.ts';
 
 interface SentFile {
-  /** The media type. */
   type: string;
   sizeBytes: number;
   etag: string;

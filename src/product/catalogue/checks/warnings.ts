@@ -8,7 +8,7 @@ import type { CompiledSegment, DeterministicStep } from '../plan/pass.ts';
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
   code: (typeof STEP_WARNING_CODES)[number];
-  /** The parameter that it is about. */
+  /** The parameter that the warning is about. */
   name?: string;
   /** The parameter that was probably meant. */
   meant?: { name: string; value: string };

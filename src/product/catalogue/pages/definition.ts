@@ -6,7 +6,6 @@ import { imageModelPrice, lowestCreditsPerItem } from '../../models/prices.ts';
 import { type AiOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 
-/** A placeholder for an asset of the caller. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
 /** An op as the catalogue endpoints show it: everything that an agent needs to choose it, fill it in and price it. */

@@ -92,7 +92,7 @@ export interface RequestedStep extends PresetStep {
 }
 
 /**
- * Steps that know where their fields were sent.
+ * Gives each step a function that finds the place where a field of it was sent.
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
@@ -111,7 +111,10 @@ export function savedSteps(steps: readonly PresetStep[], param: string): Request
   );
 }
 
-/** A step that knows where its fields were sent. Fields of a model's op are moved out of its parameters. */
+/**
+ * Gives a step the function that finds where its fields were sent, and moves fields of a model's op out of its
+ * parameters.
+ */
 export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
 }

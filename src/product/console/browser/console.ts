@@ -132,7 +132,6 @@ function ErrorBoundary({ children }: { children?: View }): View {
   return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
 }
 
-/** The screen at an address. */
 function CurrentScreen({ path }: { path: string }) {
   const found = screenAt(path);
   if (found === undefined) return html`<${UnknownScreen} />`;

@@ -21,7 +21,6 @@ interface OperatorCallFields<Query extends object, Body extends object> {
 
 const OPERATOR_PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
-/** The number of sessions that this page has opened. */
 let openedSessions = 0;
 
 /**

@@ -64,7 +64,6 @@ export function useQuery<T extends Readonly<Record<string, string>>>(
   return [values, change];
 }
 
-/** Makes an address with a query. */
 export function addressOf(path: string, query: URLSearchParams | Record<string, string>): string {
   const text = new URLSearchParams(query).toString();
   return text === '' ? path : `${path}?${text}`;

@@ -106,7 +106,6 @@ export async function findFontWarnings(
   return [...found.values()];
 }
 
-/** The sentence of a warning. */
 function fontWarningMessage({ code, name }: FontWarning): string {
   return code === 'missing_glyph'
     ? `No font of this service has the character U+${name}, so that a box is drawn in its place.`

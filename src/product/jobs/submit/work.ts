@@ -139,7 +139,6 @@ function jobTypeOf([first, ...others]: readonly PlanSegment[]): JobType {
   return first.runs === 'pass' ? 'process' : first.jobType;
 }
 
-/** The source of an item of these segments. */
 function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }

@@ -111,7 +111,6 @@ export class TypicalItemSeconds {
     return typicalSeconds;
   }
 
-  /** Records the duration of a completed item. */
   async record(op: string, model: string, durationMs: number): Promise<void> {
     const lastMs = { $each: [Math.round(durationMs)], $slice: -MAX_DURATIONS };
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });

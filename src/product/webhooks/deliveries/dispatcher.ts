@@ -31,7 +31,6 @@ interface DispatcherOptions {
   log: EventLog;
 }
 
-/** An endpoint that this process has claimed. */
 interface EndpointClaim {
   /** The member of the endpoint in the sorted set of the schedule. */
   member: string;

@@ -16,7 +16,6 @@ interface AttemptSlotsOptions {
   now: () => number;
 }
 
-/** A running worker. */
 export interface WorkerSlot {
   /** Whether the worker may make another attempt, or should leave its slot to others. */
   mayContinue(): boolean;

@@ -65,7 +65,6 @@ export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The fields of an endpoint that its owner sets. */
 type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
 /** The endpoints of the accounts. Methods for owners take the account first and see only its endpoints. */

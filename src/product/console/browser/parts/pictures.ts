@@ -1,7 +1,6 @@
 import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 
 interface ThumbProps {
-  /** The id of an asset. */
   id: string;
   /** The longest edge of the picture, in pixels of the file. */
   edge?: 64 | 128 | 256;

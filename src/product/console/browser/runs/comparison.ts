@@ -15,12 +15,10 @@ interface LetteredRun {
   letter: string;
   run: OperatorRun;
   figures: RunFigures;
-  /** The cases by name. */
   cases: ReadonlyMap<string, CaseFigures>;
 }
 
 const LETTERS = 'ABCDEF';
-/** The most runs that can be compared. */
 export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
 const MAX_FIRST_CASES = 60;
@@ -182,7 +180,6 @@ function comparedMeasure(
   return { columns: [...runs.map(({ letter }) => letter), change], rows };
 }
 
-/** All measures of every case of one run. */
 function everyMeasure(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
   const columns = measures.slice(0, MAX_COLUMNS);
   const rows = cases.map(({ name, measures: own }) => ({

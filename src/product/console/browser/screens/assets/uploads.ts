@@ -5,7 +5,6 @@ import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
 import { shownAccount } from '../../session.ts';
 
-/** The upload of one file. */
 export interface Upload {
   id: number;
   file: File;
@@ -30,7 +29,6 @@ const MAX_LOST_MS = 14 * 60_000;
 
 /** The uploads of this page. They continue while the reader visits other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
-/** The controllers that abort the uploads, by id. */
 const abortControllers = new Map<number, AbortController>();
 let lastId = 0;
 
