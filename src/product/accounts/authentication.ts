@@ -182,7 +182,7 @@ function createCallerCache(now: () => number): LRUCache<string, CachedCaller> {
     max: MAX_CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
-    // With a resolution of 0, the cache starts no timers to save readings of the clock.
+    // With a resolution of 0, the cache reads the clock at each access and starts no timers.
     ttlResolution: 0,
   });
 }

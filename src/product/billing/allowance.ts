@@ -163,7 +163,7 @@ export class RunAllowance {
   }
 }
 
-/** Whether an account, as read again after a refusal, can pay for a run by now. */
+/** Whether an account, which was read again after a refusal, can now pay for a run. */
 function hasAllowance(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (

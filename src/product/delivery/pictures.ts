@@ -19,7 +19,7 @@ export interface MadePicture {
   contentType: string;
   width: number;
   height: number;
-  /** Without quotes. */
+  /** The ETag without quotes. */
   etag: string;
 }
 

@@ -101,7 +101,7 @@ class DeliveryCalls {
     this.#options = options;
   }
 
-  /** Serves a picture. A picture in memory is sent within the same turn of the event loop. */
+  /** Serves a picture. A picture in memory is sent at once, without a wait for a promise. */
   readonly deliver = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
     const known = this.#options.addresses.find(request.raw.url ?? '', request.headers.accept);
     if (known !== null && this.#sendAtOnce(request, reply, known)) return undefined;

@@ -163,7 +163,7 @@ export interface ItemDocument {
   jobId: string;
   accountId: string;
   index: number;
-  /** Its index in the first attempt. Absent on an item of the first attempt itself. */
+  /** The index of the item in the first attempt. Absent on items of the first attempt itself. */
   rootIndex?: number;
   assetId: string | null;
   /** Index of its variant in the definition. */

@@ -143,7 +143,7 @@ interface SchemaToCheck {
 
 /**
  * Compiles the JSON Schemas that callers send for model answers, and checks answers against them. One thread works on
- * one schema at a time. Accounts take turns.
+ * one schema at a time. Accounts are served in turn.
  */
 export class AnswerSchemaChecker {
   readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(
@@ -152,7 +152,7 @@ export class AnswerSchemaChecker {
   );
   /** The problem of each schema; '' for none. */
   readonly #problems = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
-  /** The queue for the thread. Accounts take turns in it. */
+  /** The queue for the thread. Accounts are served in turn. */
   readonly #queue = new FairMutex();
 
   /**

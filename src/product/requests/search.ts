@@ -185,7 +185,7 @@ function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly
 }
 
 interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 'to'> {
-  /** In lower case. */
+  /** A status or a class of statuses, in lower case. */
   status?: string;
   /** Epoch milliseconds. */
   from?: number;

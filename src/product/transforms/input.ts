@@ -36,9 +36,9 @@ export interface BodyFields {
   op?: string;
   preset?: string;
   parameters?: Record<string, unknown>;
-  /** As sent: transform-call.ts checks them. */
+  /** The steps as sent. transform-call.ts checks them. */
   steps?: unknown;
-  /** As sent, like the steps. */
+  /** The outputs as sent. transform-call.ts checks them. */
   outputs?: unknown;
   /** The op's own parameters as multipart fields: text by name. */
   texts?: Record<string, string>;

@@ -52,7 +52,7 @@ export const checkUrlUpload = createValidator(UrlUploadBody, 'body');
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImageReader {
   readonly #outbound: OutboundRequests;
-  // Fetches are limited, because a fetched image is held in memory as a whole. Accounts take turns.
+  // Fetches are limited, because a fetched image is held in memory as a whole. Accounts are served in turn.
   readonly #fetches = new AdmissionQueue({
     slots: MAX_CONCURRENT_IMAGE_FETCHES,
     // One slot stays free for other accounts, because a slow source may take the whole timeout.
@@ -162,7 +162,7 @@ export class UploadIntake {
   readonly #imageWorkers: ImageWorkers;
   /**
    * The queue of uploads whose stored bytes are read back for a thread. It admits as many as keep the threads busy,
-   * because a waiting upload holds no bytes in memory. Accounts take turns.
+   * because a waiting upload holds no bytes in memory. Accounts are served in turn.
    */
   readonly #queue: AdmissionQueue;
 

@@ -44,7 +44,7 @@ export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile
 /** The obstacle that a step reads a second picture which the call does not contain. */
 const READS_SECOND_ASSET = 'reads a second asset';
 
-/** Why a list is not one pass. `does` completes the sentence "has a step that …". */
+/** The reason why a list of steps is not one pass. `does` completes the sentence "has a step that …". */
 export interface SinglePassObstacle {
   does: 'runs a model' | 'answers JSON' | typeof READS_SECOND_ASSET;
   step: CompiledStep;

@@ -34,7 +34,7 @@ export interface AiStep {
   op: AiOp;
   /** The named model, else the op's default. */
   model: Model;
-  /** As sent: subjects are not yet expanded. */
+  /** The prompt as sent. Subjects are not yet expanded. */
   prompt?: string;
   parameters: GivenParameters;
   /** JSON Schema of the answer; absent if an image is made. */

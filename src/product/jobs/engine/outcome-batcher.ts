@@ -51,7 +51,7 @@ export class OutcomeBatcher {
   /**
    * Decides the outcome of an item and records it. The slot of the item is released when the outcome is decided, unless
    * a full batch waits to be recorded.
-   * @returns false when the claim was lost meanwhile; nothing happened then.
+   * @returns false when the claim had been lost; nothing is recorded then.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);

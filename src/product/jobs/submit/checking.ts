@@ -333,7 +333,7 @@ export async function selectJobAssets(
 }
 
 /**
- * Refuses a selection beside other inputs, or for a job without image inputs.
+ * Refuses a selection that is sent with other inputs, or for a job without image inputs.
  * @throws ApiError invalid_param on from or imageCount.
  */
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedWork): void {

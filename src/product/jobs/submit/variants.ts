@@ -19,7 +19,7 @@ import type { JobRequest } from '../schema.ts';
 
 /** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
 export interface RequestedVariant {
-  /** Its name, or its index as text. Absent if the job has no variants. */
+  /** The name of the variant, or its index as text. Absent if the job has no variants. */
   name?: string;
   parameters: GivenParameters;
   /** Finds where a field was sent: in the variant, or else in the job. */

@@ -104,7 +104,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
 }
 
 interface FormProps {
-  /** As `params` of an op in GET /ops. */
+  /** The parameters of an op, in the form of GET /ops. */
   parameters: Readonly<Record<string, OpParameter>>;
   values: FormValues;
   onChange: (values: FormValues) => void;
