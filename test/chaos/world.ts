@@ -127,7 +127,7 @@ export async function openWorld({
         },
       },
       plan: () => ({ ...LIMITED, storedAssets }),
-      countAssets: (accountId) => quota.stored(accountId),
+      countAssets: (accountId) => quota.countStored(accountId),
       topUpUrl: () => 'http://localhost/docs',
       maxKeptBytes: 512 * 2 ** 20,
       owner,

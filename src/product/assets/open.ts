@@ -134,7 +134,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
 
     onDeleted: (listener) => records.onDeleted(listener),
 
-    countAssets: (accountId) => quota.stored(accountId),
+    countAssets: (accountId) => quota.countStored(accountId),
 
     async missingAssets(accountId, assetIds) {
       const done = new Set(await store.findDone(accountId, assetIds));

@@ -9,7 +9,7 @@ import type {
 interface QuotaDocument {
   /** The account. */
   _id: string;
-  countStored: number;
+  stored: number;
   /** The assets that are being added or removed. */
   moving: Array<{ assetId: string; at: string }>;
   /** The changes by jobs; absent before the first one. */
@@ -59,8 +59,8 @@ export class AssetQuota {
     return new AssetQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
-  async stored(accountId: string): Promise<number> {
-    return (await this.#quota.findOne({ _id: accountId }, { fields: ['stored'] }))?.countStored ?? 0;
+  async countStored(accountId: string): Promise<number> {
+    return (await this.#quota.findOne({ _id: accountId }, { fields: ['stored'] }))?.stored ?? 0;
   }
 
   /**
@@ -122,7 +122,7 @@ export class AssetQuota {
 }
 
 function isFull(quota: QuotaDocument | null, limit: number): boolean {
-  return quota !== null && quota.countStored >= limit && quota.moving.length === 0;
+  return quota !== null && quota.stored >= limit && quota.moving.length === 0;
 }
 
 /**

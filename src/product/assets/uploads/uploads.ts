@@ -229,7 +229,7 @@ export class Uploads {
   }
 
   async #assetCountExceeded(accountId: string, limit: number): Promise<ApiError> {
-    const left = Math.max(0, limit - (await this.#options.quota.stored(accountId)));
+    const left = Math.max(0, limit - (await this.#options.quota.countStored(accountId)));
     return assetCountExceededError(limit, left, this.#options.topUpUrl());
   }
 
