@@ -79,7 +79,7 @@ export async function compareWithBaseline(report: LoadReport, options: BenchOpti
   await reportComparison({ name: `${report.suite}-baseline`, sides, method, rows }, options);
 }
 
-/** For example `A.json (98d45910, 2026-01-31T23:59:59.000Z)`. */
+/** The name of a side, such as `A.json (98d45910, 2026-01-31T23:59:59.000Z)`. */
 function sideOf({ at, url, host }: LoadReport, name: string): string {
   const instance = url ?? host.commit ?? 'no commit';
   return `${basename(name)} (${instance}, ${at})`;

@@ -138,7 +138,7 @@ export function worseThan(rows: readonly ComparedRow[], failOver: number | null)
   });
 }
 
-/** For example `small, resize: p50`. */
+/** The name of a row, such as `small, resize: p50`. */
 export function nameOf({ stage, case: name, measure }: ComparedRow): string {
   return `${stage}, ${name}: ${measure}`;
 }

@@ -53,7 +53,7 @@ async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Pr
   return pictures.map(pictureText);
 }
 
-/** For example `camera.jpg 4000 × 3000, 3.1 MB`. */
+/** A phrase about a picture, such as `camera.jpg 4000 × 3000, 3.1 MB`. */
 function pictureText({ name, bytes }: BenchPicture): string {
   const header = readImageHeader(bytes);
   const size = header === null ? 'of unknown size' : `${header.width} × ${header.height}`;

@@ -87,7 +87,7 @@ export interface ClosedStage extends StageBase {
   connections: Record<string, number>;
 }
 
-/** Open loop: calls become due at random times with this mean rate, however slow the answers are. */
+/** Open loop: calls become due at random times with a mean rate, however slow the answers are. */
 export interface OpenStage extends StageBase {
   loop: 'open';
   /** The rate of each case. It may be a multiple of the case's rate in an earlier stage. */

@@ -18,7 +18,7 @@ export type Conclusion = 'better' | 'worse' | 'open';
 
 /** The accepted share of false alarms of a conclusion, over all looks at the figures together. */
 export const FALSE_ALARM_RATE = 0.05;
-/** More CPU time per call than this ratio counts against a setting. */
+/** The ratio of CPU time per call above which a setting counts as too costly. */
 const MAX_COST_RATIO = 1.05;
 
 /**

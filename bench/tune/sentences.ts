@@ -9,7 +9,7 @@ export interface SearchFindings {
   incumbent: Candidate;
   /** The confirmed candidate; null: the incumbent stays. */
   winner: Confirmation | null;
-  /** Those that looked better and were not confirmed, the best first. */
+  /** The candidates that looked better but were not confirmed, the best first. */
   unconfirmed: Confirmation[];
   /** Whether any other setting was tried. */
   hasTried: boolean;

@@ -21,7 +21,7 @@ export interface AnnouncedLoad {
   seconds: number;
 }
 
-/** One API process without its calls: it announces outcomes as jobs do, and delivers. */
+/** An API process that serves no calls. It announces outcomes as jobs do, and delivers them. */
 setDefaultCACertificates([LOOPBACK_CERTIFICATE]);
 const settings = readSettings(process.env);
 const stores = await connectStores(settings.stores, channelToPrimary());

@@ -267,7 +267,7 @@ async function registerOpenRoutes(
   await server.register(slices.delivery.addressRoutes);
 }
 
-/** Registers the API: one gate, then the slices. The tools for agents share the gate. */
+/** Registers the API: the gate, which lets calls in, and then the slices. The tools for agents share the gate. */
 async function registerApi({ server, stores, checkFreeSpace }: Foundation, slices: Slices): Promise<void> {
   await server.register(
     async (api) => {

@@ -18,7 +18,7 @@ export interface ZipArchiveEntry {
 
 export interface ZipArchive {
   sizeBytes: number;
-  /** Equal for equal files, so that an interrupted download can resume. */
+  /** The ETag of the archive. It is equal for equal files, so that an interrupted download can resume. */
   etag: string;
   /** The bytes of the archive, or a range of them. Closing the stream closes the files that it reads. */
   stream(range: ByteRange | null): Readable;

@@ -22,7 +22,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Smaller differences are ignored, because NTP keeps hosts closer together than a busy process can measure. */
+/**
+ * Smaller differences between clocks are ignored, because NTP keeps hosts closer together than a busy process can
+ * measure.
+ */
 const MIN_DIFFERENCE_MS = 1_000;
 /** The difference from which the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
@@ -30,7 +33,7 @@ const MIN_WRONG_DIFFERENCE_MS = 5_000;
 const MIN_YIELDING_DIFFERENCE_MS = 15_000;
 const MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;
-/** Slower answers are ignored, because their instant is too uncertain. */
+/** The longest time that a reading of the shared clock may take. The instant of a slower answer is too uncertain. */
 const MAX_SAMPLE_MS = 1_000;
 
 interface SharedClockOptions {

@@ -44,11 +44,11 @@ const LAST_CERTAIN_CHARACTER = '\\u024f';
 const NONCHARACTER = '\\u{10fffe}';
 
 /**
- * A JavaScript expression that reads what the text of the document needs from fonts: `characters` beyond ASCII, each
- * once, and `families`, each list as in the style. Of text in a font that the document itself loads (`@font-face`) it
- * returns the characters that are drawn as a missing one: they have the measures of a character that no font has. Such
- * a font is not among `families`, unless it did not load. Invisible text, generated content and the values of fields
- * are not read.
+ * A JavaScript expression that reads which fonts the text of the document needs. `characters` has each character beyond
+ * ASCII once, and `families` has each font family list of the styles. Text in a font that the document itself loads
+ * (`@font-face`) adds only the characters that are drawn as missing ones: they have the measurements of a character
+ * that no font has. Such a font is in `families` only if it did not load. Invisible text, generated content and the
+ * values of form fields are not read.
  */
 export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
   const loadable = [...document.fonts].filter((face) => face.status !== 'error');

@@ -48,9 +48,9 @@ interface DrawnPage {
 }
 
 /**
- * The reason for which a page was not drawn. `load`: the document did not finish loading; `memory`: its browser was
- * killed because the page needs more memory than `limitBytes`; `deadline`: the page was killed at its deadline;
- * `crash`: the browser died; `no_browser`: no browser could be started.
+ * The reason why a page was not drawn. `load`: the document did not finish loading. `memory`: its browser was killed,
+ * because the page needs more memory than `limitBytes`. `deadline`: the page was killed at its deadline. `crash`: the
+ * browser died. `no_browser`: no browser could be started.
  */
 export interface RenderFailure {
   kind: 'render_failure';

@@ -57,14 +57,14 @@ export function untestedNodeWarning(version: string = process.versions.node): st
  * Node's round-robin scheduling sends a connection in a message, and waits until the process confirms it. A process
  * that is killed in between never confirms: the connection stays open, and no process serves it. The dead process may
  * even stay on the scheduler's list, because its channel still waits for the connection and never reports that it is
- * closed. So this function emits both events itself: `disconnect`, and "connection not accepted", upon which the
+ * closed. Therefore this function emits both events itself: `disconnect`, and "connection not accepted", upon which the
  * scheduler selects another process. Nothing has been read from such a connection, because a process confirms before it
- * reads. If no other process listens, the connection is closed and its client can call again.
+ * reads. If no other process listens, the connection is closed, and its client can call again.
  *
- * Without hand-over (`SCHED_NONE`) none of this is needed, but connections are distributed badly. Measured 20 times
- * with two keep-alive connections per process, opened at once: the busiest of 8 processes had half of the connections
- * in the median and 94 % at worst, against 19 % and 25 % by round robin; the busiest of 4 processes half and 88 %,
- * against 38 %; of 2 processes, all at worst.
+ * Without this hand-over (`SCHED_NONE`), no rescue is needed, but the processes get very different numbers of
+ * connections. This was measured 20 times with two keep-alive connections per process, opened at once. The busiest of 8
+ * processes had half of the connections in the median and 94 % at worst, against 19 % and 25 % by round robin. The
+ * busiest of 4 processes had half and 88 %, against 38 %. One of 2 processes had all of them at worst.
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/round_robin_handle.js
  */
@@ -117,8 +117,8 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
 
 /**
  * Closes the address of the processes without losing a connection that waits in the kernel or in the primary. It
- * resolves when the processes have got all of these connections, and new clients are refused. If a process closes the
- * address itself, Node resets the connections that wait and those that are on their way to it.
+ * resolves when the processes have received all of these connections, and new clients are refused. If a process closes
+ * the address itself, Node resets the connections that wait and those that are on their way to it.
  *
  * Node accepts one connection per event loop turn. Therefore no connection waits in the kernel after a turn in which
  * none was sent, and none waits in the primary while a process is free. A client that connects between that turn and

@@ -9,11 +9,11 @@ export type ProcessMessage =
   | { type: 'alive'; load: number }
   /** The counters of the process, sent every ten seconds. */
   | { type: 'load'; snapshot: LoadSnapshot }
-  /** Tells the spare process, which has loaded its modules, that it is needed and must open now. */
+  /** Tells the spare process, which has only loaded its modules, to open its stores and to serve. */
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }
-  /** The process must close the connections of the given number of next responses. */
+  /** Tells the process to close the connections of this number of its next responses. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 

@@ -53,10 +53,10 @@ export interface SupervisedProcess {
 }
 
 /**
- * Keeps a number of API processes alive. A dead process is replaced: at once after a healthy life, with a doubling
- * delay if it died young. A spare process takes its place. The spare has loaded its modules, but has opened neither
- * stores nor a port: loading takes most of the CPU time of a start, which means seconds beside full load. The successor
- * of a live process counts only once it listens.
+ * Keeps a number of API processes alive. A process that dies after a healthy life is replaced at once; one that dies
+ * young, after a delay that doubles each time. The replacement is the spare process. It has loaded its modules, which
+ * takes seconds of CPU time under full load, but has opened neither stores nor a port. The successor of a live process
+ * counts only once it listens.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;

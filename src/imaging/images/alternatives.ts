@@ -6,7 +6,7 @@ import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
-/** The alternatives that a call has: other parameters, or jobs that do the same. */
+/** How a call can be changed: the names of its parameters, and the jobs that do the same work. */
 interface CallForms {
   /** Maps a parameter of the pass to the field of the call. Absent: the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;

@@ -16,7 +16,7 @@ const MAX_REMEMBERED_ACCOUNTS = 2_000;
 export class SpacedCallTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
-  /** The time that the last call of an account got. The account with the oldest call is forgotten first. */
+  /** The time that was given to the last call of each account. The account with the oldest call is forgotten first. */
   readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   /** @param longestMs the longest time, in milliseconds from now, that a call may get. */

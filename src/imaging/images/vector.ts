@@ -76,9 +76,9 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * Draws SVG in a separate process, one drawing at a time; accounts are served in turn. An SVG of 1 KB can occupy a core
- * for ever, and a thread inside librsvg cannot be stopped. Each drawing therefore runs in a child process of the lowest
- * priority and with bounded memory. Raster images never wait for it.
+ * Draws SVG in a separate process, one drawing at a time. Accounts are served in turn. An SVG of 1 KB can occupy a core
+ * without end, and a thread inside librsvg cannot be stopped. Each drawing therefore runs in a child process of the
+ * lowest priority and with bounded memory. Raster images never wait for it.
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;

@@ -38,8 +38,8 @@ const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 
 /**
- * Reads text with tesseract.js in its own thread. The thread is started for the first picture and ended after an idle
- * time. It reads one picture at a time; callers must wait for the reading before. The size of the picture limits the
+ * Reads text with tesseract.js in a separate thread, which is started for the first picture and ended after an idle
+ * time. It reads one picture at a time, so callers must wait for the previous one. The size of the picture limits the
  * memory of the thread.
  */
 export class TextReader {

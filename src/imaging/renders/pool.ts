@@ -45,7 +45,10 @@ const MIN_DELAYING_MS = 1_000;
  * Restarting a page elsewhere takes about as long.
  */
 const MIN_SLOW_MS = 300;
-/** The same limit while other accounts are served and nobody waits for the page: it takes CPU time from them. */
+/**
+ * The lower limit for a page that nobody waits for, while other accounts are served. Such a page takes only CPU time
+ * from them.
+ */
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
 /** The upper limit of the time from which a page is slow, however slow the others are. */
 const MAX_SLOW_MS = 2_000;
@@ -94,10 +97,10 @@ export class RenderPool {
 
   /**
    * Draws a page when it has its slot. Resolves with `withdrawn` if the page has to be drawn again in another pool,
-   * because it was slow while others waited, or another page of its account was. Settles when no thread works for the
-   * page any more.
+   * because it, or another page of its account, was slow while others waited. Settles when no thread works for the page
+   * any more.
    * @throws ApiError capacity when the queue is full, or when the page was stopped for others because it took long; the
-   *   reason of the deadline's signal; Error when the thread was lost.
+   * reason of the deadline's signal; Error when the thread was lost.
    */
   async draw(call: PageCall): Promise<RenderAnswer | 'withdrawn'> {
     const page: PooledPage = {

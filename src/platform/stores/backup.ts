@@ -28,7 +28,7 @@ export class CopyProgressReporter {
   }
 }
 
-/** More pages than any database has. They would take 8 TB. */
+/** The number of pages to copy in one step: more than any database has. They would take 8 TB. */
 const MAX_DATABASE_PAGES = 2 ** 31 - 1;
 
 export interface BackupReport {

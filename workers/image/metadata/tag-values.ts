@@ -4,7 +4,7 @@
  */
 
 const MAX_TEXT_CHARACTERS = 4_000;
-/** Longer lists are internal tables of the file or binary data, not facts. */
+/** The longest list that is reported. Longer lists are internal tables of the file or binary data, not facts. */
 const MAX_LIST_ENTRIES = 64;
 const MAX_TAG_DEPTH = 6;
 const MAX_NAME_CHARACTERS = 128;

@@ -8,9 +8,12 @@ import { containsPicture } from './embedded-pictures.ts';
  * an attribute, or as an element with its content.
  */
 
-/** Longer packets are not carried. Packets of cameras and programs are far shorter. */
+/** The longest packet that is carried. Packets of cameras and programs are far shorter. */
 const MAX_PACKET_BYTES = 1024 * 1024;
-/** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
+/**
+ * The deepest nesting that is carried. It is limited, because the parser looks for the namespace of a name in every
+ * element around it.
+ */
 const MAX_ELEMENT_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 export const RDF_NAMESPACE = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';

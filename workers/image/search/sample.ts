@@ -47,7 +47,10 @@ const MIN_CHANGED_SHARE = 0.001;
 
 /** The share of the allowed bytes that the smallest file of a scaled-down picture should take. */
 const SURE_SIZE_SHARE = 0.8;
-/** The same share for an animation with fewer frames, whose changes are measured. */
+/**
+ * The share of the allowed bytes that the smallest file of an animation with fewer frames should take. The changes
+ * between its frames are measured.
+ */
 const SURE_CHANGE_SHARE = 0.9;
 /** The largest distance between two frames that are kept. */
 const MAX_FRAME_DISTANCE = 100;

@@ -43,7 +43,9 @@ export interface TriedSetting {
 const GUIDED_TRIALS = 5;
 /** The distance from the target, on its safe side, at which a trial aims, as a multiple of the tolerance. */
 const USUAL_AIM_DISTANCE = 0.5;
-/** The same distance for the last trial for which there is time, if no other has reached the target. */
+/**
+ * The distance at which the last trial aims, as a multiple of the tolerance, if no other trial has reached the target.
+ */
 const CAUTIOUS_AIM_DISTANCE = 8;
 
 /**

@@ -110,8 +110,8 @@ export function predictSuccess(
     format,
     frames: decodeHintsOf(header).pictures ?? frames,
     delays,
-    // Without this hint, the alpha channel is unknown, because the decoder may add one that the header does not
-    // declare.
+    // If the header gives no hint, the alpha channel is unknown, because the decoder may add one that the header does
+    // not declare.
     hasAlpha: format === 'svg' || inputHeaderHintOf(header).header?.hasAlpha,
     fileBytes,
   };

@@ -1,9 +1,9 @@
 import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 
 /**
- * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. They may
- * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
- * `in` names another place: a header, or a file part of a form.
+ * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. A path
+ * addresses the query if the query has its first name, else the body. It may lead into a field that is JSON text. `in`
+ * names another place: a header, or a file part of a form.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }

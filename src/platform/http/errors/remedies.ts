@@ -192,7 +192,10 @@ function suggestionRemedy(words: (string | number)[]): Remedy {
 }
 
 const NUMBER_TYPES = ['integer', 'number'];
-/** Longer texts are not numbers that somebody wrote, and the search for one would take the square of their length. */
+/**
+ * The longest text that is searched for a number. Nobody writes longer numbers, and the time of the search grows with
+ * the square of the length.
+ */
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|s|sec|seconds|bytes|k|kb|mb|kib|mib)?\s*$/i;
