@@ -8,6 +8,7 @@ import type {
 } from '../protocol.ts';
 import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertColoursToProfile } from './colour/profile-colours.ts';
+import { hasSrgbProfile } from './colour/srgb-profile.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { type ChosenFrames, chooseFrames } from './frames.ts';
 import {
@@ -138,7 +139,8 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     movesPixels: steps.length > 0 || source.orientation > 1,
     hidesContent: steps.some(({ operation }) => operation.hidesContent),
   });
-  const picture = await openPicture(task, source, chosen, profile === 'own');
+  const keepsNumbers = profile === 'own' || hasSrgbProfile(task.input);
+  const picture = await openPicture(task, source, chosen, keepsNumbers);
   const { ground, fill } = backgroundColoursOf(encode);
   return {
     task,
