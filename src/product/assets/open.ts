@@ -147,14 +147,14 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       statuses: (accountId, ids) => store.findStatuses(accountId, ids),
       select: (accountId, selection, limit) => store.selectDone(accountId, selection, limit),
       pictures: async (accountId, ids) => {
-        const pictures = new Map<string, StoredAssetContent>();
+        const findPictures = new Map<string, StoredAssetContent>();
         for (const asset of await store.findContentReferences(accountId, ids)) {
           const { _id: id, name, image, digest, crc32, objectKey } = asset;
           if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
           const { format, bytes: sizeBytes } = image;
-          pictures.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
+          findPictures.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
         }
-        return pictures;
+        return findPictures;
       },
       countOfJob: (accountId, jobId) => store.countOutputs(accountId, jobId),
       open: async (picture, range) => (await openAssetContent(objects, picture, range)).body,

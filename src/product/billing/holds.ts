@@ -67,8 +67,8 @@ export class JobHolds {
   }
 
   /** Reads the account for the hold of a job that does not exist yet. */
-  snapshot(accountId: string): Promise<AccountSnapshot> {
-    return this.#options.movements.snapshot(accountId);
+  readSnapshot(accountId: string): Promise<AccountSnapshot> {
+    return this.#options.movements.readSnapshot(accountId);
   }
 
   /**

@@ -91,7 +91,7 @@ export class CreditMovements {
   }
 
   /** Reads an account for a movement under a reference that does not exist yet. */
-  async snapshot(accountId: string): Promise<AccountSnapshot> {
+  async readSnapshot(accountId: string): Promise<AccountSnapshot> {
     const before = this.#moveCountOf(accountId);
     return { account: await this.#store.find(accountId), moves: before };
   }

@@ -108,7 +108,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   /** The account whose job may be read: the account of the link, else that of the caller. */
   function findOwner(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
-    return links.ownerOf({ grant: 'job-results', id: request.params.jobId }, request.query);
+    return links.requireOwner({ grant: 'job-results', id: request.params.jobId }, request.query);
   }
 }
 

@@ -49,7 +49,7 @@ const maxCredits = Type.Optional(
 const bodyMomentField = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
-/** A selection of the job's images by their facts instead of their ids. */
+/** Selects the images of the job by their collection and their age, instead of by their ids. */
 const Selection = Type.Object(
   {
     collection: Type.Optional(textField('Of this collection.')),

@@ -182,8 +182,8 @@ function listOrEmpty(value: unknown): readonly unknown[] {
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`.
- * The anchors are collected once, and each reference is followed once.
+ * Returns a function that finds the target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an
+ * anchor such as `#name`. The anchors are collected once, and each reference is followed once.
  */
 export function createReferenceResolver(root: JsonSchema): (reference: string) => unknown {
   const schemas = collectSchemas(root).reverse();

@@ -65,7 +65,7 @@ export async function usablePresetSlugs(store: PresetsStore, accountId: string):
  * The preset and version that a path names, as `slug@version` or with the version as a query parameter.
  * @throws ApiError invalid_param on slug for an invalid version; on version when both forms are sent.
  */
-export function presetReferenceOfPath(slug: string, version: string | undefined): VersionedReference {
+export function parsePresetReferencePath(slug: string, version: string | undefined): VersionedReference {
   if (version !== undefined && slug.includes('@')) {
     const message = 'The version is given twice: send slug@version or ?version=, not both.';
     throw invalidParamError('version', message);
@@ -79,7 +79,7 @@ export function presetReferenceOfPath(slug: string, version: string | undefined)
  * Parses the version in a path.
  * @throws ApiError invalid_param on version.
  */
-export function presetVersionOfPath(text: string): number {
+export function parsePresetVersionPath(text: string): number {
   const version = parseVersion(text);
   if (version === null) throw malformedPresetVersionError('version');
   return version;

@@ -17,9 +17,9 @@ import type { Preset } from './preset.ts';
 import {
   earlierVersionDataOf,
   listPresets,
+  parsePresetReferencePath,
+  parsePresetVersionPath,
   presetExportOf,
-  presetReferenceOfPath,
-  presetVersionOfPath,
   type ReadPresetUsage,
   refuseReadOnlyPresetPath,
   resolvePresetReference,
@@ -163,7 +163,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const reference = presetReferenceOfPath(request.params.slug, request.query.version);
+      const reference = parsePresetReferencePath(request.params.slug, request.query.version);
       const { preset, version } = await resolvePresetReference(store, accountId, reference, 'slug');
       const isCurrent = version.version === preset.version;
       const [usage, [versions = []]] = await Promise.all([
@@ -257,7 +257,7 @@ function installRemoveVersionRoute(
       const { accountId } = gate.requireCaller(request);
       const { slug } = request.params;
       refuseReadOnlyPresetPath(slug);
-      const version = presetVersionOfPath(request.params.version);
+      const version = parsePresetVersionPath(request.params.version);
       const preset = await store.find(accountId, slug);
       if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
       if (version === preset.version) {

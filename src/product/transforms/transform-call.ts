@@ -19,7 +19,7 @@ import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/chec
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { GivenParameters, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
-import { sentParameterOf } from '../catalogue/plan/pass.ts';
+import { findSentParameter } from '../catalogue/plan/pass.ts';
 import {
   checkJsonSize,
   checkStepSizes,
@@ -202,7 +202,7 @@ export class TransformCallCompiler {
     const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
     const compiled = compilePass(steps, this.#models, jobOnlyError(sent), ids);
-    const paramOf = (passParam: string) => sentParameterOf(compiled.steps, passParam, whole);
+    const paramOf = (passParam: string) => findSentParameter(compiled.steps, passParam, whole);
     return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
   }
 }
@@ -241,7 +241,10 @@ function jobOnlyError(sent: readonly RequestedStep[]): (obstacle: SinglePassObst
   };
 }
 
-/** Finds the field in which a parameter of an op was sent: in the query, as a form field, or in `parameters`. */
+/**
+ * Returns a function that finds the field in which a parameter of an op was sent: in the query, as a form field, or in
+ * `parameters`.
+ */
 function parameterFinder(
   query: RawQueryFields,
   { parameters = {}, texts = {} }: BodyFields,

@@ -167,7 +167,7 @@ class TransformCallHandler {
     }
     const done = await runCountedWork(allowance, syncCall.caller, op, async () => {
       const result = await this.#run(open, layers, (pictures) =>
-        imageWorkers.transform({ ...pictures, pass, paramOf, ...jobsOf(input, asJob) }),
+        imageWorkers.transform({ ...pictures, pass, paramOf, ...addImageToJobs(input, asJob) }),
       );
       return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
     });
@@ -193,8 +193,8 @@ class TransformCallHandler {
       return sendOutputEstimates(await this.#estimate(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
-    const works = branches.map((branch) => ({ ...branch, ...jobsOf(input, branch.asJob) }));
-    const jobs = jobsOf(input, ...jobsOfOutputs(sent, branches));
+    const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
+    const jobs = addImageToJobs(input, ...jobsOfOutputs(sent, branches));
     const done = await runCountedWorks(allowance, syncCall.caller, ops, async () => {
       const made = await this.#run(open, layers, (pictures) =>
         imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
@@ -296,7 +296,7 @@ const FORM_FIELDS = {
 };
 
 /** Adds the image of a call to the bodies of jobs. Jobs take only assets, so any other image must be uploaded first. */
-function jobsOf(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
+function addImageToJobs(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
   const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
   const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...assets }]));
   return asJobs.length === 0 ? {} : { asJobs };

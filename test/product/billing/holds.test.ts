@@ -83,16 +83,16 @@ onEachStore(
     const { store, accountId } = await openAccount(documents, { credits: 9, plan: LIMITED.id });
     const [holds, others] = [holdsOf(store), holdsOf(store)];
     const need = { runs: 0, credits: 2 };
-    const before = await holds.snapshot(accountId);
+    const before = await holds.readSnapshot(accountId);
     await others.undo(accountId, 'job_1');
     await t.rejects(holds.take(accountId, 'job_1', need, before), 'it was given up since');
     t.match(await moneyOf(store, accountId), { balance: 9, held: 0, processing: { used: 0 } });
-    const snapshot = await holds.snapshot(accountId);
+    const snapshot = await holds.readSnapshot(accountId);
     await others.take(accountId, 'job_2', need);
     await holds.take(accountId, 'job_3', need, snapshot);
-    await holds.take(accountId, 'job_4', need, await holds.snapshot(accountId));
+    await holds.take(accountId, 'job_4', need, await holds.readSnapshot(accountId));
     t.match(await moneyOf(store, accountId), { balance: 9, held: 6, processing: { used: 0 } });
-    const poor = await holds.snapshot(accountId);
+    const poor = await holds.readSnapshot(accountId);
     await others.undo(accountId, 'job_2');
     await holds.take(accountId, 'job_5', { runs: 0, credits: 5 }, poor);
     t.match(

@@ -8,7 +8,7 @@ import {
   compileSteps,
   type SinglePassObstacle,
 } from '../../../src/product/catalogue/plan/compile.ts';
-import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
+import { findSentParameter } from '../../../src/product/catalogue/plan/pass.ts';
 import {
   type PresetStep,
   type RequestedStep,
@@ -86,7 +86,7 @@ t.test('a refusal of a worker is translated by the same names', (t) => {
   ];
   for (const [sent, passParam, param] of table) {
     const compiled = compilePass(sent, models, () => new Error('It is one pass.'));
-    t.equal(sentParameterOf(compiled.steps, passParam), param, `${passParam} of ${sent.length}`);
+    t.equal(findSentParameter(compiled.steps, passParam), param, `${passParam} of ${sent.length}`);
   }
   t.end();
 });

@@ -33,7 +33,10 @@ export class AccountLinks {
    * The account for which a link was made.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
-  ownerOf({ grant, id }: LinkGrant, query: { owner?: string; expires?: string; signature?: string }): string {
+  requireOwner(
+    { grant, id }: LinkGrant,
+    query: { owner?: string; expires?: string; signature?: string },
+  ): string {
     const { owner = '' } = query;
     this.#signatures.verify(grant, `${owner}/${id}`, query, this.#now());
     return owner;

@@ -98,7 +98,7 @@ export async function contentRoutes(
   ): string {
     const { params, query } = request;
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
-    return links.ownerOf({ grant: 'asset-content', id: params.assetId }, query);
+    return links.requireOwner({ grant: 'asset-content', id: params.assetId }, query);
   }
 }
 

@@ -129,7 +129,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const { assetId } = request.params;
       const { query } = request;
-      const accountId = links.ownerOf({ grant: 'asset-put', id: assetId }, query);
+      const accountId = links.requireOwner({ grant: 'asset-put', id: assetId }, query);
       using image = openRawImage(request, request.raw);
       const options = { client: clientGoneSignal(reply), palette: query.palette };
       const uploaded = await uploads.upload(accountId, assetId, image, options);

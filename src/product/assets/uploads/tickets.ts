@@ -102,7 +102,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
    */
   function findOwner(assetId: string, query: UploadTicketQuery): string {
     try {
-      return links.ownerOf(ticketGrantOf(assetId, query), query);
+      return links.requireOwner(ticketGrantOf(assetId, query), query);
     } catch (error) {
       throw error instanceof ApiError ? ticketNotAcceptedError() : error;
     }

@@ -26,7 +26,7 @@ import {
   type CompiledStep,
   type DeterministicStep,
   mergePass,
-  segmentsOf,
+  splitIntoSegments,
 } from './pass.ts';
 import { type PresetStep, type RequestedStep, refuseFields, savedSteps } from './step.ts';
 
@@ -38,7 +38,7 @@ import { type PresetStep, type RequestedStep, refuseFields, savedSteps } from '.
 export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplacedSteps(compiled);
-  return segmentsOf(compiled);
+  return splitIntoSegments(compiled);
 }
 
 /** The obstacle that a step reads a second picture which the call does not contain. */

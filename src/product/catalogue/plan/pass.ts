@@ -60,7 +60,7 @@ export type CompiledSegment = CompiledPass | AiStep;
  * The segments of a list.
  * @throws ApiError invalid_param on the parameter that conflicts with an earlier step of its pass.
  */
-export function segmentsOf(steps: readonly CompiledStep[]): CompiledSegment[] {
+export function splitIntoSegments(steps: readonly CompiledStep[]): CompiledSegment[] {
   const segments: (AiStep | DeterministicStep[])[] = [];
   for (const step of steps) {
     const open = segments.at(-1);
@@ -102,7 +102,7 @@ const STEP_OF_PASS = /^steps\[(\d+)\]/;
  * parameter is one of that step. Otherwise it belongs to the last step that sent it, because later steps override
  * earlier ones. If no step sent it, the error refers to the whole work.
  */
-export function sentParameterOf(
+export function findSentParameter(
   steps: readonly DeterministicStep[],
   passParam: string,
   whole = 'steps',

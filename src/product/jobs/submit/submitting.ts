@@ -82,7 +82,7 @@ export class JobSubmission {
     const job = newJob(caller, order, terms, { retentionDays, submitter, now: now() });
     const { _id, accountId, reservedAssets } = job;
     const [snapshot, stored] = await Promise.all([
-      holds.snapshot(accountId),
+      holds.readSnapshot(accountId),
       reservedAssets === 0 ? 0 : countAssets(accountId),
     ]);
     const unusedQuota = this.#quotaLeft(job, stored);

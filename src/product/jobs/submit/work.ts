@@ -13,7 +13,7 @@ import {
 import { callWarningsOf, type StepWarning, stepWarningsOf } from '../../catalogue/checks/warnings.ts';
 import { findOp, OPS } from '../../catalogue/index.ts';
 import type { Op, RenderOp, SyncOp } from '../../catalogue/op.ts';
-import { type CompiledSegment, sentParameterOf } from '../../catalogue/plan/pass.ts';
+import { type CompiledSegment, findSentParameter } from '../../catalogue/plan/pass.ts';
 import {
   checkJsonSize,
   checkStepSizes,
@@ -131,7 +131,7 @@ function firstPassOf([first]: readonly CompiledSegment[]): BranchPass | undefine
   if (first?.runs !== 'pass' || first.compareWith !== undefined || first.reads !== undefined)
     return undefined;
   const { pass, steps } = first;
-  return { pass, paramOf: (passParam) => sentParameterOf(steps, passParam) };
+  return { pass, paramOf: (passParam) => findSentParameter(steps, passParam) };
 }
 
 function jobTypeOf([first, ...others]: readonly PlanSegment[]): JobType {

@@ -71,7 +71,7 @@ function installTestRoute(app: FastifyInstance, options: DeliveriesRoutesOptions
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      const endpoint = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       const release = slots.takeAccountSlot(accountId);
       if (release === null) throw tooManyAttemptsError(attemptsPerAccount);
       try {
@@ -101,7 +101,7 @@ function installListRoute(
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const { _id } = await endpoints.read(accountId, request.params.endpointId);
+      const { _id } = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       const { rows, meta } = await deliveries.list(accountId, _id, request.query);
       return successEnvelope('Deliveries listed.', rows.map(deliveryDataOf), meta);
     },
@@ -124,7 +124,7 @@ function installReadRoute(
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const { _id } = await endpoints.read(accountId, request.params.endpointId);
+      const { _id } = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       const delivery = await deliveries.find(accountId, _id, request.params.deliveryId);
       if (delivery === null) throw deliveryNotFoundError();
       return successEnvelope('Delivery read.', { ...deliveryDataOf(delivery), body: delivery.body });
@@ -150,7 +150,7 @@ function installRedeliverFailedRoute(app: FastifyInstance, options: DeliveriesRo
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const since = requireDateOrInstant('since', request.body.since);
-      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      const endpoint = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       if (!endpoint.enabled) throw endpointDisabledError();
       const counts = await redeliverFailedEvents(endpoint, since, options);
       return successEnvelope(`${counts.queued} deliveries queued.`, counts);
@@ -175,7 +175,7 @@ function installRedeliverRoute(
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      const endpoint = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       const sent = await deliveries.find(accountId, endpoint._id, request.params.deliveryId);
       if (sent === null) throw deliveryNotFoundError();
       if (!endpoint.enabled) throw endpointDisabledError();

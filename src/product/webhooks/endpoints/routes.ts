@@ -105,7 +105,7 @@ function installReadRoute(app: FastifyInstance, { endpoints, gate }: EndpointRou
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      const endpoint = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       return successEnvelope('Webhook endpoint read.', endpointDataOf(endpoint));
     },
   );
@@ -168,7 +168,7 @@ function installRemoveRoute(
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      const endpoint = await endpoints.requireEndpoint(accountId, request.params.endpointId);
       if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFoundError(endpoint._id);
       await disabling.closeQueue(endpoint);
       return reply.code(204).send();

@@ -103,7 +103,7 @@ export class EndpointsStore {
   }
 
   /** Finds the endpoint that a call names. Throws ApiError not_found. */
-  async read(accountId: string, id: string): Promise<EndpointDocument> {
+  async requireEndpoint(accountId: string, id: string): Promise<EndpointDocument> {
     const endpoint = await this.find(accountId, id);
     if (endpoint === null) throw endpointNotFoundError(id);
     return endpoint;

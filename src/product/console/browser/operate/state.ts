@@ -1,6 +1,6 @@
 import type { OperatorHistory, OperatorHost } from '../operator-schema.ts';
 
-/** The samples of one hour, which is what the service keeps. */
+/** The number of samples in the hour that the service keeps. */
 const MAX_SAMPLES = 360;
 const MAX_MARKS = 200;
 

@@ -12,7 +12,7 @@ import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
-/** The pause between two reads while the service is idle. Then only the samples change, every ten seconds. */
+/** The pause between two reads while the service is idle. The service itself takes a sample every ten seconds. */
 const IDLE_POLL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
 const TIMEOUT_MS = 4_000;
