@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     candidates: firstCandidates(hostLimits()),
     current: current.settings,
     measure: (candidate, base, rounds) =>
-      clock.time(rounds, (onRound) =>
+      clock.timeTrial(rounds, (onRound) =>
         measureTrial({
           ...{ candidate, base, rounds, weights, folder: values.images },
           onRound(number, ratios) {

@@ -16,7 +16,7 @@ export class TrialClock {
   }
 
   /** Times a trial, which must report the end of each round. */
-  async time<T>(rounds: number, trial: (onRound: () => void) => Promise<T>): Promise<T> {
+  async timeTrial<T>(rounds: number, trial: (onRound: () => void) => Promise<T>): Promise<T> {
     const beganMs = this.#elapsedMs();
     let lastMs: number | null = null;
     const result = await trial(() => {

@@ -367,7 +367,7 @@ t.test('the time of trials is known by what they take to begin and by their roun
   const clock = new TrialClock(1_000, () => nowMs);
   t.ok(clock.hasTimeFor(1_000), 'nothing is known yet');
   const trial = (rounds: number) =>
-    clock.time(rounds, async (onRound) => {
+    clock.timeTrial(rounds, async (onRound) => {
       nowMs += 100;
       for (let round = 0; round < rounds; round += 1) {
         nowMs += 10;

@@ -21,7 +21,7 @@ export interface RasterizeTask {
   input: Uint8Array;
   size: RequestedDrawingSize;
   /** The largest area of the output, in pixels. */
-  limitPixels: number;
+  maxPixels: number;
 }
 
 export interface RasterizedPixels extends RawPixels {
@@ -45,21 +45,21 @@ const ROUNDING_FACTOR = 0.999;
 /**
  * The size of a drawing in pixels, or the failure of a drawing that is too large.
  * @param natural its size in CSS pixels, not rounded.
- * @param limitPixels the largest area.
+ * @param maxPixels the largest area.
  */
 export function pixelSizeOfDrawing(
   size: RequestedDrawingSize,
   natural: Size,
-  limitPixels: number,
+  maxPixels: number,
 ): Size | TaskFailure {
-  const scale = scaleFor(size, natural, limitPixels);
+  const scale = scaleFor(size, natural, maxPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
-  return growthWithinLimit(pixels, limitPixels) < 1 ? tooLargeFailure(pixels, limitPixels, scale) : pixels;
+  return growthWithinLimit(pixels, maxPixels) < 1 ? tooLargeFailure(pixels, maxPixels, scale) : pixels;
 }
 
 /** The factor by which a drawing is drawn larger than its natural size. */
-function scaleFor(size: RequestedDrawingSize, natural: Size, limitPixels: number): number {
-  const highest = growthWithinLimit(natural, limitPixels) * ROUNDING_FACTOR;
+function scaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: number): number {
+  const highest = growthWithinLimit(natural, maxPixels) * ROUNDING_FACTOR;
   if ('density' in size) {
     const scale = size.density / CSS_DENSITY;
     return size.mayShrink ? Math.min(scale, highest) : scale;
@@ -69,8 +69,8 @@ function scaleFor(size: RequestedDrawingSize, natural: Size, limitPixels: number
 }
 
 /** The factor by which the size may grow within the limit. */
-function growthWithinLimit(size: Size, limitPixels: number): number {
-  return Math.min(Math.sqrt(limitPixels / areaOf(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
+function growthWithinLimit(size: Size, maxPixels: number): number {
+  return Math.min(Math.sqrt(maxPixels / areaOf(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
 }
 
 const areaOf = ({ width, height }: Size) => width * height;

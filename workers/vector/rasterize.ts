@@ -23,13 +23,13 @@ const DECODER_SCALE = CSS_DENSITY / 72;
 const MAX_CHECKED_PICTURES = 1_000;
 
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterizeSvg({ input, size, limitPixels }: RasterizeTask): Promise<RasterizeResult> {
+export async function rasterizeSvg({ input, size, maxPixels }: RasterizeTask): Promise<RasterizeResult> {
   try {
     const drawing = sanitizeSvg(input);
-    const tooLarge = await tooLargePictureFailure(drawing, limitPixels);
+    const tooLarge = await tooLargePictureFailure(drawing, maxPixels);
     if (tooLarge !== undefined) return tooLarge;
     const natural = drawing.size ?? (await measureDrawing(drawing));
-    const pixels = pixelSizeOfDrawing(size, natural, limitPixels);
+    const pixels = pixelSizeOfDrawing(size, natural, maxPixels);
     return 'kind' in pixels ? pixels : await drawPixels(drawing, natural, pixels);
   } catch (error) {
     return unreadableFailure(error);

@@ -29,9 +29,9 @@ export interface HostFacts {
   quotaCores: number | null;
   /** The memory of the machine, or the limit of the control group if that is smaller. */
   memoryBytes: number;
-  openFiles: number | null;
+  maxOpenFiles: number | null;
   /** The control group's limit on processes and threads. */
-  tasks: number | null;
+  maxTasks: number | null;
   /** The largest heap of a process under the NODE_OPTIONS of this environment. */
   heapBytes: number;
   /** The fonts for pages and text, including those that come with the service. */
@@ -50,8 +50,8 @@ export async function readHostFacts(): Promise<HostFacts> {
     cores: availableParallelism(),
     quotaCores: limits.cores,
     memoryBytes: hostMemoryBytes(),
-    openFiles: maxOpenFilesOf(await readText('/proc/self/limits')),
-    tasks: limits.tasks,
+    maxOpenFiles: maxOpenFilesOf(await readText('/proc/self/limits')),
+    maxTasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
     fonts: await new InstalledFonts().list(),
     missingFontconfig,
@@ -176,19 +176,19 @@ function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders 
   return needed > memoryBytes ? warningFinding(message, lowerAny) : okFinding(message);
 }
 
-function openFilesFinding({ openFiles }: HostFacts): DoctorFinding {
-  if (openFiles === null) return okFinding('The limit of open files cannot be read here.');
-  const message = `A process may have ${openFiles} open files.`;
+function openFilesFinding({ maxOpenFiles }: HostFacts): DoctorFinding {
+  if (maxOpenFiles === null) return okFinding('The limit of open files cannot be read here.');
+  const message = `A process may have ${maxOpenFiles} open files.`;
   const remedy = `Raise nofile to ${RECOMMENDED_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
-  if (openFiles < MIN_OPEN_FILES) return problemFinding(message, remedy);
-  return openFiles < RECOMMENDED_OPEN_FILES ? warningFinding(message, remedy) : okFinding(message);
+  if (maxOpenFiles < MIN_OPEN_FILES) return problemFinding(message, remedy);
+  return maxOpenFiles < RECOMMENDED_OPEN_FILES ? warningFinding(message, remedy) : okFinding(message);
 }
 
-function taskLimitFinding({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings): DoctorFinding {
-  if (tasks === null) return okFinding('No limit of processes is set.');
+function taskLimitFinding({ maxTasks }: HostFacts, { processes: { PROCESSES } }: Settings): DoctorFinding {
+  if (maxTasks === null) return okFinding('No limit of processes is set.');
   const needed = TASKS_PER_PROCESS * (PROCESSES + 1);
-  const message = `${tasks} processes and threads are granted, and about ${needed} are needed.`;
-  return tasks < needed
+  const message = `${maxTasks} processes and threads are granted, and about ${needed} are needed.`;
+  return maxTasks < needed
     ? problemFinding(message, `Raise pids.max (TasksMax of systemd) to ${2 * needed}.`)
     : okFinding(message);
 }

@@ -118,7 +118,7 @@ export class Rasterizer {
       waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(time.waitForSlot(slot)),
     };
     // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
-    const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: MAX_PIXELS });
+    const makeTask = () => ({ input: new Uint8Array(bytes), size, maxPixels: MAX_PIXELS });
     try {
       const call = { accountId, work, bytes: 0, deadline };
       const { queueMs, result, ended, busyMs } = await this.#pool.start(call, makeTask);

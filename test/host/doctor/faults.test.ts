@@ -54,8 +54,8 @@ const WELL: HostFacts = {
   cores: 4,
   quotaCores: null,
   memoryBytes: 16 * GIGABYTE,
-  openFiles: 65_536,
-  tasks: null,
+  maxOpenFiles: 65_536,
+  maxTasks: null,
   heapBytes: 4 * GIGABYTE,
   fonts: [EVERYTHING],
   missingFontconfig: null,
@@ -90,8 +90,8 @@ t.test('faults of the host are found, and their remedy is named', async (t) => {
     /Up to 17184 MB/,
     /RENDER_THREADS or RENDER_MEMORY_MEGABYTES/,
   );
-  finds(t, host({ openFiles: 256 }), 'problem', /256 open files/, /nofile/);
-  finds(t, host({ tasks: 100 }), 'problem', /100 processes/, /pids\.max/);
+  finds(t, host({ maxOpenFiles: 256 }), 'problem', /256 open files/, /nofile/);
+  finds(t, host({ maxTasks: 100 }), 'problem', /100 processes/, /pids\.max/);
   finds(t, host({ heapBytes: 48 * MEGABYTE }), 'problem', /grow to 48 MB/, /--max-old-space-size/);
   finds(
     t,

@@ -18,7 +18,7 @@ async function isGreen(text: string): Promise<boolean> {
   const made = await rasterizeSvg({
     input: Buffer.from(text),
     size: { density: 96 },
-    limitPixels: 1_000_000,
+    maxPixels: 1_000_000,
   });
   if (!('pixels' in made)) throw new Error(made.message);
   const middle = (4 * made.width + 4) * 4;
@@ -213,7 +213,7 @@ t.test('a text or an attribute may be as large as the file', async (t) => {
   const made = await rasterizeSvg({
     input: Buffer.from(svg(image(`data:image/png;base64,${png.toString('base64')}`))),
     size: { density: 96 },
-    limitPixels: 4_000_000,
+    maxPixels: 4_000_000,
   });
   t.ok('pixels' in made && made.pixels[3] === 255, `an image of ${png.length} bytes`);
 });

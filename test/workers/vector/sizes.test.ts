@@ -11,7 +11,7 @@ const svg = (root: string, content = FULL) =>
 
 /** A drawing as pixels, with the count of opaque ones. */
 async function drawn(input: Uint8Array, size: RequestedDrawingSize = { density: 96 }) {
-  const made = await rasterizeSvg({ input, size, limitPixels: 50_000_000 });
+  const made = await rasterizeSvg({ input, size, maxPixels: 50_000_000 });
   if (!('pixels' in made)) throw new Error(made.message);
   const { width, height, naturalWidth, naturalHeight } = made;
   let opaque = 0;

@@ -160,7 +160,7 @@ export function scaleEffort(effort: number, top: number): number {
 /** Encoding settings of an animation for which the caller chose no effort. */
 interface AnimationEffort {
   /** The most megapixels of all frames together. */
-  upToMegapixels: number;
+  maxMegapixels: number;
   /** The effort on the scale of the API, 0 to 9; the default effort if absent. */
   effort?: number;
   /** CPU time, measured over an animation of 259 frames on one core. */
@@ -174,13 +174,13 @@ interface AnimationEffort {
  */
 const ANIMATION_EFFORTS: Readonly<Partial<Record<OutputFormat, readonly AnimationEffort[]>>> = {
   webp: [
-    { upToMegapixels: 16, cpuMsPerMegapixel: 190 },
-    { upToMegapixels: Number.POSITIVE_INFINITY, effort: 0, cpuMsPerMegapixel: 120 },
+    { maxMegapixels: 16, cpuMsPerMegapixel: 190 },
+    { maxMegapixels: Number.POSITIVE_INFINITY, effort: 0, cpuMsPerMegapixel: 120 },
   ],
   gif: [
-    { upToMegapixels: 1, cpuMsPerMegapixel: 2_400 },
-    { upToMegapixels: 4, effort: 3, cpuMsPerMegapixel: 540 },
-    { upToMegapixels: Number.POSITIVE_INFINITY, effort: 0, cpuMsPerMegapixel: 380 },
+    { maxMegapixels: 1, cpuMsPerMegapixel: 2_400 },
+    { maxMegapixels: 4, effort: 3, cpuMsPerMegapixel: 540 },
+    { maxMegapixels: Number.POSITIVE_INFINITY, effort: 0, cpuMsPerMegapixel: 380 },
   ],
 };
 
@@ -218,5 +218,5 @@ function animationEffortFor(
   trials: number,
 ): AnimationEffort | undefined {
   if (frames === 1) return undefined;
-  return ANIMATION_EFFORTS[format]?.find(({ upToMegapixels }) => trials * megapixels <= upToMegapixels);
+  return ANIMATION_EFFORTS[format]?.find(({ maxMegapixels }) => trials * megapixels <= maxMegapixels);
 }

@@ -301,13 +301,13 @@ async function encodeTrial(
   opened: Sharp,
   { paletteQuality, ...settings }: EncoderSetting,
 ): Promise<WrittenFile> {
-  const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
+  const pipeline = paletteQuality === undefined ? opened : await reduceToPalette(opened, paletteQuality);
   const options = { ...encode, ...effortOf(encode, pixels), ...settings };
   return encodeOutput(encodeWith(pipeline, options, motion, pixels));
 }
 
 /** Reduces a still picture to the colours that a palette of this quality needs. */
-async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
+async function reduceToPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   const { data } = await encodeOutput(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
   return sharp(data, { limitInputPixels: false });
 }
