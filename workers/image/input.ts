@@ -1,6 +1,7 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { type InputHeader, MAX_PIXELS, type RasterInput, type TransformTask } from '../protocol.ts';
+import { hasSrgbProfile } from './colour/srgb-profile.ts';
 import { type ChosenFrames, frameBatchesOf, isAnimationFormat } from './frames.ts';
 import { type DeepPixels, joinFrames, type Pixels, readPixels, splitFrames } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
@@ -187,7 +188,8 @@ export function sharpOptionsFor(
 /** Opens a still picture whose header was not read before, and returns its size. The picture is upright and in sRGB. */
 export async function openStillPicture(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
   const { input } = await makeFileReadable(file);
-  const opened = sharp(input, { ...STRICT_INPUT_OPTIONS, autoOrient: true });
+  const options = { ...STRICT_INPUT_OPTIONS, ignoreIcc: hasSrgbProfile(input), autoOrient: true };
+  const opened = sharp(input, options);
   const { depth, hasProfile, autoOrient } = await opened.metadata();
   return [depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened, autoOrient];
 }

@@ -1,9 +1,10 @@
 // needs: pixels, alone
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
@@ -53,6 +54,28 @@ t.test('pixels come back as they were drawn, one drawing after the other', async
     t.equal(pixels.byteLength, pixels.buffer.byteLength, 'they own their memory');
   }
 });
+
+t.test('a drawing has the lowest priority', { skip: process.platform !== 'linux' }, async (t) => {
+  const { draw } = open(t);
+  await draw(svgOf(3, 2, RED));
+  const children = readdirSync('/proc').filter((pid) => parentOf(pid) === process.pid);
+  const [drawer] = children.filter((pid) => /workers\/vector/.test(read(`/proc/${pid}/cmdline`)));
+  t.ok(drawer, 'its process');
+  for (const thread of readdirSync(`/proc/${drawer}/task`)) t.equal(getPriority(Number(thread)), 19, thread);
+});
+
+/** The text of a file of the kernel; empty for a process that has ended. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function parentOf(pid: string): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
+}
 
 t.test('the density is raised to the size asked for, whatever the units', async (t) => {
   const { draw } = open(t);

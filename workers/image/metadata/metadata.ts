@@ -11,6 +11,7 @@ import {
   type TaskFailure,
 } from '../../protocol.ts';
 import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
+import { hasSrgbProfile } from '../colour/srgb-profile.ts';
 import { entropyOf, greyPixelsOf, sharpnessOf } from '../facts/brightness.ts';
 import { averageAndDominantColours } from '../facts/colours.ts';
 import { allHashesOf } from '../facts/hashes.ts';
@@ -134,7 +135,10 @@ function densityOf(
 /** Opens the input with the same options for every decoding. Warnings of the decoder are ignored. */
 function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
-  return sharp(input, raw === undefined ? limits : { ...limits, raw });
+  return sharp(
+    input,
+    raw === undefined ? { ...limits, ignoreIcc: hasSrgbProfile(input) } : { ...limits, raw },
+  );
 }
 
 async function decodeWorkingCopy(

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import {
@@ -136,7 +138,7 @@ export interface TaskProcessOptions {
   file: URL;
   /** The memory that the process may write to. */
   memoryMegabytes: number;
-  /** The niceness of the process: 0 is the usual priority, 19 the lowest. */
+  /** The niceness of the process while it works: 0 is the usual priority, 19 the lowest. */
   niceness: number;
   /**
    * Returns the CPU milliseconds of a process by its id, or null if they are unknown. By default, they are read from
@@ -158,6 +160,11 @@ const SIGNALS_OF_OWN_DEATH: readonly (NodeJS.Signals | null)[] = [
   'SIGBUS',
   'SIGILL',
 ];
+/**
+ * The greatest niceness of a process until its first task begins. With less priority, a start of 0.1 s of CPU time
+ * would take seconds on a busy host.
+ */
+const MAX_START_NICENESS = 5;
 /** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
 const PASSED_VARIABLES = [
   'PATH',
@@ -180,6 +187,7 @@ const PASSED_VARIABLES = [
 /** A child process for work that only a kill can stop. */
 class TaskProcess {
   readonly #processCpuMs: (pid: number) => number | null;
+  readonly #niceness: number;
   readonly #child: ChildProcess;
   readonly #pipe: Duplex;
   readonly #died = new AbortController();
@@ -191,6 +199,7 @@ class TaskProcess {
 
   constructor(options: TaskProcessOptions) {
     this.#processCpuMs = options.processCpuMs ?? readProcessCpuMs;
+    this.#niceness = options.niceness;
     this.#child = forkWithLimits(options);
     if (this.#child.pid !== undefined) preferForOomKill(this.#child.pid);
     this.#pipe = this.#child.stdio[DATA_PIPE_INDEX] as Duplex;
@@ -228,6 +237,7 @@ class TaskProcess {
   async #nextAnswer<Result>(onBegun: () => void): Promise<ChildProcessAnswer<Result>> {
     for await (const [message] of on(this.#child, 'message', { signal: this.#died.signal })) {
       if (message !== TASK_BEGUN) return message;
+      if (this.#child.pid !== undefined) lowerPriority(this.#child.pid, this.#niceness);
       onBegun();
     }
     throw new Error('The messages of a process end only with the process.');
@@ -251,7 +261,8 @@ class TaskProcess {
  * RLIMIT_DATA counts memory that is written to. A limit on the address space would also count what V8 only reserves.
  */
 function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
-  const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
+  const startNiceness = Math.min(niceness, MAX_START_NICENESS);
+  const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${startNiceness} "$0" "$@"`;
   return fork(fileURLToPath(file), {
     execPath: '/bin/sh',
     execArgv: ['-c', limited, process.execPath],
@@ -261,6 +272,28 @@ function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions)
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
+}
+
+/**
+ * Lowers the priority of all threads of a process below that of this one. Threads that they start later inherit it. It
+ * does nothing for a process that has ended.
+ */
+function lowerPriority(pid: number, niceness: number): void {
+  const lowered = Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness);
+  for (const thread of threadsOf(pid)) {
+    try {
+      setPriority(thread, lowered);
+    } catch {}
+  }
+}
+
+/** The ids of the threads of a process. On systems without /proc, the process stands for them. */
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [pid];
+  }
 }
 
 /** Resolves when a process has ended. A process that cannot start counts as ended too. */
