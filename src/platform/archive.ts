@@ -3,6 +3,7 @@ import { addAbortSignal, PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ByteRange } from './stores/objects/port.ts';
+import { inBatches } from './values/batches.ts';
 
 /** One file of an archive. */
 export interface ZipArchiveEntry {
@@ -117,8 +118,7 @@ export async function openZipArchive(
       };
     }
     let { offset } = directory;
-    for (let first = 0; first < placed.length; first += ENTRIES_PER_TURN) {
-      const group = placed.slice(first, first + ENTRIES_PER_TURN);
+    for (const group of inBatches(placed, ENTRIES_PER_TURN)) {
       const sizeBytes = centralBytesOf(group);
       yield {
         offset,

@@ -27,6 +27,9 @@ interface JobQuotaMark {
   at: string;
 }
 
+/** Begins the document of an account that has none. */
+const UNUSED_QUOTA = { $setOnInsert: { stored: 0, moving: [] } };
+
 /**
  * When an account is deleted, the document may stay. It holds only a number, which becomes 0 as the sweep removes the
  * assets.
@@ -68,16 +71,10 @@ export class AssetQuota {
    * removed.
    */
   async reserve(accountId: string, assetId: string, limit: number): Promise<'reserved' | 'full' | 'moving'> {
-    const { modified } = await this.#quota.updateOne(
-      { _id: accountId, stored: { $lt: limit } },
-      { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } },
-    );
+    const update = { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } };
+    const { modified } = await this.#quota.updateOne({ _id: accountId, stored: { $lt: limit } }, update);
     if (modified === 1) return 'reserved';
-    const quota = await this.#quota.findOneAndUpdate(
-      { _id: accountId },
-      { $setOnInsert: { stored: 0, moving: [] } },
-      { upsert: true },
-    );
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, UNUSED_QUOTA, { upsert: true });
     return isFull(quota, limit) ? 'full' : 'moving';
   }
 
@@ -93,18 +90,14 @@ export class AssetQuota {
 
   /** Marks a counted asset that is about to be removed. */
   async markRemoval(accountId: string, assetId: string): Promise<void> {
-    await this.#quota.updateOne(
-      { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } },
-      { $push: { moving: this.#mark(assetId) } },
-    );
+    const unmarked = { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } };
+    await this.#quota.updateOne(unmarked, { $push: { moving: this.#mark(assetId) } });
   }
 
   /** Gives back the unit of a marked asset. It does nothing for an asset without a mark. */
   async giveBack(accountId: string, assetId: string): Promise<void> {
-    await this.#quota.updateOne(
-      { _id: accountId, moving: { $elemMatch: { assetId } } },
-      { $inc: { stored: -1 }, $pull: { moving: { assetId } } },
-    );
+    const marked = { _id: accountId, moving: { $elemMatch: { assetId } } };
+    await this.#quota.updateOne(marked, { $inc: { stored: -1 }, $pull: { moving: { assetId } } });
   }
 
   /** For the sweep: the marks of all accounts that were made before an instant. */
@@ -155,8 +148,7 @@ export class JobQuota {
         { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
       );
     if ((await take()).modified === 1) return true;
-    const begin = { $setOnInsert: { stored: 0, moving: [] } };
-    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, begin, { upsert: true });
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, UNUSED_QUOTA, { upsert: true });
     if (markOf(quota, jobId) !== undefined) return true;
     return (await take()).modified === 1;
   }
@@ -168,10 +160,8 @@ export class JobQuota {
 
   /** Marks units that are about to be given back, under the token of this attempt. */
   async markReturn(accountId: string, jobId: string, token: string, count: number): Promise<void> {
-    await this.#quota.updateOne(
-      { _id: accountId },
-      { $push: { marks: { ...this.#mark(jobId, 'out', count), token } } },
-    );
+    const mark = { ...this.#mark(jobId, 'out', count), token };
+    await this.#quota.updateOne({ _id: accountId }, { $push: { marks: mark } });
   }
 
   /** Gives back the units under the mark that counts, and removes the other marks of the job. */
@@ -179,10 +169,8 @@ export class JobQuota {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
     const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
     if (mark !== undefined) {
-      await this.#quota.updateOne(
-        { _id: accountId, marks: { $elemMatch: { token } } },
-        { $inc: { stored: -mark.count }, $pull: { marks: { token } } },
-      );
+      const marked = { _id: accountId, marks: { $elemMatch: { token } } };
+      await this.#quota.updateOne(marked, { $inc: { stored: -mark.count }, $pull: { marks: { token } } });
     }
     await this.withdraw(accountId, jobId);
   }

@@ -15,6 +15,7 @@ import {
   type IndexSpec,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
+import { inBatches } from '../../platform/values/batches.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetContentFields, AssetDocument, AssetStatus } from './asset.ts';
 import { HASH_INDEXES, similarHashFilters } from './likeness.ts';
@@ -257,9 +258,7 @@ export class AssetsStore {
     fields: readonly (keyof AssetDocument)[],
   ): Promise<AssetDocument[]> {
     const found: AssetDocument[] = [];
-    const distinct = [...new Set(assetIds)];
-    for (let start = 0; start < distinct.length; start += IDS_PER_READ) {
-      const batch = distinct.slice(start, start + IDS_PER_READ);
+    for (const batch of inBatches([...new Set(assetIds)], IDS_PER_READ)) {
       const filter = { _id: { $in: batch }, accountId, state: 'kept' };
       found.push(...(await this.#assets.find(filter, { fields })));
     }

@@ -8,6 +8,7 @@ import {
   type DocumentUpdate,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
+import { inBatches } from '../../platform/values/batches.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
   type ChainProgress,
@@ -204,10 +205,11 @@ export class ItemsStore {
   /** Extends the leases of claims that the owner still has. */
   async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
     const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
-    for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
-      const part = ids.slice(start, start + IDS_PER_CALL);
-      await this.#items.updateMany({ _id: { $in: part }, owner, queue: 'claimed' }, { $set: { leaseUntil } });
-    }
+    for (const batch of inBatches(ids, IDS_PER_CALL))
+      await this.#items.updateMany(
+        { _id: { $in: batch }, owner, queue: 'claimed' },
+        { $set: { leaseUntil } },
+      );
   }
 
   /**

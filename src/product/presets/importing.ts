@@ -3,6 +3,7 @@ import { createValidator } from '../../platform/http/errors/validation.ts';
 import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import { checkImportEntryCount, partitionEntries } from '../../platform/named-documents.ts';
+import { inBatches } from '../../platform/values/batches.ts';
 import type { RequestedAnswerSchema } from '../catalogue/plan/subjects.ts';
 import type { ModelsFile } from '../models/models.ts';
 import {
@@ -88,8 +89,7 @@ async function findMissingReferences(
 ): Promise<Set<string>> {
   const ids = [...new Set(named.map(({ assetId }) => assetId))];
   const missing = new Set<string>();
-  for (let start = 0; start < ids.length; start += ASSETS_PER_QUERY) {
-    const batch = ids.slice(start, start + ASSETS_PER_QUERY);
+  for (const batch of inBatches(ids, ASSETS_PER_QUERY)) {
     for (const id of await missingAssets(accountId, batch)) missing.add(id);
   }
   return missing;

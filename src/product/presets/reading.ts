@@ -5,6 +5,7 @@ import {
   parseVersionedReference,
   type VersionedReference,
 } from '../../platform/ids/slugs.ts';
+import { inBatches } from '../../platform/values/batches.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import { compileSteps } from '../catalogue/plan/compile.ts';
 import { sentSteps } from '../catalogue/plan/step.ts';
@@ -109,22 +110,20 @@ export async function listPresets(
   { filter, includeVersions = false }: PresetListQuery,
   usageOf: ReadPresetUsage,
 ): Promise<AsyncGenerator<PresetData>> {
-  const batch = includeVersions ? HISTORY_BATCH_SIZE : PRESET_BATCH_SIZE;
+  const batchSize = includeVersions ? HISTORY_BATCH_SIZE : PRESET_BATCH_SIZE;
   const ids = filter === 'builtin' ? [] : await store.listIds(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
     if (filter !== 'user') yield* await readRows(BUILT_IN_PRESETS);
-    for (let start = 0; start < ids.length; start += batch) {
-      yield* await readRows(await store.findAll(accountId, ids.slice(start, start + batch)));
+    for (const batch of inBatches(ids, batchSize)) {
+      yield* await readRows(await store.findAll(accountId, batch));
     }
   }
 
   async function readRows(presets: readonly Preset[]): Promise<PresetData[]> {
+    const presetIds = presets.map(({ _id }) => _id);
     const [usage, histories] = await Promise.all([
-      usageOf(
-        accountId,
-        presets.map(({ _id }) => _id),
-      ),
+      usageOf(accountId, presetIds),
       includeVersions ? store.findHistories(accountId, presets) : undefined,
     ]);
     return presets.map((preset, index) => {

@@ -220,12 +220,8 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const template = await findTemplate(store, accountId, request.params.templateId);
-      return streamList(
-        reply,
-        'Versions listed.',
-        readTemplateHistory(store, accountId, template),
-        writeVersion,
-      );
+      const versions = readTemplateHistory(store, accountId, template);
+      return streamList(reply, 'Versions listed.', versions, writeVersion);
     },
   );
 }

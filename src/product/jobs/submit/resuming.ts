@@ -1,5 +1,6 @@
 import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
+import { inBatches } from '../../../platform/values/batches.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { AssetStatus } from '../../assets/asset.ts';
@@ -119,9 +120,9 @@ export class JobResuming {
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
     if (ids.length === 0) return [...remaining];
     const statuses = new Map<string, AssetStatus>();
-    for (let start = 0; start < ids.length; start += ITEMS_PER_READ) {
-      const part = await this.#context.assets.statuses(accountId, ids.slice(start, start + ITEMS_PER_READ));
-      for (const [id, status] of part) statuses.set(id, status);
+    for (const batch of inBatches(ids, ITEMS_PER_READ)) {
+      for (const [id, status] of await this.#context.assets.statuses(accountId, batch))
+        statuses.set(id, status);
       await giveWay();
     }
     const hasSource = ({ assetId, progress }: ItemDocument) =>
