@@ -132,12 +132,8 @@ export async function passwordMatches(password: string, stored: string | null): 
   const [, n, r, p, salt, hash] = (stored ?? UNMATCHABLE_HASH).split('$');
   const expected = Buffer.from(hash ?? '', 'base64url');
   const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT_COST.maxmem };
-  const given = await deriveKey(
-    password.normalize('NFKC'),
-    Buffer.from(salt ?? '', 'base64url'),
-    HASH_BYTES,
-    cost,
-  );
+  const saltBytes = Buffer.from(salt ?? '', 'base64url');
+  const given = await deriveKey(password.normalize('NFKC'), saltBytes, HASH_BYTES, cost);
   return timingSafeEqual(given, expected) && stored !== null;
 }
 

@@ -50,11 +50,8 @@ export async function checkPresetEntries(
   );
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
-  const missing = await findMissingReferences(
-    entriesRead.flatMap(({ named }) => named),
-    accountId,
-    missingAssets,
-  );
+  const references = entriesRead.flatMap(({ named }) => named);
+  const missing = await findMissingReferences(references, accountId, missingAssets);
   const checked = await partitionEntries(read.accepted, async ({ draft, named, schemas }) => {
     await refuseMissingAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);

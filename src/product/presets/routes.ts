@@ -198,15 +198,11 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      refuseReadOnlyPresetPath(request.params.slug);
-      checkPresetNames(request.body);
-      const preset = await store.update(
-        accountId,
-        request.params.slug,
-        (current) => checkPresetRevision(current, request.body, accountId, options),
-        now(),
-      );
       const { slug } = request.params;
+      refuseReadOnlyPresetPath(slug);
+      checkPresetNames(request.body);
+      const revise = (current: Preset) => checkPresetRevision(current, request.body, accountId, options);
+      const preset = await store.update(accountId, slug, revise, now());
       if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
       return successEnvelope('Preset changed.', await readSavedPreset(options, accountId, preset));
     },

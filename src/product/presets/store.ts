@@ -194,10 +194,9 @@ export class PresetsStore {
 
   /** Deletes an earlier version; false when it is not stored. */
   async removeVersion(accountId: string, presetId: string, version: number): Promise<boolean> {
-    const { matched } = await this.#presets.updateOne(
-      { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } },
-      { $pull: { superseded: version }, $inc: { revision: 1 } },
-    );
+    const stored = { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } };
+    const removal = { $pull: { superseded: version }, $inc: { revision: 1 } };
+    const { matched } = await this.#presets.updateOne(stored, removal);
     // The version is not listed as an earlier one. A concurrent save may just have stored it, so it stays.
     if (matched === 0) return false;
     await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });

@@ -43,11 +43,8 @@ export function createOpenAi(settings: {
   return {
     async run(request, { signal }) {
       if (request.op === 'analyze') {
-        const answer = await requestProviderJson(
-          endpoint,
-          { path: '/chat/completions', json: chatBodyOf(request) },
-          signal,
-        );
+        const chat = { path: '/chat/completions', json: chatBodyOf(request) };
+        const answer = await requestProviderJson(endpoint, chat, signal);
         return readChatAnswer(answer, endpoint);
       }
       const call =

@@ -129,10 +129,8 @@ export function createReplicate(settings: ReplicateSettings): Provider {
   async function readAnswer(prediction: Prediction, signal: AbortSignal): Promise<RawModelAnswer> {
     const { status, error, output } = prediction;
     if (status !== 'succeeded') {
-      const message = redactSecrets(
-        typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
-        endpoint.secrets,
-      );
+      const reason = typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`;
+      const message = redactSecrets(reason, endpoint.secrets);
       throw CONTENT_POLICY_WORDS.test(message) ? rejectedFault(message) : unavailableFault(message);
     }
     const [first] = Array.isArray(output) ? output : [output];

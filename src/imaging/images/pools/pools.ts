@@ -159,11 +159,8 @@ export class ImagePools {
     }
     const choice = this.#choosePool(call, wasLate);
     const askedMs = clock.nowMs();
-    const run = await this.#startIn(
-      choice.name,
-      { ...call, bytes: estimatedBytes(header, passes, layers) },
-      makeTask,
-    );
+    const sized = { ...call, bytes: estimatedBytes(header, passes, layers) };
+    const run = await this.#startIn(choice.name, sized, makeTask);
     deadline.startWork((alternatives = call.alternatives()) =>
       tookTooLongError(LATE_WORK_MEMORY_SECONDS, alternatives),
     );

@@ -151,21 +151,16 @@ export class JobSweeps {
       const { phase } = await this.#options.completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
-    const ended = await this.#context.jobs.findInPhaseSince(
-      'ended',
-      instantBefore(now, MIN_STALE_AGE_MS),
-      SWEEP_BATCH_SIZE,
-    );
+    const before = instantBefore(now, MIN_STALE_AGE_MS);
+    const ended = await this.#context.jobs.findInPhaseSince('ended', before, SWEEP_BATCH_SIZE);
     for (const job of ended) if (await this.#options.completion.cleanUp(job)) moved += 1;
     return moved;
   }
 
   /** Removes outputs of claims that were lost together with their process. */
   async #sweepOutputs(now: Date): Promise<number> {
-    const outputs = await this.#context.assets.outputs.findLeftOver(
-      instantBefore(now, MAX_ITEM_WORK_MS),
-      SWEEP_BATCH_SIZE,
-    );
+    const before = instantBefore(now, MAX_ITEM_WORK_MS);
+    const outputs = await this.#context.assets.outputs.findLeftOver(before, SWEEP_BATCH_SIZE);
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of outputs) {
       const [item] = await this.#context.items.findByIndexes(jobId ?? '', [itemIndex ?? 0]);
@@ -188,11 +183,8 @@ export class JobSweeps {
   }
 
   async #sweepExpiredJobs(now: Date): Promise<number> {
-    const leaving = await this.#context.jobs.findInPhaseSince(
-      'leaving',
-      instantBefore(now, MIN_STUCK_REMOVAL_AGE_MS),
-      SWEEP_BATCH_SIZE,
-    );
+    const before = instantBefore(now, MIN_STUCK_REMOVAL_AGE_MS);
+    const leaving = await this.#context.jobs.findInPhaseSince('leaving', before, SWEEP_BATCH_SIZE);
     for (const job of leaving) await this.#remove(job);
     let removed = leaving.length;
     for (const { _id } of await this.#context.jobs.findExpired(now, 10)) {

@@ -281,12 +281,8 @@ const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
  */
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
-    const { message, suggest } = mismatchedValueDiagnosis(
-      { path: 'count' },
-      count,
-      COUNT_SCHEMA,
-      CALL_SUBJECT,
-    );
+    const field = { path: 'count' };
+    const { message, suggest } = mismatchedValueDiagnosis(field, count, COUNT_SCHEMA, CALL_SUBJECT);
     const details = { received: count, min: 1, max: MAX_COUNT, ...withoutAbsentFields({ suggest }) };
     throw invalidParamError('count', message, details);
   }

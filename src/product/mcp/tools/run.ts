@@ -69,7 +69,8 @@ export const runTool = Tool.of({
       const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
       return { structured: { ...data } };
     }
-    const { data, headers } = await source.service.call<ResultLink | { outputs: RunOutput[] }>(
+    type Answer = ResultLink | { outputs: RunOutput[] };
+    const { data, headers } = await source.service.call<Answer>(
       'POST',
       '/images/transform?response=url',
       sent,

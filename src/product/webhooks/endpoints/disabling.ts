@@ -66,12 +66,11 @@ export class EndpointDisabling {
    * @returns 0 when none is due.
    */
   readonly mailNext = async (): Promise<number> => {
-    const endpoint = await this.#options.endpoints.claimNotice(
-      this.#options.now(),
-      new Date(this.#options.now().getTime() + MAIL_RETRY_MS),
-    );
+    const now = this.#options.now();
+    const retryAt = new Date(now.getTime() + MAIL_RETRY_MS);
+    const endpoint = await this.#options.endpoints.claimNotice(now, retryAt);
     if (endpoint === null) return 0;
-    const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_EXPIRY_MS < this.#options.now().getTime();
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_EXPIRY_MS < now.getTime();
     const to = isLate ? null : await this.#options.findEmail(endpoint.accountId);
     if (to !== null) await this.#options.sendMail({ to, ...disabledNotice(endpoint) });
     await this.#options.endpoints.clearNotice(endpoint.accountId, endpoint._id);

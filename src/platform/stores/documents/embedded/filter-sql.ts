@@ -93,11 +93,8 @@ function compileFieldOperators(
     }
     if (operator === '$elemMatch') return compileElemMatch(path, operand as DocumentFilter, source);
     const column = source.columnOf(field);
-    const key = compileKeyOperator(
-      column === undefined ? keyExpression(path) : quotedIdentifier(column),
-      operator,
-      operators,
-    );
+    const expression = column === undefined ? keyExpression(path) : quotedIdentifier(column);
+    const key = compileKeyOperator(expression, operator, operators);
     // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
     const isPresent = presence !== undefined && operator !== '$ne' && operand !== null;
     return isPresent ? { sql: `${quotedIdentifier(presence)} = 1 AND ${key.sql}`, params: key.params } : key;
