@@ -359,10 +359,9 @@ export class ItemsStore {
     const dueFilter = { notBefore: { $lte: this.#now().toISOString() } };
     const due = await this.#items.find(dueFilter, { limit, fields: ['jobId'] });
     if (due.length === 0) return { promoted: 0, jobIds: [] };
-    const { modified } = await this.#items.updateMany(
-      { _id: { $in: due.map(({ _id }) => _id) }, ...transitionFilter(ITEM_TRANSITIONS.promote) },
-      transitionUpdate(ITEM_TRANSITIONS.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
-    );
+    const filter = { _id: { $in: due.map(({ _id }) => _id) }, ...transitionFilter(ITEM_TRANSITIONS.promote) };
+    const update = transitionUpdate(ITEM_TRANSITIONS.promote, { $unset: { notBefore: '', awaitsStore: '' } });
+    const { modified } = await this.#items.updateMany(filter, update);
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
 

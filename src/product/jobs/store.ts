@@ -296,10 +296,11 @@ export class JobsStore {
    */
   async endSubmits(submitter?: string): Promise<void> {
     const phaseAt = new Date(this.#now().getTime() - MAX_SUBMIT_MS + LAST_WRITES_MS).toISOString();
-    await this.#jobs.updateMany(
-      { phase: { $in: ['hidden', 'undone'] }, ...(submitter !== undefined && { submitter }) },
-      { $set: { phaseAt } },
-    );
+    const submitting = {
+      phase: { $in: ['hidden', 'undone'] },
+      ...(submitter !== undefined && { submitter }),
+    };
+    await this.#jobs.updateMany(submitting, { $set: { phaseAt } });
   }
 
   /** For the sweep: finished jobs whose retention has ended. */

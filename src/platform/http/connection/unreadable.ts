@@ -70,10 +70,8 @@ function refusalOfParserError({ code = '' }: SocketError): ApiError {
     return invalidParamError('body', 'The request ended before all of it had arrived: send all of it again.');
   }
   const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
-  return invalidParamError(
-    'request',
-    `What was sent is not an HTTP request${why}: the client must send one.`,
-  );
+  const message = `What was sent is not an HTTP request${why}: the client must send one.`;
+  return invalidParamError('request', message);
 }
 
 function answerAndClose(socket: Socket, refusal: ApiError): void {

@@ -342,10 +342,8 @@ export class CallGate {
 
   /** Counts a wrong credential. Returns the given error, or 429 once the window is full. */
   async #countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
-    const counted = await this.#options.coordination.strike(
-      this.#failureWindowKey(clientNetworkOf(request.ip)),
-      RATE_WINDOW_MS,
-    );
+    const key = this.#failureWindowKey(clientNetworkOf(request.ip));
+    const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
     this.#blockIfFull(request, counted);
     return counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE
       ? addressBlockedError(counted.resetMs)

@@ -152,11 +152,12 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     return { key: path[0] ?? '', message, details: { missing: [spellPath(path)] } };
   }
   const named = { path: spellPath(path), name: spellPath(path) || `What is sent to ${owner}` };
+  const subject = violationSubjectOf(owner);
   const { message, corrections, suggest, instead } = mismatchedValueDiagnosis(
     named,
     error.data,
     schema,
-    violationSubjectOf(owner),
+    subject,
   );
   const hint = hintFor(error.data, schema);
   return {
@@ -194,10 +195,8 @@ function undeclaredKeys(
   const path = [...parent, names[0]];
   const asEntry = entryViolation(parent, names, sent, schema);
   if (asEntry !== undefined) return asEntry;
-  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
-    { param: spellPath(path), names, sent, schema },
-    violationSubjectOf(owner),
-  );
+  const fields = { param: spellPath(path), names, sent, schema };
+  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(fields, violationSubjectOf(owner));
   const allowed = Object.keys(schema.properties ?? {});
   return {
     key: path[0] ?? '',

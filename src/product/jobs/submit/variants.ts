@@ -85,10 +85,8 @@ const SentVariantFields = Type.Object(
 );
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
-const checkShape = createValidator(
-  Type.Object({ variants: Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 }) }),
-  'variants',
-);
+const SentVariants = Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 });
+const checkShape = createValidator(Type.Object({ variants: SentVariants }), 'variants');
 
 /**
  * The variants of a job with their merged parameters, still without steps. There is a single one when none were sent.

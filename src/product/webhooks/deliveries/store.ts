@@ -218,10 +218,10 @@ export class DeliveriesStore {
   ): Promise<boolean> {
     const unchanged = { _id, accountId, endpointId, attempts };
     const recorded = { ...result, attempts: attempts + 1 };
-    const { matched } = await this.#deliveries.updateOne(
-      { ...unchanged, dueAt: { $gt: '' } },
-      dueAt === null ? { $set: recorded, $unset: { dueAt: '' } } : { $set: { ...recorded, dueAt } },
-    );
+    const queued = { ...unchanged, dueAt: { $gt: '' } };
+    const update =
+      dueAt === null ? { $set: recorded, $unset: { dueAt: '' } } : { $set: { ...recorded, dueAt } };
+    const { matched } = await this.#deliveries.updateOne(queued, update);
     if (matched === 1) return true;
     const status = result.status === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
     const filter = { ...unchanged, status: 'FAILED' };
@@ -234,10 +234,9 @@ export class DeliveriesStore {
    * @returns their number.
    */
   async closeQueued(accountId: string, endpointId: string, generation: number): Promise<number> {
-    const { matched } = await this.#deliveries.updateMany(
-      { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } },
-      { $set: { status: 'FAILED', error: CLOSED_ERROR }, $unset: { dueAt: '' } },
-    );
+    const queued = { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } };
+    const closed = { $set: { status: 'FAILED', error: CLOSED_ERROR }, $unset: { dueAt: '' } } as const;
+    const { matched } = await this.#deliveries.updateMany(queued, closed);
     return matched;
   }
 

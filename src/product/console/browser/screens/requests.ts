@@ -180,11 +180,8 @@ function HttpStatus({ status }: { status: number }) {
 
 function ErrorList({ filters }: { filters: RequestListFilters }) {
   const query = queryOf(filters);
-  const { data, error, isLoading, reload, ...live } = usePoll(
-    (signal) => api.requests.errors(query, { signal }),
-    [query],
-    POLL_MS,
-  );
+  const read = (signal: AbortSignal) => api.requests.errors(query, { signal });
+  const { data, error, isLoading, reload, ...live } = usePoll(read, [query], POLL_MS);
   if (data === undefined && isLoading) return html`<${Placeholder} />`;
   return html`
     <div class="list-head">

@@ -54,10 +54,8 @@ function RunList({ isCompared }: { isCompared: boolean }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // The compared runs are found even if they do not match the filters.
   const query = isCompared ? {} : filters;
-  const { data, error, isLoading, reload } = useLoad(
-    (signal) => callOperator('GET /runs', { query, signal }),
-    [query],
-  );
+  const read = (signal: AbortSignal) => callOperator('GET /runs', { query, signal });
+  const { data, error, isLoading, reload } = useLoad(read, [query]);
   if (isCompared) {
     const runs = names
       .split(',')

@@ -121,10 +121,9 @@ function AssetActs({ asset }: { asset: Asset }) {
 
 /** The assets that look similar to one asset. */
 function NearDuplicates({ assetId }: { assetId: string }) {
-  const { data, error, isLoading, reload } = useLoad(
-    (signal) => api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first(),
-    [assetId],
-  );
+  const read = (signal: AbortSignal) =>
+    api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first();
+  const { data, error, isLoading, reload } = useLoad(read, [assetId]);
   const rows = data?.rows.filter(({ id }) => id !== assetId) ?? [];
   const all = addressOf(ASSETS_PATH, { similarTo: assetId });
   return html`<${Section}

@@ -30,10 +30,8 @@ function SessionNeeded({ what }: { what: string }) {
 }
 
 function KeyList() {
-  const { data, error, isLoading, reload } = useLoad(
-    (signal) => api.request('GET', '/api-keys', { signal }),
-    [],
-  );
+  const read = (signal: AbortSignal) => api.request('GET', '/api-keys', { signal });
+  const { data, error, isLoading, reload } = useLoad(read, []);
   const [isAdding, setIsAdding] = useState(false);
   const revoking = useAction();
   const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
@@ -141,10 +139,8 @@ export function Sessions() {
 }
 
 function SessionList() {
-  const { data, error, isLoading, reload } = useLoad(
-    (signal) => api.request('GET', '/auth/sessions', { signal }),
-    [],
-  );
+  const read = (signal: AbortSignal) => api.request('GET', '/auth/sessions', { signal });
+  const { data, error, isLoading, reload } = useLoad(read, []);
   const ending = useAction();
   const end = async ({ id, isCurrent, createdAt }: Session) => {
     if (isCurrent) return void ending.act(signOut);

@@ -12,11 +12,8 @@ const POLL_MS = 3_000;
 
 /** The page of one delivery: what is sent, and its outcome. */
 export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; deliveryId: string }) {
-  const { data, error, reload } = usePoll(
-    (signal) => api.webhooks.delivery(endpointId, deliveryId, { signal }),
-    [endpointId, deliveryId],
-    POLL_MS,
-  );
+  const read = (signal: AbortSignal) => api.webhooks.delivery(endpointId, deliveryId, { signal });
+  const { data, error, reload } = usePoll(read, [endpointId, deliveryId], POLL_MS);
   const resending = useAction();
   const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
   const above = { title: 'Deliveries of the endpoint', path };

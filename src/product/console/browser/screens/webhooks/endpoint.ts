@@ -45,11 +45,9 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const [{ status }, setFilters] = useQuery({ status: '' });
   const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> =
     status === '' ? {} : { status: status as Delivery['status'] };
-  const list = useLiveList<Delivery>(
-    (signal) => api.webhooks.deliveries(endpointId, query, { signal }),
-    [endpointId, status],
-    { keyOf: ({ id }) => id, everyMs: POLL_MS },
-  );
+  const open = (signal: AbortSignal) => api.webhooks.deliveries(endpointId, query, { signal });
+  const options = { keyOf: ({ id }: Delivery) => id, everyMs: POLL_MS };
+  const list = useLiveList<Delivery>(open, [endpointId, status], options);
   const bulk = useBulk();
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
   const { data } = endpoint;
