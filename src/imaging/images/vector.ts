@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { CallDeadline } from './deadline.ts';
+import type { CallDeadline } from './deadline.ts';
 import { apiErrorOfFailure, isLateError, likelyTooLongError, tookTooLongError } from './failures.ts';
 import {
   type BranchCall,
@@ -69,7 +69,8 @@ export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
  */
 export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
-const MAX_NICENESS = 19;
+/** Grants a tenth of a core that others compete for, and all idle time. At less, its process hardly starts there. */
+const NICENESS = 10;
 const SIMPLER_DRAWING = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
@@ -77,8 +78,8 @@ const PROCESS_DIED_MESSAGE =
 
 /**
  * Draws SVG in a separate process, one drawing at a time. Accounts are served in turn. An SVG of 1 KB can occupy a core
- * without end, and a thread inside librsvg cannot be stopped. Each drawing therefore runs in a child process of the
- * lowest priority and with bounded memory. Raster images never wait for it.
+ * without end, and a thread inside librsvg cannot be stopped. Each drawing therefore runs in a child process of a low
+ * priority and with bounded memory. Raster images never wait for it.
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;
@@ -88,7 +89,7 @@ export class Rasterizer {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
     const processes = new ChildProcesses<RasterizeTask, RasterizeResult>({
-      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: MAX_NICENESS, clock, onLost, processCpuMs },
+      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: NICENESS, clock, onLost, processCpuMs },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
     });
     const givesWay = workerTime.isSpent;
@@ -107,15 +108,17 @@ export class Rasterizer {
     const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
       throw likelyTooLongError({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
-    const late = () => tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING);
-    const deadlineMs = clock.nowMs() + timeoutMs;
-    // The wait for the process does not count towards the deadline, as for a job.
-    const time = new CallDeadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
+    const ending = new AbortController();
+    const end = () => ending.abort(tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING));
+    let cancelEnd = () => {};
+    // Neither the wait for the process nor its start is the time of the drawing: only the caller's deadline ends them.
     const deadline = {
-      signal: time.signal,
-      deadlineMs: () => time.deadlineMs(),
-      workerStarted: () => time.workerStarted(),
-      waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(time.waitForSlot(slot)),
+      signal: AbortSignal.any([caller.deadline.signal, ending.signal]),
+      deadlineMs: () => clock.nowMs() + timeoutMs,
+      workerStarted: () => {
+        cancelEnd = clock.after(timeoutMs, end);
+      },
+      waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(slot),
     };
     // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
     const makeTask = () => ({ input: new Uint8Array(bytes), size, maxPixels: MAX_PIXELS });
@@ -133,7 +136,7 @@ export class Rasterizer {
       if (drawn.kind === 'failure') throw apiErrorOfFailure({ ...drawn, ...withoutAbsentFields({ param }) });
       return { ...drawn, queueMs, drawnMs: performance.now() - startedMs };
     } finally {
-      time.end();
+      cancelEnd();
     }
   }
 

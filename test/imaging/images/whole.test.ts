@@ -21,7 +21,7 @@ const workers = new ImageWorkers({
     IMAGE_QUEUE: 64,
     IMAGE_MEMORY_MEGABYTES: 0,
     TRANSFORM_TIMEOUT_MS: 10_000,
-    VECTOR_TIMEOUT_MS: 20_000,
+    VECTOR_TIMEOUT_MS: 60_000,
     VECTOR_MEMORY_MEGABYTES: 2_048,
   },
   capacity: smallCapacity(),
@@ -30,7 +30,7 @@ const workers = new ImageWorkers({
 t.teardown(() => workers.close());
 
 const corpus = needsImages(t);
-const within = () => ({ accountId: 'acc', deadlineMs: Date.now() + 60_000 });
+const within = () => ({ accountId: 'acc', deadlineMs: Date.now() + 600_000 });
 const passOf = (steps: ImagePass['steps'], encode: ImagePass['encode'] = {}): ImagePass => ({
   decode: {},
   steps,
