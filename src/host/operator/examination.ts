@@ -10,7 +10,7 @@ const DOCTOR_TIMEOUT_MS = 90_000;
 /** A request for a new examination within this time gets the previous one. */
 const MIN_EXAMINATION_AGE_MS = 10_000;
 /** The examination runs at a lower priority than the processes that serve calls. */
-const DOCTOR_NICENESS = 15;
+const DOCTOR_NICENESS = 10;
 const SETTING_NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 
 /**

@@ -7,7 +7,6 @@ import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts
 import { pretendHost } from '../../support/operated.ts';
 import { SCRIPT_NAME, writeRuns } from './runs-folder.ts';
 
-t.setTimeout(300_000);
 const TOKEN = 'a-token-of-an-operator-for-tests';
 const SCRIPT = '<img src=x onerror=document.title="taken">';
 const folder = t.testdir();
@@ -118,7 +117,14 @@ t.test(
 
 t.test('what the doctor finds is shown with what fixes it', async (t) => {
   const { page, context } = await openAsOperator('/operate');
-  await page.getByText(/examinations found nothing wrong/).waitFor({ timeout: 120_000 });
+  const found = page.getByText(/examinations found nothing wrong/);
+  const failed = page.getByRole('button', { name: 'Try again' });
+  await found.or(failed).waitFor();
+  // On a busy machine the doctor may not end within the time that it has.
+  while (await failed.isVisible()) {
+    await page.reload();
+    await found.or(failed).waitFor();
+  }
   t.ok((await page.locator('.findings > li').count()) > 0);
   await context.close();
 });
