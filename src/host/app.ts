@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InstalledFonts } from '../imaging/fonts/fonts.ts';
-import { ImageWorkers } from '../imaging/images/image-workers.ts';
+import { ImageWorkers, type ImageWorkersOptions } from '../imaging/images/image-workers.ts';
 import { LateWork } from '../imaging/images/pools/late-work.ts';
 import { Readers } from '../imaging/readers/readers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
@@ -51,6 +51,8 @@ export interface AppOptions {
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
+  /** What a test stands in for: the clock of image work, and the program and the CPU time of its child processes. */
+  imageWork?: Pick<ImageWorkersOptions, 'clock' | 'processFile' | 'processCpuMs'> | undefined;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
   /** Whether the service has started. Until then /readyz answers 503. Absent: it has started. */
@@ -171,15 +173,17 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   };
 }
 
-async function openImaging({ settings, stores, capacity, log, meters }: Foundation): Promise<ImagingPools> {
+async function openImaging(foundation: Foundation): Promise<ImagingPools> {
+  const { settings, stores, capacity, log, meters, imageWork } = foundation;
   // The fonts are installed before anything starts that draws text.
   const fonts = new InstalledFonts();
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity,
     log,
-    lateWork: await LateWork.open(systemClock, stores.coordination),
+    lateWork: await LateWork.open(imageWork?.clock ?? systemClock, stores.coordination),
     meter: meters.pools,
+    ...imageWork,
   });
   const readers = new Readers(imageWorkers);
   const renders = await openRenders({

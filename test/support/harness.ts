@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { register } from 'prom-client';
 import root, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
-import { buildApp } from '../../src/host/app.ts';
+import { type AppOptions, buildApp } from '../../src/host/app.ts';
 import { newId, randomText } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
@@ -69,21 +69,26 @@ export interface ServerOptions {
   /** Settings by their names in the environment. */
   settings?: Record<string, string>;
   now?: () => Date;
+  imageWork?: AppOptions['imageWork'];
   tracing?: Tracing;
   /** Stores of another server, to act as a second process of the same host. */
   stores?: Stores;
   hostId?: string;
 }
 
-/** On loopback, and with deadlines that a slow machine keeps: no test but those of deadlines is about time. */
+/** On loopback, and patient: no test but those of deadlines is about time, and a busy machine is no overload. */
 const TEST_SETTINGS = {
   HOST: '127.0.0.1',
   PORT: '0',
-  TRANSFORM_TIMEOUT_MS: '60000',
-  RENDER_TIMEOUT_MS: '60000',
-  VECTOR_TIMEOUT_MS: '30000',
+  RENDER_TIMEOUT_MS: '120000',
+  VECTOR_TIMEOUT_MS: '60000',
+  IMAGE_WAIT_MS: '60000',
+  STALL_TIMEOUT_MS: '3600000',
   BROWSER_PATH: process.env.BROWSER_PATH ?? '',
 };
+
+/** The deadline of a call where its test sets none. It is longer than the setting may be. */
+const CALL_DEADLINE_MS = 600_000;
 
 /**
  * A whole server in this process, listening on loopback: real HTTP, real threads, real stores. The stores are embedded,
@@ -93,6 +98,8 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   const now = options.now ?? (() => new Date());
   const settings = readSettings({ ...TEST_SETTINGS, DATA_DIR: directory, ...options.settings });
+  if (options.settings?.TRANSFORM_TIMEOUT_MS === undefined)
+    settings.images.TRANSFORM_TIMEOUT_MS = CALL_DEADLINE_MS;
   const stores = options.stores ?? (await openTestStores(directory, now));
   const coordination = options.stores && (await coordinationOfItsOwn(options.stores));
   let logged = '';
@@ -105,6 +112,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     processId: randomText(6),
     now,
     tracing: options.tracing ?? disabledTracing,
+    imageWork: options.imageWork,
     collectMetrics: () => register.metrics(),
   });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });

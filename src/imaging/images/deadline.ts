@@ -59,7 +59,7 @@ export class CallDeadline {
 
   /**
    * Marks that the work begins now, or begins again.
-   * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did. Its alternatives are
+   * @param tookTooLong makes the error at the deadline, unless the wait took longer than the work. Its alternatives are
    *   absent unless the worker tells which part of the work is late.
    */
   startWork(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
@@ -86,7 +86,7 @@ export class CallDeadline {
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;
     const waitedMs = work === 'job' ? 0 : this.waitedMs();
-    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong(alternatives) : late();
+    return waitedMs > clock.elapsedMs() - sinceMs ? late() : tookTooLong(alternatives);
   }
 
   /**

@@ -205,5 +205,5 @@ t.test('each output of a call, and a worker that sees the deadline first, tell t
   const { pass: other } = heavyCall(clock);
   const branches = [pass, other].map((one) => ({ pass: one, paramOf }));
   const { outputs } = await workers.branch({ ...heavyCall(clock), branches }).result;
-  t.match(outputs, [{ details: { reason: 'deadline_exceeded' }, message: WAITED }, { kind: 'transformed' }]);
+  t.match(outputs, [{ details: { reason: 'deadline_exceeded' }, message: WORKED }, { kind: 'transformed' }]);
 });

@@ -1,6 +1,12 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Test } from 'tap';
-import { type Answer, sharedServer, startServer, type TestServer } from '../../support/harness.ts';
+import {
+  type Answer,
+  type ServerOptions,
+  sharedServer,
+  startServer,
+  type TestServer,
+} from '../../support/harness.ts';
 
 /** Parameters of a query before they are encoded: lists and objects are sent as JSON text. */
 export type Query = Record<string, unknown>;
@@ -15,11 +21,15 @@ export interface Calls {
 }
 
 /** An account that may call without a limit of its rate; on a server of its own if there are settings. */
-export async function openCalls(t: Test, settings?: Record<string, string>): Promise<Calls> {
+export async function openCalls(
+  t: Test,
+  settings?: ServerOptions['settings'],
+  options?: Pick<ServerOptions, 'imageWork'>,
+): Promise<Calls> {
   const server =
     settings === undefined
       ? await sharedServer()
-      : await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000', ...settings } });
+      : await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000', ...settings }, ...options });
   const { key } = await server.account();
   const post = (path: string, body: Uint8Array, type: string, as: string) =>
     server.call(path, { method: 'POST', key: as, body: new Uint8Array(body), type });

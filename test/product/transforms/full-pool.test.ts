@@ -1,34 +1,29 @@
 // needs: server
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { TestServer } from '../../support/harness.ts';
-import { openCalls, pngOf, refusalOf } from './calls.ts';
+import { type Calls, openCalls, pngOf, refusalOf } from './calls.ts';
 
 const png = await pngOf(sharp({ create: { width: 40, height: 20, channels: 3, background: '#c04020' } }));
-/** Enough noise to keep an AVIF encoder at work for seconds. */
-const busywork = await pngOf(
-  sharp({
-    create: {
-      width: 1600,
-      height: 1200,
-      channels: 3,
-      background: '#888',
-      noise: { type: 'gaussian', mean: 128, sigma: 60 },
-    },
-  }),
-);
-const ONE_SLOT = { IMAGE_HEAVY_SLOTS: '1', TRANSFORM_TIMEOUT_MS: '12000' };
+/** Large enough for a pass that may take long. */
+const large = await pngOf(sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#888' } }));
 const LONG_PASS = { op: 'convert', format: 'avif', effort: '9' };
 const MAX_POLLS = 1_000;
 const POLL_MS = 10;
+
+/** A server with one slot for passes that may take long, whose work goes on until its client leaves. */
+function openOneSlot(t: Test, settings: Record<string, string>): Promise<Calls> {
+  const processFile = new URL('./endless-process.ts', import.meta.url);
+  return openCalls(t, { IMAGE_HEAVY_SLOTS: '1', ...settings }, { imageWork: { processFile } });
+}
 
 /** A call whose pass goes on until its client leaves. */
 function longCall({ url }: TestServer, key: string): { leave(): Promise<unknown> } {
   const leaving = new AbortController();
   const ended = fetch(`${url}/api/v1/images/transform?${new URLSearchParams(LONG_PASS)}`, {
     method: 'POST',
-    body: busywork,
+    body: large,
     headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/png' },
     signal: leaving.signal,
   }).then(
@@ -63,7 +58,7 @@ async function untilGauge(server: TestServer, name: string, wanted: number): Pro
 }
 
 t.test('a full worker says so at once, and queued work of a client that left is dropped', async (t) => {
-  const calls = await openCalls(t, { ...ONE_SLOT, IMAGE_QUEUE: '1' });
+  const calls = await openOneSlot(t, { IMAGE_QUEUE: '1' });
   const { server } = calls;
   const [first, second, third] = [await server.account(), await server.account(), await server.account()];
   const slow = longCall(server, first.key);
@@ -71,7 +66,7 @@ t.test('a full worker says so at once, and queued work of a client that left is 
   const queued = longCall(server, second.key);
   t.equal(await untilGauge(server, 'queued', 1), 1, 'one call waits');
 
-  const refused = await calls.transform(LONG_PASS, busywork, 'image/png', third.key);
+  const refused = await calls.transform(LONG_PASS, large, 'image/png', third.key);
   t.match(refusalOf(refused), {
     status: 503,
     code: 'provider_unavailable',
@@ -87,11 +82,11 @@ t.test('a full worker says so at once, and queued work of a client that left is 
 });
 
 t.test('without a queue a second call is refused while the first is at work', async (t) => {
-  const calls = await openCalls(t, { ...ONE_SLOT, IMAGE_QUEUE: '0' });
+  const calls = await openOneSlot(t, { IMAGE_QUEUE: '0' });
   const other = await calls.server.account();
   const slow = longCall(calls.server, calls.key);
   await untilGauge(calls.server, 'busy', 1);
-  const refused = await calls.transform(LONG_PASS, busywork, 'image/png', other.key);
+  const refused = await calls.transform(LONG_PASS, large, 'image/png', other.key);
   t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });
   t.equal(await slow.leave(), 'gone');
   t.equal(await untilGauge(calls.server, 'busy', 0), 0, 'the work ends with its client');

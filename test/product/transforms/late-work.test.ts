@@ -1,32 +1,51 @@
-// needs: server, both stores, waits
+// needs: server, both stores
 import sharp from 'sharp';
 import t from 'tap';
-import { startWholeService } from '../../support/whole-service.ts';
+import { manualClock } from '../../support/clock.ts';
+import { startServer } from '../../support/harness.ts';
 import { pngOf } from './calls.ts';
 
-const service = await startWholeService(t, { PROCESSES: '2', TRANSFORM_TIMEOUT_MS: '1000' });
-/** The work on it takes several seconds, on two cores too. */
+const DEADLINE_MS = 60_000;
+const clock = manualClock(Date.now());
+const worked = Promise.withResolvers<void>();
+/** Two processes of one deployment: the work of the first never ends, and the work of the second takes no time. */
+const first = await startServer(t, {
+  settings: { TRANSFORM_TIMEOUT_MS: String(DEADLINE_MS) },
+  imageWork: {
+    clock,
+    processFile: new URL('./endless-process.ts', import.meta.url),
+    processCpuMs() {
+      worked.resolve();
+      return clock.nowMs();
+    },
+  },
+});
+const second = await startServer(t, {
+  stores: first.stores,
+  imageWork: {
+    clock: manualClock(),
+    processFile: new URL('../../imaging/images/stand-in-process.ts', import.meta.url),
+  },
+});
+/** A picture whose work may take several seconds. */
 const body = await pngOf(sharp({ create: { width: 5_000, height: 5_000, channels: 3, background: 'teal' } }));
-/** With new connections, the chance that one process has all of these calls is 1 in 128. */
-const CALLS = 8;
+const account = await first.account();
 
-/** The message of the answer to a call on a connection of its own, once the call has not only waited for a worker. */
-async function messageOf(): Promise<string> {
-  const headers = {
-    authorization: `ApiKey ${service.key}`,
-    'content-type': 'image/png',
-    connection: 'close',
-  };
-  const path = '/api/v1/images/transform?op=median&size=25';
-  const answer = await fetch(`${service.url}${path}`, { method: 'POST', headers, body });
-  const { error } = (await answer.json()) as { error: { message: string } };
-  return /waiting for a worker, not the work/.test(error.message) ? messageOf() : error.message;
+function transform(server: typeof first, { key } = account) {
+  return server.call('/images/transform?op=median&size=25', { method: 'POST', key, body, type: 'image/png' });
 }
 
 t.test('what has met its deadline in one process is not started again in any', async (t) => {
-  let first = await messageOf();
-  // Work that others kept from a core is started again.
-  while (/the work itself took that time/.test(first)) first = await messageOf();
-  t.match(first, /not started again/);
-  for (let call = 0; call < CALLS; call += 1) t.match(await messageOf(), /not started again/);
+  t.equal((await transform(second)).status, 200, 'nothing was late yet');
+  const late = transform(first);
+  await worked.promise;
+  // The work of a call begins in the same turn as that of its process.
+  await new Promise(setImmediate);
+  clock.advance(2 * DEADLINE_MS);
+  t.match((await late).json.error.message, /the work itself took that time/);
+  t.match((await transform(first)).json.error.message, /not started again/);
+  let elsewhere = await transform(second);
+  while (elsewhere.status === 200) elsewhere = await transform(second);
+  t.match(elsewhere.json.error.message, /not started again/);
+  t.equal((await transform(second, await second.account())).status, 200, 'the work of others is');
 });
