@@ -4,7 +4,7 @@ import type { Answer } from '../support/harness.ts';
 
 /** The program. */
 export const MAIN = join(import.meta.dirname, '../../src/client/cli/main.ts');
-const MAX_RUN_MS = 120_000;
+const MAX_RUN_MS = 600_000;
 
 /** What the command line said. */
 export interface Ran {

@@ -45,7 +45,7 @@ export async function clientProject(t: Test): Promise<Project> {
     folder,
     async run(program, args, env = {}) {
       try {
-        const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 120_000 };
+        const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 600_000 };
         return { code: 0, ...(await run(program, args, options)) };
       } catch (error) {
         const { code, signal, stdout, stderr } = error as Said & { signal: string | null };

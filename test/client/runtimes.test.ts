@@ -39,7 +39,7 @@ const examples = await examplesOf('ts');
 const SMALL = join(project.folder, 'small.webp');
 
 for (const { name, packages, program, args } of RUNTIMES) {
-  t.test(`the examples of the client run in ${name}`, { timeout: 300_000 }, async (t) => {
+  t.test(`the examples of the client run in ${name}`, async (t) => {
     const modules = process.platform === 'linux' ? await npmInstalled(packages) : null;
     if (modules === null) {
       t.plan(0, `${name} cannot be had here`);

@@ -10,7 +10,7 @@ import type { TestServer } from '../support/harness.ts';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const COMMANDS = join(import.meta.dirname, 'commands.ts');
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 
 /** Whether the samples in Python can run here. */
 export const HAS_PYTHON = spawnSync('python3', ['-c', 'import requests']).status === 0;

@@ -6,6 +6,9 @@ import type { Test } from 'tap';
 import { findBrowser } from '../../workers/render/executable.ts';
 import { type ServerOptions, startServer, type TestAccount, type TestServer } from './harness.ts';
 
+/** How long a page of a busy machine may take for anything. */
+const PATIENCE_MS = 300_000;
+
 interface PageOptions {
   /** Below /console, such as `/jobs`. */
   path?: string;
@@ -46,6 +49,7 @@ export class ConsoleUnderTest {
       colorScheme: colour,
       reducedMotion: 'reduce',
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     if (account !== null) await this.signIn(context, account);
     const page = await context.newPage();
     const wrong: string[] = [];

@@ -36,7 +36,7 @@ const DEAREST: readonly ReadonlySet<Need>[] = [
 ];
 const QUICK: ReadonlySet<Need> = new Set(['nothing']);
 const TOGETHER = join(import.meta.dirname, 'together.ts');
-const TIMEOUT_MS_A_FILE = 410_000;
+const TIMEOUT_MS_A_FILE = 1_510_000;
 
 /** The processes of a run: files with similar needs share one, unless they must be alone in theirs. */
 export function processesFor(files: readonly string[], isCluster: boolean): TestProcess[] {

@@ -7,7 +7,6 @@ import { slowResponseVerdict } from '../../../src/host/admin/verdicts.ts';
 import { OPERATOR } from '../../support/operator.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 
-t.setTimeout(120_000);
 const MEGABYTE = 1_048_576;
 const REQUESTS = 'darkroom_request_duration_seconds';
 

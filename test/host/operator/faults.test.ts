@@ -11,7 +11,6 @@ import { until } from '../../support/whole-service.ts';
 import { openPlanted } from './planted.ts';
 
 /** Faults that an operator has to find: each is planted in a running service, and found by what its page shows. */
-t.setTimeout(380_000);
 const DISK_MEGABYTES = 400;
 
 const disk = mountDisk(t, DISK_MEGABYTES);

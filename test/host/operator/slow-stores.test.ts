@@ -5,7 +5,6 @@ import t from 'tap';
 import { until } from '../../support/whole-service.ts';
 import { openPlanted } from './planted.ts';
 
-t.setTimeout(380_000);
 /** The primary, which keeps the stores, is stopped and continued in turn. */
 const [STOPPED_MS, RUNNING_MS] = [40, 2];
 const [JOBS, ITEMS] = [3, 4_000];

@@ -4,8 +4,6 @@ import t from 'tap';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 import { startClients } from './kept-clients.ts';
 
-t.setTimeout(180_000);
-
 const CLIENTS = 8;
 const WINDOW = 30;
 const SETTINGS = { PROCESSES: '2', LOG_LEVEL: 'info', SYNC_CALLS_PER_ACCOUNT: '100' };

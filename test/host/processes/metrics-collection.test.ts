@@ -4,8 +4,6 @@ import t from 'tap';
 import { checkListenAddress } from '../../../src/host/processes/free-port.ts';
 import { childrenOf, startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 
-t.setTimeout(120_000);
-
 const picture = new Uint8Array(
   await sharp({ create: { width: 9, height: 9, channels: 3, background: '#369' } })
     .png()

@@ -172,8 +172,6 @@ async function pathFor(route: Route, routes: Route[], server: TestServer, key: s
 
 const SMALL = '/jobs?dryRun=true';
 
-t.setTimeout(900_000);
-
 t.test('the largest bodies that a route takes and refuses leave other callers their answers', async (t) => {
   const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '1000000' } });
   const sender = await server.account({ plan: 'scale', credits: 0 });

@@ -29,6 +29,9 @@ if (redis === null || mongo === null) {
         const { key } = await server.account();
         t.equal((await server.call('/templates?filter=user', { key })).status, 200);
 
+        // The thread that draws has started then.
+        while ((await server.call('//readyz')).status !== 200);
+
         await proxies[lost].cut();
         const refused = await server.call('/templates?filter=user', { key });
         t.equal(refused.status, 500);
@@ -64,7 +67,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
   const coordination = new RedisCoordination({
     url: `redis://127.0.0.1:${proxies.coordination.port}`,
     keyPrefix: `outage-${database.pathname.slice(1)}:`,
-    deadlineMs: 1_000,
+    deadlineMs: 3_000,
   });
   const documents = await connectMongoDocuments(through.href);
   const objects = new FileObjectStore(join(directory, 'objects'));

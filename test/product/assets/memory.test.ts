@@ -100,7 +100,7 @@ t.test('the files of one body are nowhere in memory', async (t) => {
   t.same([response.statusCode, data.assets.length], [201, FILES_OF_A_BODY]);
 });
 
-t.test(`${UPLOADS} uploads of 5 MB leave memory as it was`, { timeout: 900_000 }, async (t) => {
+t.test(`${UPLOADS} uploads of 5 MB leave memory as it was`, async (t) => {
   const { server } = await openGallery(t);
   const { key } = await server.account();
   const peaks: number[] = [];

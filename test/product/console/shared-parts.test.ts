@@ -8,7 +8,6 @@ import { pretendHost } from '../../support/operated.ts';
 import { eventually, LOOPBACK, register, startReceiver } from '../webhooks/receiver.ts';
 import { writeRuns } from './runs-folder.ts';
 
-t.setTimeout(300_000);
 const TOKEN = 'a-token-of-an-operator-for-tests';
 const MAX_CALLS = 3;
 const folder = t.testdir();
@@ -21,7 +20,6 @@ await pretendHost(server.stores.coordination);
 
 async function opened(t: Test, path: string) {
   const { page, context, wrong } = await screens.page({ path });
-  page.setDefaultTimeout(20_000);
   t.teardown(() => context.close());
   return { page, wrong };
 }

@@ -5,7 +5,6 @@ import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts
 import { eventually, LOOPBACK, register, startReceiver } from '../webhooks/receiver.ts';
 import { jobRow } from './job-row.ts';
 
-t.setTimeout(240_000);
 const ATTACK = '"><img src=x onerror="globalThis.hit = true"><script>globalThis.hit = true</script>';
 const console_ = await openConsole(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '500' } });
 const { server, account } = console_;
@@ -14,7 +13,6 @@ const { key } = account;
 /** A page that is closed with its test, and whose steps fail by their own time. */
 async function opened(t: Test, path: string) {
   const { page, context, wrong } = await console_.page({ path });
-  page.setDefaultTimeout(20_000);
   t.teardown(() => context.close());
   return { page, wrong };
 }

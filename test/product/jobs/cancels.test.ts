@@ -3,7 +3,6 @@ import t from 'tap';
 import { cancelRound } from '../../chaos/cancels.ts';
 import { closeStores } from '../../chaos/stores.ts';
 
-t.setTimeout(180_000);
 t.teardown(closeStores);
 
 const ROUNDS = 20;

@@ -8,8 +8,6 @@ import { segmentsOf } from './chain-runs.ts';
 
 t.teardown(closeStores);
 
-t.setTimeout(180_000);
-
 const ITEMS = 3;
 const DAY_MS = 86_400_000;
 

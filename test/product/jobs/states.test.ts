@@ -5,8 +5,6 @@ import { closeStores } from '../../chaos/stores.ts';
 
 t.teardown(closeStores);
 
-t.setTimeout(180_000);
-
 /** On a machine that is busy, fewer sequences are tried. */
 const MAX_MS = 25_000;
 const { STATE_RUNS = '6', STATE_SEED, TEST_STORES, MONGODB_URL } = process.env;

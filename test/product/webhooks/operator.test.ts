@@ -7,7 +7,6 @@ import t from 'tap';
 import { startWholeService } from '../../support/whole-service.ts';
 import { LOOPBACK, startReceiver, verify } from './receiver.ts';
 
-t.setTimeout(120_000);
 const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 
 t.test(

@@ -9,8 +9,6 @@ import { openWorld } from '../../../chaos/world.ts';
 
 t.teardown(closeStores);
 
-t.setTimeout(180_000);
-
 const GRANTED = 40;
 const FATES: Fate[] = ['done', 'refused', 'twice', 'ours', 'done', 'done'];
 /** Longer than the engine's own pauses between the tries of an item, and all of them shorter than a lease. */

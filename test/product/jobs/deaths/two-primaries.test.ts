@@ -13,8 +13,6 @@ import { until } from '../../../support/whole-service.ts';
 const { MONGODB_URL, REDIS_URL } = process.env;
 const skip = MONGODB_URL === undefined || REDIS_URL === undefined ? 'there is no Redis or no MongoDB' : false;
 
-t.setTimeout(390_000);
-
 const ITEMS = 40;
 const CREDITS_AN_ITEM = 12;
 /** Long enough for both hosts to have items in hand. */
