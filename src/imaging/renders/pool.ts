@@ -46,10 +46,12 @@ const MIN_DELAYING_MS = 1_000;
  */
 const MIN_SLOW_MS = 300;
 /**
- * The lower limit for a page that nobody waits for, while other accounts are served. Such a page takes only CPU time
- * from them.
+ * The lower limit for the first page of an account that nobody waits for, while other accounts are served. Such a page
+ * takes only CPU time from them.
  */
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
+/** The time from which a later page is slow while other accounts are served and nobody waits for it. */
+const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
 /** The upper limit of the time from which a page is slow, however slow the others are. */
 const MAX_SLOW_MS = 2_000;
 const SLOW_TIME_FACTOR = 4;
@@ -112,9 +114,10 @@ export class RenderPool {
       endedAs: null,
     };
     this.#pages.add(page);
-    this.review();
     try {
-      const drawn = await this.#drawInTurn(call, page);
+      const drawing = this.#drawInTurn(call, page);
+      this.review();
+      const drawn = await drawing;
       if (page.endedAs === null || drawn.kind === 'rendered') return drawn;
     } catch (error) {
       if (page.endedAs === null || error !== page.ending.signal.reason) throw error;
@@ -205,6 +208,7 @@ export class RenderPool {
     const thread = this.#threadFor(page.accountId, wasMoved);
     const moving = new AbortController();
     Object.assign(page, { thread, moving, drawnSinceMs: null });
+    this.review();
     const onDrawing = () => {
       if (moving.signal.aborted) return;
       page.drawnSinceMs ??= this.#clock.elapsedMs();
@@ -280,7 +284,8 @@ export class RenderPool {
     const { fairDrawingMs, workerTime } = this.#options;
     if (this.#keepsOthersWaiting(page)) return fairDrawingMs ?? this.#slowThresholdMs(MIN_SLOW_MS);
     if (fairDrawingMs !== undefined || workerTime.isOnlyActiveAccount(page.accountId)) return Infinity;
-    return this.#slowThresholdMs(MIN_SLOW_BESIDE_OTHERS_MS);
+    const isKnown = this.#usualTime.hasDrawn(page.accountId);
+    return isKnown ? MAX_DRAWING_BESIDE_OTHERS_MS : this.#slowThresholdMs(MIN_SLOW_BESIDE_OTHERS_MS);
   }
 
   /**
@@ -288,13 +293,15 @@ export class RenderPool {
    * A page that an idle thread is about to draw does not count.
    */
   #keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
+    const { waiting, jobsWaiting } = this.#admission.stats();
+    const hasQueue = waiting + jobsWaiting > 0;
     return this.#pages
       .values()
       .some(
         (other) =>
           other.drawnSinceMs === null &&
           other.accountId !== accountId &&
-          (other.thread === null || other.thread === thread),
+          (other.thread === null ? hasQueue : other.thread === thread),
       );
   }
 

@@ -106,6 +106,26 @@ t.test('a first page is drawn apart while others are served, and keeps nobody wa
   t.equal(pool.stats().waiting, 0);
 });
 
+t.test('a page of an account that has drawn pages may take 5 s while nobody waits for it', async (t) => {
+  const house = openPool();
+  const { clock, first, second, draw, slowAccounts } = house;
+  await house.ready;
+  await drawFor(house, 'acc_a', 100);
+  await drawFor(house, 'acc_b', 100);
+  const page = draw('acc_a', 'page');
+  await soon();
+  first.calls.at(-1)?.beginDrawing();
+  clock.advance(4_999);
+  const other = draw('acc_b', 'b');
+  await soon();
+  t.same(pagesOf(second), ['b']);
+  t.same(slowAccounts, []);
+  clock.advance(1);
+  t.equal(await page, 'withdrawn');
+  second.calls.at(-1)?.answer();
+  t.equal(await other, 'answered');
+});
+
 t.test('an account that has the service to itself does not start the spare browser', async (t) => {
   const house = openPool({ isSpareWarm: false });
   const { clock, first, second, draw } = house;

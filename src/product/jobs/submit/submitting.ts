@@ -42,6 +42,8 @@ export interface SubmitResult {
 
 /** The number of items stored in one write. It is small, because the write blocks the store. */
 const ITEMS_PER_WRITE = 200;
+/** The length of the rows in one write, which are one message to the process that has the embedded documents. */
+const MAX_ROW_CHARACTERS_PER_WRITE = 512 * 1024;
 const ITEMS_PER_DELETION = 500;
 /** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
 const MAX_CONCURRENTLY_STORED_ITEMS = 100;
@@ -212,11 +214,14 @@ export class JobSubmission {
 
   async #insertItems(job: JobDocument, seeds: Iterable<NewItemFields>): Promise<void> {
     let batch: ItemDocument[] = [];
+    let rowCharacters = 0;
     for (const item of Iterator.from(seeds).map((seed, index) => newItem(job, index, seed))) {
       batch.push(item);
-      if (batch.length < ITEMS_PER_WRITE) continue;
+      rowCharacters += item.row?.length ?? 0;
+      if (batch.length < ITEMS_PER_WRITE && rowCharacters < MAX_ROW_CHARACTERS_PER_WRITE) continue;
       await this.#context.items.insert(batch);
       batch = [];
+      rowCharacters = 0;
       await giveWay();
     }
     if (batch.length > 0) await this.#context.items.insert(batch);
