@@ -196,7 +196,10 @@ export class Uploads {
     }
   }
 
-  /** Does the steps that follow when an asset has become visible. If the process dies before, the sweep does them. */
+  /**
+   * Records a visible asset in its collection, and confirms its quota. If the process dies before, the sweep confirms
+   * the quota.
+   */
   async confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await this.#options.collections.touch(accountId, collection);
     await this.#options.quota.confirm(accountId, _id);
