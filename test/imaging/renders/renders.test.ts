@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { AccountWorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import { type RenderRequest, Renders, type RendersOptions } from '../../../src/imaging/renders/renders.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { until } from '../../support/whole-service.ts';
 import {
   browserDirectories,
@@ -28,7 +29,9 @@ interface Door extends Renders {
 }
 
 interface DoorOptions
-  extends Partial<Pick<RendersOptions, 'queueLimit' | 'browserPath' | 'sandbox' | 'fairDrawingMs'>> {}
+  extends Partial<
+    Pick<RendersOptions, 'queueLimit' | 'browserPath' | 'sandbox' | 'fairDrawingMs' | 'clock'>
+  > {}
 
 function openDoor(t: Test, options: DoorOptions = {}): Door {
   const lines: string[] = [];
@@ -42,6 +45,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
     sandbox: options.sandbox ?? 'auto',
     sandboxed: true,
     ...(options.fairDrawingMs !== undefined && { fairDrawingMs: options.fairDrawingMs }),
+    ...(options.clock !== undefined && { clock: options.clock }),
     memoryLimitBytes: 2 ** 32,
     workerTime,
     log: {
@@ -58,11 +62,28 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
       height: 100,
       accountId: 'acc_a',
       assets: {},
-      deadlineMs: Date.now() + 60_000,
+      deadlineMs: Date.now() + 600_000,
       ...request,
     });
   const draw = (request: Partial<RenderRequest>) => start(request).result;
   return Object.assign(renders, { start, draw, lines, workerTime });
+}
+
+/** A clock that stands still, far ahead of the thread's own: only the test ends a page. */
+function stoppedClock(): ManualClock {
+  return manualClock(Date.now() + 3_600_000);
+}
+
+/** Waits until the page of a call is drawn: the wait of the call does not grow any more. */
+async function untilDrawn(
+  clock: ManualClock,
+  call: Pick<ReturnType<Renders['begin']>, 'waitedMs'>,
+): Promise<void> {
+  await until(() => {
+    const waitedMs = call.waitedMs();
+    clock.advance(1);
+    return call.waitedMs() === waitedMs;
+  });
 }
 
 t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {
@@ -91,26 +112,34 @@ t.test('what finds no room is told when to come back', async (t) => {
 });
 
 t.test('a page past its deadline is refused, and the next one is drawn', async (t) => {
-  const door = openDoor(t);
-  await door.draw({});
-  const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs: Date.now() + 1_000 });
-  await t.rejects(hanging, {
+  const clock = stoppedClock();
+  const door = openDoor(t, { clock });
+  const deadlineMs = clock.nowMs() + 600_000;
+  await door.draw({ deadlineMs });
+  const hanging = door.start({ html: HANGING, width: 4096, height: 4096, deadlineMs });
+  await untilDrawn(clock, hanging);
+  clock.advance(600_000);
+  await t.rejects(hanging.result, {
     code: 'provider_unavailable',
     details: { reason: 'deadline_exceeded' },
     retryAfterSeconds: Number,
   });
-  t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
+  const next = await door.draw({ deadlineMs: clock.nowMs() + 600_000 });
+  t.same((await pictureOf(next.data)).pixel(9, 9), [0, 255, 0, 255]);
 });
 
 t.test(
   'a page that never had its turn is told that the renderer was busy, not that it was too costly',
   async (t) => {
-    const door = openDoor(t, { queueLimit: 8 });
-    await door.draw({});
-    const deadlineMs = Date.now() + 1_500;
-    const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs });
+    const clock = stoppedClock();
+    const door = openDoor(t, { queueLimit: 8, clock });
+    const deadlineMs = clock.nowMs() + 600_000;
+    await door.draw({ deadlineMs });
+    const hanging = door.start({ html: HANGING, width: 4096, height: 4096, deadlineMs });
+    await untilDrawn(clock, hanging);
     // Pages of other accounts would not wait for it.
     const behind = Array.from({ length: 3 }, () => door.draw({ deadlineMs }));
+    clock.advance(600_000);
     for (const waiting of behind) {
       await t.rejects(waiting, {
         code: 'provider_unavailable',
@@ -119,7 +148,10 @@ t.test(
         retryAfterSeconds: Number,
       });
     }
-    await t.rejects(hanging, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+    await t.rejects(hanging.result, {
+      code: 'provider_unavailable',
+      details: { reason: 'deadline_exceeded' },
+    });
   },
 );
 
