@@ -138,12 +138,8 @@ export async function collectionRoutes(
       const name = checkCollectionName(request.body.name, 'name');
       const { collection, isNew } = await collections.create(gate.requireCaller(request).accountId, name);
       if (!isNew) return successEnvelope('The collection exists already.', collection);
-      return sendCreated(
-        reply,
-        `/collections/${encodeURIComponent(name)}`,
-        'Collection created.',
-        collection,
-      );
+      const path = `/collections/${encodeURIComponent(name)}`;
+      return sendCreated(reply, path, 'Collection created.', collection);
     },
   );
 

@@ -135,10 +135,8 @@ function densityOf(
 /** Opens the input with the same options for every decoding. Warnings of the decoder are ignored. */
 function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
-  return sharp(
-    input,
-    raw === undefined ? { ...limits, ignoreIcc: hasSrgbProfile(input) } : { ...limits, raw },
-  );
+  const options = raw === undefined ? { ...limits, ignoreIcc: hasSrgbProfile(input) } : { ...limits, raw };
+  return sharp(input, options);
 }
 
 async function decodeWorkingCopy(

@@ -103,10 +103,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       },
       security: [{ apiKey: [] }, { session: [] }],
     },
-    transform: ({ schema, url, route }) => ({
-      schema: { ...schema, ...describeRoute(route, url) },
-      url,
-    }),
+    transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describeRoute(route, url) }, url }),
     transformObject: (found) =>
       completeOpenApiDocument(
         ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as DocumentNode,

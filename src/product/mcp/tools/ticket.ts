@@ -14,12 +14,7 @@ export const ticketTool = Tool.of({
     contentTypes: Type.Optional(Type.Array(Type.String(), { description: 'Such as image/png.' })),
     maxBytes: Type.Optional(Type.Integer()),
   },
-  output: {
-    asset: Type.String(),
-    url: Type.String(),
-    maxBytes: Type.Integer(),
-    expiresAt: Type.String(),
-  },
+  output: { asset: Type.String(), url: Type.String(), maxBytes: Type.Integer(), expiresAt: Type.String() },
   async run(bounds, { service }) {
     const { data } = await service.call<UploadTicket>('POST', '/upload-tickets', {
       json: withoutAbsentFields(bounds),

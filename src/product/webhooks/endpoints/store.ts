@@ -177,11 +177,9 @@ export class EndpointsStore {
    * before.
    */
   async claimNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
-    return this.#endpoints.findOneAndUpdate(
-      { noticeDueAt: { $lte: now.toISOString() } },
-      { $set: { noticeDueAt: againAt.toISOString() } },
-      { sort: sortBy('noticeDueAt') },
-    );
+    const due = { noticeDueAt: { $lte: now.toISOString() } };
+    const update = { $set: { noticeDueAt: againAt.toISOString() } };
+    return this.#endpoints.findOneAndUpdate(due, update, { sort: sortBy('noticeDueAt') });
   }
 
   async clearNotice(accountId: string, id: string): Promise<void> {
