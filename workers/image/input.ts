@@ -48,6 +48,8 @@ export interface InputFacts extends Size {
   /** Whether the file is a 16-bit PNG or TIFF; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
+  /** The whole header, unless the sender's was used. */
+  header?: Metadata;
   /** Display time of each frame, in milliseconds. */
   delays?: number[];
   /** The number of times that an animation plays; 0 means endlessly. */
@@ -88,6 +90,7 @@ async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {
 function inputFactsFromMetadata(header: Metadata): InputFacts {
   const { width, height } = header.autoOrient;
   return {
+    header,
     format: header.format,
     width,
     height: header.pageHeight ?? height,

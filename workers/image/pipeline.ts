@@ -17,7 +17,6 @@ import {
   type InputFacts,
   readChosenPageFacts,
   readInputFacts,
-  readSharpMetadata,
   sharpOptionsFor,
 } from './input.ts';
 import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './metadata/carried-metadata.ts';
@@ -130,8 +129,9 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     ...(isHdr ? (['srgb'] as const) : []),
   ]);
   const painting = { steps: planned, encode: output };
-  const { steps, encode } = await withProfileColours(painting, task, source, profile);
+  const { steps, encode } = await withProfileColours(painting, source, profile);
   const carried = await prepareCarriedBlocks(task.input, {
+    header: file.header,
     policy: encode.metadata,
     format: source.format,
     page: chosen.first,
@@ -205,16 +205,13 @@ type StepColours = Pick<PassWork, 'steps' | 'encode'>;
 /** The steps, with their colours converted to the ICC profile that the pixels keep. */
 async function withProfileColours(
   painting: StepColours,
-  { input }: TransformTask,
-  source: InputFacts,
+  { header }: InputFacts,
   profile: CarriedProfile,
 ): Promise<StepColours> {
   const { steps, encode } = painting;
   const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
-  if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
-  const { icc } = await readSharpMetadata(input);
-  if (icc === undefined) return painting;
-  const converted = await convertColoursToProfile(texts, icc);
+  if (profile !== 'own' || header?.icc === undefined || texts.length === 0) return painting;
+  const converted = await convertColoursToProfile(texts, header.icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
   return {
     steps: steps.map((step) => {

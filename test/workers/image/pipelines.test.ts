@@ -26,3 +26,11 @@ t.test('no pipeline of a pass only copies pixels', async (t) => {
     runs.restore();
   }
 });
+
+t.test('a header is read once, also where metadata is kept', async (t) => {
+  const turned = await sharp(png).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  const painted: StepText[] = [['extend', { left: 8, background: '#08f' }]];
+  const reads = t.capture(sharp.prototype, 'metadata', sharp.prototype.metadata);
+  await made(turned, passOf(painted, { format: 'jpeg', metadata: 'keep' }));
+  t.equal(reads().length, 1);
+});

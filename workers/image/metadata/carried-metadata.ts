@@ -1,4 +1,4 @@
-import sharp, { type Sharp } from 'sharp';
+import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import {
   APP0_MARKER,
@@ -62,6 +62,8 @@ export interface CarriedMetadataBlocks {
 
 /** The facts about a pass that decide its metadata. */
 interface CarriedMetadataOptions {
+  /** The header of the file, if it was read before. */
+  header: Metadata | undefined;
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
@@ -81,11 +83,11 @@ interface CarriedMetadataOptions {
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
-  { policy, format, page, isAnimated, movesPixels, hidesContent }: CarriedMetadataOptions,
+  { header: known, policy, format, page, isAnimated, movesPixels, hidesContent }: CarriedMetadataOptions,
 ): Promise<CarriedMetadataBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;
-  const header = await readSharpMetadata(input);
+  const header = input === file && known !== undefined ? known : await readSharpMetadata(input);
   const isCorrected =
     header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isAnimated });
   const structure = format === 'tiff' ? input : header.exif;
