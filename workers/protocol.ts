@@ -203,10 +203,17 @@ export interface PlaceholderHashes {
 
 /** A warning to the caller about the result of a pass that succeeded. */
 export interface PassWarning {
-  code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short' | 'format_not_tried';
+  code:
+    | 'not_enlarged'
+    | 'larger_than_input'
+    | 'no_effect'
+    | 'search_cut_short'
+    | 'low_quality'
+    | 'format_not_tried';
   /**
    * The object of the warning. For not_enlarged: the side, `width` or `height`, that is smaller than requested. For
-   * no_effect: the parameter. For format_not_tried: the format.
+   * no_effect: the parameter. For low_quality: what would look better, `fewer_frames` or `smaller_picture`. For
+   * format_not_tried: the format.
    */
   name?: string;
 }

@@ -26,7 +26,7 @@ import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { asArgumentRefusal, invalidArgument, secondsLeft, taskFailureOf } from './refusal.ts';
-import type { WrittenFile } from './search/attempts.ts';
+import type { WrittenFile } from './search/encodings.ts';
 import { isGeometricStep, type PassWork, type PlannedStep, writableFormatFor } from './work.ts';
 import { isResultGrey, writePassResult } from './writing.ts';
 

@@ -29,7 +29,7 @@ import {
 } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { secondsLeft } from './refusal.ts';
-import type { WrittenFile } from './search/attempts.ts';
+import type { WrittenFile } from './search/encodings.ts';
 import { type OriginalFile, searchTarget } from './search/target.ts';
 import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 
@@ -88,8 +88,8 @@ export async function writePassResult(work: PassWork): Promise<{
   const pixels = await picture.pixels();
   const processedMs = performance.now();
   const { writtenIn } = picture;
-  const prepare = async (timeoutMs: number) =>
-    pixelsWithMetadata(pixels, file, writtenIn).timeout({
+  const prepare = async (searched: Pixels, timeoutMs: number) =>
+    pixelsWithMetadata(searched, file, writtenIn).timeout({
       seconds: Math.max(1, Math.floor(timeoutMs / 1000)),
     });
   const prepareSample = (sample: Pixels) => {

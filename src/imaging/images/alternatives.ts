@@ -1,5 +1,10 @@
-import { selectFrames } from '../../../workers/image/frames.ts';
-import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
+import { selectFrames, selectsFrames } from '../../../workers/image/frames.ts';
+import {
+  type DecodeOptions,
+  type ImagePass,
+  MAX_PIXELS,
+  type OutputFormat,
+} from '../../../workers/protocol.ts';
 import { canLowerEffort, estimatedMs } from './estimates/costs.ts';
 import { frameCountOf } from './estimates/prediction.ts';
 import type { CallAlternatives } from './failures.ts';
@@ -68,7 +73,7 @@ export function alternativesToSlowPasses(
 
 /** Parameters that replace or complete those of a call. */
 interface FrameReduction {
-  parameters: Pick<DecodeOptions, 'maxFps' | 'everyNth' | 'frame'>;
+  parameters: Pick<DecodeOptions, 'maxFps' | 'everyNth' | 'maxFrames' | 'frame'>;
 }
 
 const MAX_FPS = 60;
@@ -102,8 +107,31 @@ export function fewerFramesParameters(
     ...mildest(rates.map((maxFps) => ({ maxFps }))),
     ...mildest(steps.map((everyNth) => ({ everyNth }))),
   ].toSorted((one, other) => keptBy(other) - keptBy(one));
-  const isFree = Object.keys(decode).every((name) => name === 'frame' || name === 'density');
-  return [...several, ...(isFree ? [{ frame: 'first' as const }] : [])].map((parameters) => ({ parameters }));
+  // The parameter frame excludes the others that choose frames.
+  const first = selectsFrames(decode) ? { maxFrames: 1 } : { frame: 'first' as const };
+  return [...several, first].map((parameters) => ({ parameters }));
+}
+
+/** The bytes per pixel of an animated photograph that looks acceptable, at the most. */
+const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
+/** The share of the allowed bytes that the file of a drawing should take. */
+const SURE_SIZE_SHARE = 0.9;
+
+/**
+ * The pixels of all frames whose file likely is as small as the pass asks for, judged by the size of the input. The file
+ * of a photograph grows with the number of its pixels. That of a drawing holds the changes between its frames: with a
+ * quarter of the frames, it has about a half of the bytes.
+ */
+export function likelyPixelsWithinTarget(
+  header: ImageHeader,
+  { encode }: ImagePass,
+  fileBytes: number,
+): number {
+  const { target, format = header.format } = encode;
+  if (target === undefined || !('maxBytes' in target)) return MAX_PIXELS;
+  const ofPhoto = target.maxBytes / (PHOTO_BYTES_PER_PIXEL[format as OutputFormat] ?? 1);
+  const ofDrawing = header.pixels * ((SURE_SIZE_SHARE * target.maxBytes) / fileBytes) ** 2;
+  return Math.min(MAX_PIXELS, Math.max(ofPhoto, ofDrawing));
 }
 
 function parametersText(parameters: Record<string, unknown>): string {

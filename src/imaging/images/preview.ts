@@ -35,7 +35,7 @@ export async function previewPasses(
   passes: readonly BranchPass[],
 ): Promise<(PredictedResult | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
-  for (const { pass } of passes) checkPixelCount(header, pass);
+  for (const { pass } of passes) checkPixelCount(header, pass, file.bytes.length);
   const tryPreview = (pass: BranchPass): PredictedResult | ApiError => {
     try {
       return previewPass(header, bytes, file.bytes.length, pass);

@@ -3,7 +3,7 @@ import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '.
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import { fewerFramesParameters } from './alternatives.ts';
+import { fewerFramesParameters, likelyPixelsWithinTarget } from './alternatives.ts';
 import type { CallDeadline } from './deadline.ts';
 import { frameCountOf } from './estimates/prediction.ts';
 import { unsupportedFormatError } from './failures.ts';
@@ -179,7 +179,7 @@ export function requireReadableHeader(
 ): ImageHeader {
   const header = known ?? readImageHeader(bytes);
   if (!isSupported(header)) throw unsupportedFileError(bytes, param ?? 'file');
-  checkPixelCount(header, pass, param);
+  checkPixelCount(header, pass, bytes.length, param);
   if (header.unread !== undefined)
     throw unsupportedFormatError(header.unread, { received: header.mimeType }, param);
   return header;
@@ -215,7 +215,12 @@ function unsupportedFileError(bytes: Uint8Array, param: string): ApiError {
  * @param param as in `requireReadableHeader`.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */
-export function checkPixelCount(header: ImageHeader, pass: ImagePass | null, param?: string): void {
+export function checkPixelCount(
+  header: ImageHeader,
+  pass: ImagePass | null,
+  fileBytes: number,
+  param?: string,
+): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : frameCountOf(header, pass);
   // The pages of a document may differ in size.
@@ -229,7 +234,10 @@ export function checkPixelCount(header: ImageHeader, pass: ImagePass | null, par
       details,
       param,
     );
-  const fewer = pass === null || !header.animated ? [] : fewerFramesParameters(header, pass);
+  const fewer =
+    pass === null || !header.animated
+      ? []
+      : fewerFramesParameters(header, pass, { mostPx: likelyPixelsWithinTarget(header, pass, fileBytes) });
   const words = fewer.flatMap(({ parameters }) =>
     Object.entries(parameters).map(([name, value]) => `${name}=${value}`),
   );

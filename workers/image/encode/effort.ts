@@ -122,7 +122,7 @@ export function avifEncoderEffort(
   return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }
 
-/** The size up to which a search uses the highest effort. */
+/** The size up to which a search through a still picture uses the highest effort. */
 const MAX_FULL_EFFORT_MEGAPIXELS = 2;
 const MAX_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
@@ -136,21 +136,20 @@ export function defaultSearchEffort(
   format: OutputFormat,
   written: { frames: number; megapixels: number },
 ): number | undefined {
-  const isUnhurried = written.megapixels <= MAX_FULL_EFFORT_MEGAPIXELS;
-  if (format === 'webp' && isUnhurried) return MAX_EFFORT;
   const moving = animationSearchEffort(format, written);
   if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
-  if (format === 'webp') return LARGE_WEBP_EFFORT;
+  const isUnhurried = written.megapixels <= MAX_FULL_EFFORT_MEGAPIXELS;
+  if (format === 'webp') return isUnhurried ? MAX_EFFORT : LARGE_WEBP_EFFORT;
   if (format === 'avif') return isUnhurried ? MAX_EFFORT : 0;
   return undefined;
 }
 
 /**
- * The lowest effort at which a search tries a lossless animation. At a lower effort, the encoder may write three times
- * the bytes: 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB and 130 ms at 3, and 490 kB
- * and 260 ms at 7.
+ * The effort of the lossless animations of a search. At a lower effort, the encoder may write three times the bytes, and
+ * at a higher one it writes as many: 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB and
+ * 130 ms at 3, and 490 kB and 260 ms at 7.
  */
-export const MIN_LOSSLESS_ANIMATION_EFFORT = 3;
+export const LOSSLESS_ANIMATION_EFFORT = 3;
 
 /** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */
 export function scaleEffort(effort: number, top: number): number {

@@ -25,10 +25,6 @@ export interface EncodeSettings extends EncodeOptions {
   tune?: 'ssim';
   /** The strength of the dithering of a palette, 0 to 1. */
   dither?: number;
-  /**
-   * The largest difference, 0 to 32, at which a pixel of a GIF counts as equal to the same pixel of the frame before.
-   */
-  interFrameMaxError?: number;
 }
 
 /** Delays and loop count of an animation; empty for a still picture. */
@@ -100,14 +96,13 @@ const ENCODER_BY_FORMAT: Record<OutputFormat, Encoder> = {
       chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaSubsamplingFor(quality)),
       ...(tune !== undefined && { tune }),
     }),
-  gif: (pipeline, { colors, effort, dither, interFrameMaxError, progressive = false }, motion) =>
+  gif: (pipeline, { colors, effort, dither, progressive = false }, motion) =>
     pipeline.gif({
       progressive,
       keepDuplicateFrames: true,
       ...(colors !== undefined && { colors }),
       ...(effort !== undefined && { effort: effort + 1 }),
       ...(dither !== undefined && { dither }),
-      ...(interFrameMaxError !== undefined && { interFrameMaxError }),
       ...motion,
     }),
   tiff: (pipeline, { quality }) =>

@@ -64,6 +64,21 @@ export function joinFrames(frames: Pixels[]): Pixels {
   return { ...first, data, frames: frames.length };
 }
 
+/** Rounds each colour channel to a number of evenly spaced values, from 0 to 255. The alpha stays as it is. */
+export function roundChannels(pixels: Pixels, levels: number): Pixels {
+  const { channels } = pixels;
+  const colours = Math.min(channels, 3);
+  const last = levels - 1;
+  const rounded = Uint8Array.from({ length: 256 }, (_, value) =>
+    Math.round((Math.round((value * last) / 255) * 255) / last),
+  );
+  const data = new Uint8Array(pixels.data);
+  for (let at = 0; at < data.length; at += channels)
+    for (let channel = at; channel < at + colours; channel++)
+      data[channel] = rounded[data[channel] as number] as number;
+  return { ...pixels, data };
+}
+
 /** The number of alpha values that a format must support for these pixels. */
 export function alphaLevelsIn({ data, channels }: Pixels): 1 | 2 | 256 {
   if (channels !== 4) return 1;

@@ -45,35 +45,6 @@ const COMPARED_PIXEL_STEP = 7;
  */
 const MIN_CHANGED_SHARE = 0.001;
 
-/** The share of the allowed bytes that the smallest file of a scaled-down picture should take. */
-const SURE_SIZE_SHARE = 0.8;
-/**
- * The share of the allowed bytes that the smallest file of an animation with fewer frames should take. The changes
- * between its frames are measured.
- */
-const SURE_CHANGE_SHARE = 0.9;
-/** The largest distance between two frames that are kept. */
-const MAX_FRAME_DISTANCE = 100;
-
-/**
- * The share of a picture, or of the frames of an animation, whose smallest file surely fits into a number of bytes. The
- * file of an animation grows with the changes between its frames. Dropping frames therefore helps only as far as it
- * reduces these changes.
- * @param ratio logarithm of the ratio of that number to the bytes of the smallest file of the whole picture.
- */
-export function sizeShareOf(pixels: Pixels, ratio: number): number {
-  const { frames } = pixels;
-  if (frames === 1) return SURE_SIZE_SHARE * Math.exp(ratio);
-  const most = SURE_CHANGE_SHARE * Math.exp(ratio) * sumOf(changedShares(pixels));
-  for (
-    let distance = 2;
-    distance <= Math.min(frames, MAX_FRAME_DISTANCE);
-    distance += Math.ceil(distance / 4)
-  )
-    if (sumOf(changedShares(pixels, distance)) <= most) return Math.ceil(frames / distance) / frames;
-  return 1 / frames;
-}
-
 /**
  * Takes a sample of a large picture, from which a quantity is estimated. The result is undefined for a picture that is
  * tried without a sample.
@@ -88,12 +59,21 @@ export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): Tri
   return { pixels: tiles, bytesRatio: ratio, timeRatio: ratio };
 }
 
+/** The first frames of an animation that has too few frames or pixels for a sample. */
+export function firstFrames(pixels: Pixels): TrialSample {
+  const { width, height, frames } = pixels;
+  const affordable = Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height));
+  const count = Math.min(frames, Math.max(MIN_SAMPLED_FRAMES, affordable));
+  const ratio = frames / count;
+  return { pixels: selectFrames(pixels, (frame) => frame < count), bytesRatio: ratio, timeRatio: ratio };
+}
+
 function sampleFrames(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
   const { width, height, frames } = pixels;
   if (frames < FRAMES_PER_SAMPLED_FRAME * MIN_SAMPLED_FRAMES) return undefined;
   const affordable = Math.max(2 * MIN_FRAME_PAIRS, Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height)));
   const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED_FRAME), MAX_SAMPLED_FRAMES, affordable);
-  if (quantity === 'size' && sampled >= 2 * MIN_FRAME_PAIRS) return sampleFramePairs(pixels, sampled >> 1);
+  if (quantity === 'size') return sampleFramePairs(pixels, Math.max(MIN_FRAME_PAIRS, sampled >> 1));
   const distance = Math.ceil(frames / sampled);
   const apart = selectFrames(pixels, (frame) => frame % distance === 0);
   return { pixels: apart, bytesRatio: frames / apart.frames, timeRatio: frames / apart.frames };
@@ -126,17 +106,15 @@ function sampleFramePairs(pixels: Pixels, count: number): TrialSample {
 
 /**
  * The share of the pixels of each frame that differ from the frame before, at least MIN_CHANGED_SHARE; 0 for the first.
- * @param distance the distance between two compared frames. The frames between them are left out.
  */
-function changedShares({ data, width, height, channels, frames }: Pixels, distance = 1): number[] {
+function changedShares({ data, width, height, channels, frames }: Pixels): number[] {
   const frameBytes = width * height * channels;
   const step = COMPARED_PIXEL_STEP * channels;
-  return Array.from({ length: Math.ceil(frames / distance) }, (_, kept) => {
-    if (kept === 0) return 0;
-    const frame = kept * distance;
+  return Array.from({ length: frames }, (_, frame) => {
+    if (frame === 0) return 0;
     let changed = 0;
     for (let at = frame * frameBytes; at < (frame + 1) * frameBytes; at += step) {
-      const before = at - distance * frameBytes;
+      const before = at - frameBytes;
       const isSame =
         data[at] === data[before] &&
         data[at + 1] === data[before + 1] &&
@@ -151,7 +129,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function selectFrames(pixels: Pixels, isChosen: (frame: number) => boolean): Pixels {
+export function selectFrames(pixels: Pixels, isChosen: (frame: number) => boolean): Pixels {
   return joinFrames(splitFrames(pixels).filter((_, frame) => isChosen(frame)));
 }
 

@@ -11,6 +11,8 @@ export interface EncoderSetting extends EncodeSettings {
    * between 16 and 256.
    */
   paletteQuality?: number;
+  /** The number of values of each colour channel, if they are made fewer. */
+  levels?: number;
 }
 
 /**
@@ -33,10 +35,9 @@ const STILL_GIF_SETTINGS = [
   { colors: 256, dither: 0 },
   { colors: 256 },
 ];
-/** GIF settings with a growing difference at which pixels count as equal to those of the frame before. */
 const ANIMATED_GIF_SETTINGS = [
   ...FEW_COLOUR_SETTINGS,
-  ...[32, 16, 8, 4].map((interFrameMaxError) => ({ colors: 256, dither: 0, interFrameMaxError })),
+  ...[16, 32].map((levels) => ({ colors: 256, dither: 0, levels })),
   { colors: 256, dither: 0 },
   { colors: 256 },
 ];
@@ -64,6 +65,55 @@ export function encoderSettingsFor(
   const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
   const canBeLossless = isForLikeness && quality === undefined && format !== 'jpeg';
   return canBeLossless ? [...lossy, { lossless: true }] : lossy;
+}
+
+/** The quality from which a file looks acceptable. */
+const MIN_ACCEPTABLE_QUALITY = 20;
+/** The number of colours from which a palette looks acceptable. */
+const MIN_ACCEPTABLE_COLOURS = 16;
+
+/** Whether a file with a setting looks so poor that a smaller picture, or fewer frames, would look better. */
+export function isPoor({ quality, paletteQuality = quality, colors }: EncoderSetting): boolean {
+  return (paletteQuality ?? 100) < MIN_ACCEPTABLE_QUALITY || (colors ?? 256) < MIN_ACCEPTABLE_COLOURS;
+}
+
+/** The largest distance of two neighbouring settings of a drawing, as a difference of logarithms. */
+const DRAWING_TOLERANCE = 0.1;
+/**
+ * Settings of an animation of a drawing, with the typical difference of the size to that of the exact file, as a natural
+ * logarithm (screen recordings and cartoons of 120 to 380 frames). The rounded channels hardly differ: the PSNR is 35
+ * for 16 levels and 41 for 32. As a file holds only pixels that change, and rounding never makes equal pixels differ,
+ * each file is smaller than the next. A lossy encoder changes pixels that do not change, and writes ten times as much.
+ */
+const DRAWING_LEVELS: ReadonlyArray<readonly [levels: number | undefined, typicalDifference: number]> = [
+  [16, -0.45],
+  [20, -0.39],
+  [24, -0.35],
+  [32, -0.27],
+  [48, -0.18],
+  [64, -0.13],
+  [128, -0.05],
+  [undefined, 0],
+];
+
+/** Settings to search in, from the smallest file to the largest, and their expected values. */
+export interface SettingLadder {
+  settings: readonly EncoderSetting[];
+  expected?: (index: number) => number;
+  /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
+  tolerance?: number;
+}
+
+/** The setting of a drawing in motion with the smallest file. */
+export const SMALLEST_DRAWING: EncoderSetting = { lossless: true, levels: 16 };
+
+/** The settings of an animation of a drawing. @param exactSize the natural logarithm of the size of its exact file. */
+export function drawingLadderFor(exactSize: number): SettingLadder {
+  return {
+    settings: DRAWING_LEVELS.map(([levels]) => ({ lossless: true, ...(levels !== undefined && { levels }) })),
+    expected: (index) => exactSize + (DRAWING_LEVELS[index]?.[1] ?? 0),
+    tolerance: DRAWING_TOLERANCE,
+  };
 }
 
 /**

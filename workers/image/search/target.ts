@@ -7,17 +7,21 @@ import type {
 } from '../../protocol.ts';
 import { type LikenessTarget, likenessMetricFor, measuredLikenessOf } from '../likeness/likeness.ts';
 import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
-import { type SearchedPicture, type TriedFile, tryFiles, type WrittenFile } from './attempts.ts';
-import { sizeShareOf } from './sample.ts';
+import { type SearchAttempts, type TriedFile, tryFiles } from './attempts.ts';
+import type { SearchedPicture, WrittenFile } from './encodings.ts';
+import { fittingShareOfFrames, SURE_SIZE_SHARE } from './fewer-frames.ts';
 import {
   type CommonEncoderSettings,
   type EncoderSetting,
   encoderSettingsFor,
   type FormatWithCurves,
+  isPoor,
   type SearchedQuantity,
+  SMALLEST_DRAWING,
   typicalQuantityAt,
 } from './settings.ts';
 import { assertByteLimitReachable } from './smallest-file.ts';
+import type { EncodingTrial } from './trials.ts';
 
 /** The file that a search has found, and the values that it reaches. */
 interface SearchResult {
@@ -74,12 +78,13 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
   assertByteLimitReachable(maxBytes, encode, pixels);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
   const settings = encoderSettingsFor(encode, 'size', frames);
-  const { best, nearest, trials, isThorough } = await tryFiles(search, settings, {
+  const ladder = { settings, ...expectedValuesOf('size', search, settings) };
+  const { best, nearest, ...tried } = await tryFiles(search, {
     quantity: 'size',
-    wantsLossless: triesLossless(encode, frames),
+    ladder,
+    keepsDrawings: canBeDrawing(encode, frames),
     criteria: {
-      ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: SIZE_TOLERANCE },
-      ...expectedValuesOf('size', search, settings),
+      ...{ pick: 'last', target: Math.log(limitBytes), tolerance: SIZE_TOLERANCE },
       firstMayFail: limitBytes < MAX_TWO_COLOUR_BYTES_PER_PX * width * height * frames,
     },
     async judge({ info }, sample) {
@@ -88,28 +93,54 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
     },
   });
   const reached = best ?? nearest;
-  if (reached === undefined) throw new DeadlineError();
-  const { size } = reached.written.info;
-  if (size <= maxBytes) return resultOf(reached, encode, { trials, isThorough });
-  const details = nearestFileDetails(size, reached, encode, achievedValuesOf(reached, encode, trials));
-  const sizeShare = sizeShareOf(pixels, Math.log(limitBytes / size));
-  if (!isThorough) throw new DeadlineError(details, Math.min(RELIABLE_TIME_SHARE, sizeShare));
-  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller${frames > 1 ? ' or its frames fewer' : ''}.`;
-  throw new PassRefusal({
+  if (reached !== undefined && reached.written.info.size <= maxBytes) {
+    const { written, achieved, warnings } = resultOf(reached, encode, tried);
+    const better = frames > 1 ? 'fewer_frames' : 'smaller_picture';
+    return {
+      ...{ written, achieved },
+      warnings: isPoor(reached.setting) ? [...warnings, { code: 'low_quality', name: better }] : warnings,
+    };
+  }
+  throw await byteLimitError(maxBytes, limitBytes, search, {
+    ...{ reached, ...tried },
+    acceptable: [settings.find((one) => !isPoor(one)) ?? {}, ...(tried.isDrawing ? [SMALLEST_DRAWING] : [])],
+  });
+}
+
+/** The error of a search that found no file that is small enough. */
+async function byteLimitError(
+  maxBytes: number,
+  limitBytes: number,
+  search: TargetSearch,
+  tried: Omit<SearchAttempts<EncodingTrial>, 'best' | 'nearest'> & {
+    reached: TriedFile | undefined;
+    acceptable: readonly EncoderSetting[];
+  },
+): Promise<DeadlineError | PassRefusal> {
+  const { encode, pixels } = search;
+  const { reached, trials, isThorough, timeShare = RELIABLE_TIME_SHARE, leastExpected, acceptable } = tried;
+  const moves = pixels.frames > 1;
+  const size = reached?.written.info.size ?? (leastExpected && Math.round(Math.exp(leastExpected)));
+  const measured = moves ? await fittingShareOfFrames(search, acceptable, limitBytes, isThorough) : undefined;
+  const sizeShare = measured ?? (size === undefined ? 1 : (SURE_SIZE_SHARE * limitBytes) / size);
+  const details =
+    reached && nearestFileDetails(size as number, reached, encode, achievedValuesOf(reached, encode, trials));
+  if (!isThorough) return new DeadlineError(details, Math.min(timeShare, sizeShare));
+  const smallest = reached
+    ? `the smallest file that was reached has ${size} bytes`
+    : `the smallest file would have about ${size} bytes, judged by some of the frames`;
+  return new PassRefusal({
     code: 'invalid_param',
     param: 'maxBytes',
-    message,
-    details: { ...details },
+    message: `maxBytes is ${maxBytes}, but ${smallest}: allow more, or make the picture smaller${moves ? ' or its frames fewer' : ''}.`,
+    details: { ...(details ?? { expected: size }) },
     doableShare: sizeShare,
   });
 }
 
-/**
- * Whether a lossless file is tried too. For an animation of drawings, it is often smaller than any lossy file. If the
- * caller asks for a quality, no lossless file is tried.
- */
-function triesLossless({ format, quality }: CommonEncoderSettings, frames: number): boolean {
-  return format === 'webp' && frames > 1 && quality === undefined;
+/** Whether a drawing is written without loss, except for fewer colours. A caller who asks for a quality gets it. */
+function canBeDrawing({ format, quality, lossless }: CommonEncoderSettings, frames: number): boolean {
+  return format === 'webp' && frames > 1 && quality === undefined && lossless !== true;
 }
 
 /** Finds the smallest file that reaches the likeness. */
@@ -120,26 +151,31 @@ async function searchByLikeness(target: LikenessTarget, search: TargetSearch): P
   const encode: TargetSearch['encode'] = { ...metric.settings, ...search.encode };
   const settings = encoderSettingsFor(encode, quantity, pixels.frames);
   let ofSample: ReturnType<typeof likenessMetricFor> | undefined;
-  const { best, nearest, trials, isThorough } = await tryFiles({ ...search, encode }, settings, {
-    quantity,
-    criteria: {
-      ...{ count: settings.length, pick: 'first', target: toEvenScale(minValue), tolerance },
-      ...expectedValuesOf(quantity, search, settings, toEvenScale(metric.valueOfIdentical)),
+  const attempts = await tryFiles(
+    { ...search, encode },
+    {
+      quantity,
+      ladder: {
+        settings,
+        ...expectedValuesOf(quantity, search, settings, toEvenScale(metric.valueOfIdentical)),
+      },
+      criteria: { pick: 'first', target: toEvenScale(minValue), tolerance },
+      async judge({ data }, sample) {
+        if (sample !== undefined) ofSample ??= likenessMetricFor(sample.pixels, target);
+        const { measure } = sample === undefined ? metric : (ofSample ?? metric);
+        const likeness = await measure(data);
+        return { value: toEvenScale(likeness), reaches: likeness >= minValue, likeness };
+      },
     },
-    async judge({ data }, sample) {
-      if (sample !== undefined) ofSample ??= likenessMetricFor(sample.pixels, target);
-      const { measure } = sample === undefined ? metric : (ofSample ?? metric);
-      const likeness = await measure(data);
-      return { value: toEvenScale(likeness), reaches: likeness >= minValue, likeness };
-    },
-  });
+  );
+  const { best, nearest, trials, isThorough, timeShare } = attempts;
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
     return originalResult(file, trials, measuredLikenessOf(metric, metric.valueOfIdentical));
   }
   if (best !== undefined)
     return resultOf(best, encode, { trials, isThorough }, measuredLikenessOf(metric, best.likeness));
-  if (nearest === undefined) throw new DeadlineError();
+  if (nearest === undefined) throw new DeadlineError(undefined, timeShare);
   const closest = roundDown(nearest.likeness);
   const achieved = achievedValuesOf(nearest, encode, trials, measuredLikenessOf(metric, nearest.likeness));
   const details = nearestFileDetails(closest, nearest, encode, achieved);
@@ -196,7 +232,7 @@ function nearestFileDetails(
   achieved: TargetSearchResult,
 ): SearchDetails {
   const { colors } = setting;
-  const isLossless = setting.lossless ?? lossless;
+  const isLossless = setting.levels === undefined && (setting.lossless ?? lossless);
   return {
     reached,
     achieved: {

@@ -241,7 +241,7 @@ function measuringMs(target: NonNullable<EncodeOptions['target']>): number {
 /** The number of trials of a search in workers/image/search/target.ts. */
 function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
   if (lossless) return LOSSLESS_TRIALS;
-  if (format === 'webp' && frames > 1) return ANIMATION_TRIALS;
+  if (frames > 1) return ANIMATION_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 

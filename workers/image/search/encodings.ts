@@ -1,0 +1,115 @@
+import sharp, { type OutputInfo, type Sharp } from 'sharp';
+import type { EncodeOptions } from '../../protocol.ts';
+import { encodeOutput } from '../../transport/output.ts';
+import { defaultSearchEffort } from '../encode/effort.ts';
+import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
+import { type Pixels, roundChannels } from '../pixels/pixels.ts';
+import type { TrialSample } from './sample.ts';
+import type { CommonEncoderSettings, EncoderSetting } from './settings.ts';
+import type { SearchTime } from './time.ts';
+
+/** An encoded file. Its height is the sum of the heights of all frames. */
+export interface WrittenFile {
+  data: Uint8Array<ArrayBuffer>;
+  info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
+}
+
+/** The picture of a search, with the functions that write files of it. */
+export interface SearchedPicture extends SearchTime {
+  pixels: Pixels;
+  encode: CommonEncoderSettings;
+  motion: AnimationPlayback;
+  /**
+   * Returns a pipeline over the pixels that writes what the files of all trials share, such as metadata and the
+   * profile. Each trial adds its encoder settings.
+   * @param pixels those of the picture, or with fewer colours.
+   * @param timeoutMs the time after which the pipeline fails.
+   */
+  prepare(pixels: Pixels, timeoutMs: number): Promise<Sharp>;
+  /** Returns a pipeline over the pixels of a sample, without metadata or a profile. */
+  prepareSample(sample: Pixels): Sharp;
+  /** Adds the metadata that the encoder cannot write to a file. */
+  finish(written: WrittenFile): Promise<WrittenFile>;
+}
+
+/** Encodes the whole picture with a setting. @param timeoutMs the time after which the encoding fails. */
+export async function encodeWhole(
+  search: SearchedPicture,
+  setting: EncoderSetting,
+  timeoutMs: number,
+): Promise<WrittenFile> {
+  const pixels = withFewerLevels(search.pixels, setting);
+  return search.finish(await encodeTrial(search, await search.prepare(pixels, timeoutMs), setting));
+}
+
+/**
+ * The smallest time that a pair of frames is assumed to take, as a share of the time of the sample, because measured
+ * differences are rough.
+ */
+const MIN_PAIR_TIME_SHARE = 1 / 8;
+
+/** The file of a sample, and the estimated bytes and milliseconds of the file of the whole picture. */
+export interface EncodedSample {
+  file: WrittenFile;
+  bytes: number;
+  ms: number;
+}
+
+/** Encodes a sample, and estimates the size and the time of the file of the whole picture. */
+export async function encodeSample(
+  search: SearchedPicture,
+  { pixels, heads, bytesRatio, timeRatio }: TrialSample,
+  setting: EncoderSetting,
+): Promise<EncodedSample> {
+  const { encode, nowMs, prepareSample, pixels: whole } = search;
+  const options = { ...encode, ...effortOf(encode, whole) };
+  const write = (part: Pixels) =>
+    encodeTrial(
+      { pixels: part, encode: options, motion: {} },
+      prepareSample(withFewerLevels(part, setting)),
+      setting,
+    );
+  const startedMs = nowMs();
+  const file = await write(pixels);
+  const tookMs = nowMs() - startedMs;
+  if (heads === undefined) return { file, bytes: bytesRatio * file.info.size, ms: timeRatio * tookMs };
+  const ofHeads = await write(heads);
+  const headsMs = nowMs() - startedMs - tookMs;
+  const changeBytes = Math.max(0, file.info.size - ofHeads.info.size);
+  const changeMs = Math.max(MIN_PAIR_TIME_SHARE * tookMs, tookMs - headsMs);
+  return {
+    file,
+    bytes: ofHeads.info.size / heads.frames + bytesRatio * changeBytes,
+    ms: headsMs / heads.frames + timeRatio * changeMs,
+  };
+}
+
+function withFewerLevels(pixels: Pixels, { levels }: EncoderSetting): Pixels {
+  return levels === undefined ? pixels : roundChannels(pixels, levels);
+}
+
+async function encodeTrial(
+  { pixels, encode, motion }: Pick<SearchedPicture, 'pixels' | 'encode' | 'motion'>,
+  opened: Sharp,
+  { paletteQuality, levels: _, ...settings }: EncoderSetting,
+): Promise<WrittenFile> {
+  const pipeline = paletteQuality === undefined ? opened : await reduceToPalette(opened, paletteQuality);
+  const options = { ...encode, ...effortOf(encode, pixels), ...settings };
+  return encodeOutput(encodeWith(pipeline, options, motion, pixels));
+}
+
+/** Reduces a still picture to the colours that a palette of this quality needs. */
+async function reduceToPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
+  const { data } = await encodeOutput(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
+  return sharp(data, { limitInputPixels: false });
+}
+
+/** The effort of a search: the caller's, or a default. */
+export function effortOf(
+  { format, effort: asked }: CommonEncoderSettings,
+  { width, height, frames }: Pixels,
+): EncodeOptions {
+  const effort =
+    asked ?? defaultSearchEffort(format, { frames, megapixels: (width * height * frames) / 1e6 });
+  return effort === undefined ? {} : { effort };
+}
