@@ -118,9 +118,9 @@ const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = {
 const SURE_SIZE_SHARE = 0.9;
 
 /**
- * The pixels of all frames whose file likely is as small as the pass asks for, judged by the size of the input. The file
- * of a photograph grows with the number of its pixels. That of a drawing holds the changes between its frames: with a
- * quarter of the frames, it has about a half of the bytes.
+ * The pixels of all frames whose file likely is as small as the pass asks for, judged by the size of the input. The
+ * file of a photograph grows with the number of its pixels. That of a drawing holds the changes between its frames:
+ * with a quarter of the frames, it has about a half of the bytes.
  */
 export function likelyPixelsWithinTarget(
   header: ImageHeader,

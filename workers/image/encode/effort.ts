@@ -145,9 +145,9 @@ export function defaultSearchEffort(
 }
 
 /**
- * The effort of the lossless animations of a search. At a lower effort, the encoder may write three times the bytes, and
- * at a higher one it writes as many: 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB and
- * 130 ms at 3, and 490 kB and 260 ms at 7.
+ * The effort of the lossless animations of a search. At a lower effort, the encoder may write three times the bytes,
+ * and at a higher one it writes as many: 65 frames of a drawing take 1,504 kB and 60 ms a megapixel at effort 0, 490 kB
+ * and 130 ms at 3, and 490 kB and 260 ms at 7.
  */
 export const LOSSLESS_ANIMATION_EFFORT = 3;
 

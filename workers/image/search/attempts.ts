@@ -10,12 +10,7 @@ import {
 } from './encodings.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { firstFrames, takeTrialSample } from './sample.ts';
-import {
-  drawingLadderFor,
-  type EncoderSetting,
-  type SearchedQuantity,
-  type SettingLadder,
-} from './settings.ts';
+import { drawingLadderFor, type EncoderSetting, type SearchedQuantity } from './settings.ts';
 import { completesInTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
 
@@ -25,6 +20,14 @@ export interface TriedFile {
   setting: EncoderSetting;
   /** The effort that the search chose; undefined for the default effort. */
   effort: number | undefined;
+}
+
+/** Settings to search in, from the smallest file to the largest, and their expected values. */
+export interface SettingLadder {
+  settings: readonly EncoderSetting[];
+  expected?: (index: number) => number;
+  /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
+  tolerance?: number;
 }
 
 /** The target of a search, and how the search judges a file. */
@@ -93,7 +96,7 @@ export async function tryFiles<J extends EncodingTrial>(
 ): Promise<SearchAttempts<J>> {
   const plans: SearchPlan<J>[] = [];
   let attempts: SearchAttempts<J> | undefined;
-  const intended = await plansOf(search, goal);
+  const intended = await makePlans(search, goal);
   const isDrawing = intended.length > 1;
   for (const plan of intended) {
     const rehearsed = { ...plan, estimates: await rehearseOnSample(plan) };
@@ -124,7 +127,7 @@ export async function tryFiles<J extends EncodingTrial>(
  * The ladders to try, in this order. A picture is a drawing if its exact file is smaller than its largest lossy file:
  * every lossy file of it would be worse than one with fewer colours, at the same size.
  */
-async function plansOf<J extends EncodingTrial>(
+async function makePlans<J extends EncodingTrial>(
   search: SearchedPicture,
   goal: SearchGoal<J>,
 ): Promise<SearchPlan<J>[]> {

@@ -80,10 +80,10 @@ export function isPoor({ quality, paletteQuality = quality, colors }: EncoderSet
 /** The largest distance of two neighbouring settings of a drawing, as a difference of logarithms. */
 const DRAWING_TOLERANCE = 0.1;
 /**
- * Settings of an animation of a drawing, with the typical difference of the size to that of the exact file, as a natural
- * logarithm (screen recordings and cartoons of 120 to 380 frames). The rounded channels hardly differ: the PSNR is 35
- * for 16 levels and 41 for 32. As a file holds only pixels that change, and rounding never makes equal pixels differ,
- * each file is smaller than the next. A lossy encoder changes pixels that do not change, and writes ten times as much.
+ * Settings of an animation of a drawing, with the typical difference of the size to that of the exact file, as a
+ * natural logarithm (screen recordings and cartoons of 120 to 380 frames). The rounded channels hardly differ: the PSNR
+ * is 35 for 16 levels and 41 for 32. A file holds only pixels that change, and rounding never makes equal pixels
+ * differ. A lossy encoder changes pixels that stayed the same, and may write ten times as many bytes.
  */
 const DRAWING_LEVELS: ReadonlyArray<readonly [levels: number | undefined, typicalDifference: number]> = [
   [16, -0.45],
@@ -96,22 +96,16 @@ const DRAWING_LEVELS: ReadonlyArray<readonly [levels: number | undefined, typica
   [undefined, 0],
 ];
 
-/** Settings to search in, from the smallest file to the largest, and their expected values. */
-export interface SettingLadder {
-  settings: readonly EncoderSetting[];
-  expected?: (index: number) => number;
-  /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
-  tolerance?: number;
-}
-
 /** The setting of a drawing in motion with the smallest file. */
-export const SMALLEST_DRAWING: EncoderSetting = { lossless: true, levels: 16 };
+export const DRAWING_OF_FEW_COLOURS: EncoderSetting = { lossless: true, levels: 16 };
 
 /** The settings of an animation of a drawing. @param exactSize the natural logarithm of the size of its exact file. */
-export function drawingLadderFor(exactSize: number): SettingLadder {
+export function drawingLadderFor(exactSize: number) {
   return {
-    settings: DRAWING_LEVELS.map(([levels]) => ({ lossless: true, ...(levels !== undefined && { levels }) })),
-    expected: (index) => exactSize + (DRAWING_LEVELS[index]?.[1] ?? 0),
+    settings: DRAWING_LEVELS.map(
+      ([levels]): EncoderSetting => ({ lossless: true, ...(levels !== undefined && { levels }) }),
+    ),
+    expected: (index: number) => exactSize + (DRAWING_LEVELS[index]?.[1] ?? 0),
     tolerance: DRAWING_TOLERANCE,
   };
 }

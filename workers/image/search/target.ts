@@ -12,12 +12,12 @@ import type { SearchedPicture, WrittenFile } from './encodings.ts';
 import { fittingShareOfFrames, SURE_SIZE_SHARE } from './fewer-frames.ts';
 import {
   type CommonEncoderSettings,
+  DRAWING_OF_FEW_COLOURS,
   type EncoderSetting,
   encoderSettingsFor,
   type FormatWithCurves,
   isPoor,
   type SearchedQuantity,
-  SMALLEST_DRAWING,
   typicalQuantityAt,
 } from './settings.ts';
 import { assertByteLimitReachable } from './smallest-file.ts';
@@ -103,7 +103,10 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
   }
   throw await byteLimitError(maxBytes, limitBytes, search, {
     ...{ reached, ...tried },
-    acceptable: [settings.find((one) => !isPoor(one)) ?? {}, ...(tried.isDrawing ? [SMALLEST_DRAWING] : [])],
+    acceptable: [
+      settings.find((one) => !isPoor(one)) ?? {},
+      ...(tried.isDrawing ? [DRAWING_OF_FEW_COLOURS] : []),
+    ],
   });
 }
 
