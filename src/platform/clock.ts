@@ -30,7 +30,7 @@ const MIN_DIFFERENCE_MS = 1_000;
 /** The difference from which the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
 /** The difference from which a process leaves periodic clean-ups to other hosts, if there are any. */
-const MIN_YIELDING_DIFFERENCE_MS = 15_000;
+const MIN_CLOCK_DIFFERENCE_TO_YIELD_MS = 15_000;
 const MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;
 /** The longest time that a reading of the shared clock may take. The instant of a slower answer is too uncertain. */
@@ -86,7 +86,7 @@ export class SharedClock {
     return Math.abs(this.#differenceMs) > MIN_WRONG_DIFFERENCE_MS;
   }
 
-  readonly yieldsSweeps = (): boolean => Math.abs(this.#differenceMs) > MIN_YIELDING_DIFFERENCE_MS;
+  readonly yieldsSweeps = (): boolean => Math.abs(this.#differenceMs) > MIN_CLOCK_DIFFERENCE_TO_YIELD_MS;
 
   close(): void {
     this.#isClosed = true;

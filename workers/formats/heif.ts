@@ -141,7 +141,7 @@ interface AvifColours {
 }
 
 /** Bytes of the colour type, the primaries and the transfer function. */
-const CODE_POINTS_BYTES = 8;
+const CICP_SIZE_BYTES = 8;
 
 /** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */
 export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
@@ -155,7 +155,7 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   for (const { type, start, end } of heifProperties(bytes, meta, id)) {
     if (type !== 'colr') continue;
     if (bytes.text(start, 4) !== 'nclx') return { isPremultiplied };
-    if (start + CODE_POINTS_BYTES > end) continue;
+    if (start + CICP_SIZE_BYTES > end) continue;
     codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
   }
   return { isPremultiplied, ...(codePoints !== undefined && { codePoints }) };

@@ -119,7 +119,7 @@ export function withoutDrawingAnimation(html: string): string {
   for (const { index, 0: start } of html.matchAll(SVG_URL_START)) {
     if (index < copiedTo) continue;
     const from = index + start.length;
-    const drawing = /;base64,$/i.test(start) ? replaceBase64Image(html, from) : replaceTextImage(html, from);
+    const drawing = /;base64,$/i.test(start) ? stillBase64Svg(html, from) : stillTextSvg(html, from);
     // If no end tag follows this URL, none follows a later URL either.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
@@ -134,7 +134,7 @@ interface ImageReplacement {
   still: string;
 }
 
-function replaceBase64Image(html: string, from: number): ImageReplacement {
+function stillBase64Svg(html: string, from: number): ImageReplacement {
   BASE64_TEXT.lastIndex = from;
   const [base64 = ''] = BASE64_TEXT.exec(html) ?? [];
   const svg = Buffer.from(base64.replaceAll(/%2b/gi, '+').replaceAll(/%2f/gi, '/'), 'base64');
@@ -144,7 +144,7 @@ function replaceBase64Image(html: string, from: number): ImageReplacement {
 }
 
 /** The replacement of an SVG image within a URL; null if the image has no end tag. */
-function replaceTextImage(html: string, from: number): ImageReplacement | null {
+function stillTextSvg(html: string, from: number): ImageReplacement | null {
   SVG_END_TAG_IN_URL.lastIndex = from;
   const endTag = SVG_END_TAG_IN_URL.exec(html);
   if (endTag === null) return null;

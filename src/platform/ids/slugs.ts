@@ -12,7 +12,7 @@ export const MAX_SLUG_CHARACTERS = 100;
 /** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */
 export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
-const SLUG_FORM = new RegExp(SLUG_PATTERN);
+const SLUG_REGEX = new RegExp(SLUG_PATTERN);
 
 /**
  * Fixed words of routes in the position of an id or a slug: `/presets/import`. A resource with such a slug would be
@@ -38,7 +38,7 @@ const SLUG_SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
 export function isSlug(text: string, maxCharacters = MAX_SLUG_CHARACTERS): boolean {
-  return text.length <= maxCharacters && SLUG_FORM.test(text);
+  return text.length <= maxCharacters && SLUG_REGEX.test(text);
 }
 
 /** Whether no account may have this slug, because it is reserved for built-ins or is a fixed word of a route. */

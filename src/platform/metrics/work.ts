@@ -82,7 +82,7 @@ interface PoolStats {
 }
 
 /** The labels of work in a pool: a class of callers, and a kind of work. */
-interface PoolWork {
+interface PoolWorkLabels {
   pool: string;
   work: 'call' | 'job';
   kind: string;
@@ -139,7 +139,11 @@ export class PoolMeter {
    * Counts work that ended.
    * @param waitSeconds how long the work waited for its slot.
    */
-  recordPoolWork({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
+  recordPoolWork(
+    { pool, work, kind }: PoolWorkLabels,
+    waitSeconds: number,
+    outcome: 'done' | 'failed',
+  ): void {
     this.#works.inc({ pool, work, kind, outcome });
     if (outcome === 'done') this.#waits.observe({ pool, work }, waitSeconds);
   }

@@ -17,7 +17,7 @@ import {
 } from './plans.ts';
 import { accountCreditsOf, billingRoutes } from './routes.ts';
 import { BillingStore, type RunCount } from './store.ts';
-import { createSyncUsageSource, SyncRunCounter } from './sync-runs.ts';
+import { createSyncRunUsageSource, SyncRunCounter } from './sync-runs.ts';
 import type { UsageSource } from './usage.ts';
 
 interface BillingOptions {
@@ -58,7 +58,7 @@ export async function openBilling(options: BillingOptions): Promise<BillingSlice
   const parts = { ...options, store, movements, syncRuns, holder: `${options.hostId}/${options.processId}` };
   const allowance = new RunAllowance(parts);
   const holds = new JobHolds(parts);
-  const usageSources = () => [createSyncUsageSource(store.usage), ...options.usageSources()];
+  const usageSources = () => [createSyncRunUsageSource(store.usage), ...options.usageSources()];
 
   return {
     allowance,

@@ -206,7 +206,7 @@ const GROUPING_FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
  * The counted synchronous calls of a time window. Whole days are read from daily counts, whole hours from hourly
  * counts, and single minutes from the hours at both ends.
  */
-export function createSyncUsageSource(usage: UsageStore): UsageSource {
+export function createSyncRunUsageSource(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
     const field = GROUPING_FIELDS[window.groupBy];
     const parts = divideUsageWindow(window);

@@ -17,7 +17,7 @@ import { analyzeOp, editOp, expandOp, generateOp, removeBackgroundOp, upscaleOp 
 import { readCodesOp, readMetadataOp, readTextOp } from './ops/reading.ts';
 import { renderTemplateOp } from './ops/render-template.ts';
 import { compareOp, overlayOp } from './ops/second-pictures.ts';
-import { defineOperationOp } from './pixel-op.ts';
+import { defineImageOp } from './pixel-op.ts';
 
 /**
  * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and an example here;
@@ -31,36 +31,36 @@ const ALL_OPS = [
   flipOp,
   trimOp,
   padOp,
-  defineOperationOp('border', { op: 'border', example: { width: 8, color: '#333333' } }),
-  defineOperationOp('roundCorners', { op: 'round_corners', example: { radius: '50%', format: 'png' } }),
+  defineImageOp('border', { op: 'border', example: { width: 8, color: '#333333' } }),
+  defineImageOp('roundCorners', { op: 'round_corners', example: { radius: '50%', format: 'png' } }),
   convertOp,
   compressOp,
   blurOp,
   sharpenOp,
-  defineOperationOp('median', { op: 'median', example: { size: 5 } }),
-  defineOperationOp('pixelate', { op: 'pixelate', example: { size: 16 } }),
-  defineOperationOp('greyscale', { op: 'grayscale', example: { format: 'png' } }),
+  defineImageOp('median', { op: 'median', example: { size: 5 } }),
+  defineImageOp('pixelate', { op: 'pixelate', example: { size: 16 } }),
+  defineImageOp('greyscale', { op: 'grayscale', example: { format: 'png' } }),
   negateOp,
   sepiaOp,
-  defineOperationOp('normalise', { op: 'normalize', example: { lower: 1, upper: 99 } }),
+  defineImageOp('normalise', { op: 'normalize', example: { lower: 1, upper: 99 } }),
   adjustOp,
-  defineOperationOp('tint', { op: 'tint', example: { color: '#ff8800' } }),
-  defineOperationOp('duotone', { op: 'duotone', example: { dark: '#1b1464', light: '#ffe26a' } }),
+  defineImageOp('tint', { op: 'tint', example: { color: '#ff8800' } }),
+  defineImageOp('duotone', { op: 'duotone', example: { dark: '#1b1464', light: '#ffe26a' } }),
   thresholdOp,
-  defineOperationOp('redact', {
+  defineImageOp('redact', {
     op: 'redact',
     example: { regions: [{ x: 40, y: 60, width: 200, height: 80 }], style: 'fill' },
   }),
   flattenOp,
-  defineOperationOp('removeAlpha', { op: 'remove_alpha', example: { format: 'png' } }),
-  defineOperationOp('opacity', { op: 'alpha', example: { opacity: 0.5, format: 'png' } }),
-  defineOperationOp('text', {
+  defineImageOp('removeAlpha', { op: 'remove_alpha', example: { format: 'png' } }),
+  defineImageOp('opacity', { op: 'alpha', example: { opacity: 0.5, format: 'png' } }),
+  defineImageOp('text', {
     op: 'text',
     example: { text: '© Example', position: 'southeast', size: 24, opacity: 0.7 },
   }),
   extractFrameOp,
-  defineOperationOp('extractChannel', { op: 'extract_channel', example: { channel: 'red', format: 'png' } }),
-  defineOperationOp('placeholder', {
+  defineImageOp('extractChannel', { op: 'extract_channel', example: { channel: 'red', format: 'png' } }),
+  defineImageOp('placeholder', {
     op: 'placeholder',
     description:
       "Makes a tiny image to show while the real one loads. The ThumbHash and the BlurHash of the real one are in X-Service-Thumbhash and X-Service-Blurhash, and in the image of a job's result.",

@@ -121,7 +121,7 @@ function sharedParametersOf(own: TProperties): TProperties {
  * Defines an op that is one operation of the registry. It has the operation's parameters, and its description and rule
  * unless the op defines its own.
  */
-export function defineOperationOp<const N extends string, O extends StepName>(
+export function defineImageOp<const N extends string, O extends StepName>(
   operation: O,
   source: PixelOpDefinition<N, (typeof OPERATIONS)[O]['declared']> & { description?: string },
 ): PixelOp<N> {

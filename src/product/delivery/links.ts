@@ -63,7 +63,7 @@ interface CompiledLinkWork {
 }
 
 /** The work of a link, and its name in the address. */
-interface LinkWork {
+interface LinkedTransform {
   what: string;
   recipe: PictureRecipe;
   /** The reference of the preset that was saved for the work; absent if none was saved. */
@@ -92,7 +92,7 @@ export class SignedLinks {
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
     const { named, file } = await this.#findSource(key.accountId, sent, where);
-    const work = await this.#findLinkWork(key.accountId, sent, where);
+    const work = await this.#findLinkedTransform(key.accountId, sent, where);
     const { widths } = sent;
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
@@ -139,7 +139,11 @@ export class SignedLinks {
       await this.#compile(accountId, link, `links[${index}].`);
   }
 
-  async #findLinkWork(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
+  async #findLinkedTransform(
+    accountId: string,
+    sent: NewDeliveryLink,
+    where: string,
+  ): Promise<LinkedTransform> {
     const { what, recipe, steps } = await this.#compile(accountId, sent, where);
     return what === null ? this.#saveWork(accountId, steps, sent.widths, where) : { what, recipe };
   }
@@ -185,7 +189,7 @@ export class SignedLinks {
     steps: readonly PresetStep[],
     widths: readonly number[] | undefined,
     where: string,
-  ): Promise<LinkWork> {
+  ): Promise<LinkedTransform> {
     const sent = { name: 'Delivery', steps: [...steps], ...(widths && { widths: [...widths] }) };
     const found = await this.#options.presets.saveOnce(accountId, sent, where);
     return { what: referenceOf(found), recipe: recipeOfPreset(found), saved: referenceOf(found) };

@@ -50,7 +50,7 @@ const bodyMomentField = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
 /** Selects the images of the job by their collection and their age, instead of by their ids. */
-const Selection = Type.Object(
+const AssetSelection = Type.Object(
   {
     collection: Type.Optional(textField('Of this collection.')),
     createdFrom: bodyMomentField(
@@ -78,7 +78,7 @@ export const JobRequest = Type.Object(
         description: `One item per asset; at most ${MAX_JOB_ITEMS}.`,
       }),
     ),
-    from: Type.Optional(Selection),
+    from: Type.Optional(AssetSelection),
     parameters: Type.Optional(anyObjectField("The op's parameters; at most 64 KB of JSON.")),
     prompt: Type.Optional(textField('AI ops; at most 32,000 characters.')),
     count: Type.Optional(numberField('generate: 1 to 10 items.')),

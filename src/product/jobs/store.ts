@@ -261,7 +261,7 @@ export class JobsStore {
   }
 
   /** For the sweep: running jobs whose counters show that all items ended, and all jobs that are being cancelled. */
-  async findPerhapsComplete(limit: number): Promise<JobDocument[]> {
+  async findPossiblyComplete(limit: number): Promise<JobDocument[]> {
     const settledItems = { $add: ['$completedItems', '$failedItems'] };
     const counted = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [settledItems, '$totalItems'] } };
     const [ended, cancelling] = await Promise.all([

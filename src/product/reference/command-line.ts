@@ -10,7 +10,7 @@ const MAX_LINE_CHARACTERS = 64;
  */
 export function commandLineSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
-  return words && { label: 'Command line', language: 'sh', code: commandLines(words) };
+  return words && { label: 'Command line', language: 'sh', code: wrapCommand(words) };
 }
 
 /**
@@ -19,11 +19,11 @@ export function commandLineSample(definition: OpDefinition): PageSample | undefi
  * @param output the file for the result.
  */
 export function commandLineText(words: readonly string[], options: object, output: string): string {
-  return commandLines([words.join(' '), ...optionsOf(options), `-o ${output}`]);
+  return wrapCommand([words.join(' '), ...optionsOf(options), `-o ${output}`]);
 }
 
 /** The words of a command on one line, or one per line if that would be too long. */
-function commandLines(words: readonly string[]): string {
+function wrapCommand(words: readonly string[]): string {
   const line = words.join(' ');
   return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
 }

@@ -8,7 +8,7 @@ import {
   StoreUnavailableError,
 } from '../../../src/platform/stores/documents/port.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { createSyncUsageSource, SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
+import { createSyncRunUsageSource, SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
 import { readUsage, type UsageGrouping } from '../../../src/product/billing/usage.ts';
 import { moneyOf, openAccount, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
@@ -29,7 +29,7 @@ async function callsIn(
   groupBy: UsageGrouping = 'op',
 ): Promise<Record<string, number>> {
   const window = { from: new Date(from), to: new Date(to), groupBy };
-  const { groups } = await readUsage([createSyncUsageSource(store.usage)], accountId, window);
+  const { groups } = await readUsage([createSyncRunUsageSource(store.usage)], accountId, window);
   return Object.fromEntries(groups.map(({ key, sync }) => [key, sync]));
 }
 

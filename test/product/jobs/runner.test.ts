@@ -116,7 +116,7 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
     },
     jobs: {
       get: async () => null,
-      findPerhapsComplete: async () => [JOB],
+      findPossiblyComplete: async () => [JOB],
       findInPhaseSince: async () => [job],
       findExpired: async () => [job],
       move: async () => null,

@@ -141,7 +141,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
     }
   }
   if (open.length > 0) throw malformedJsonError('Unexpected end of JSON input');
-  if (root === undefined) return parseSmallText(raw, startsAt);
+  if (root === undefined) return parseSmallJson(raw, startsAt);
   if (!isOnlyWhitespace(raw, root.endsAt, raw.length)) throw unexpectedTokenError(raw, root.endsAt);
   return root.value;
 }
@@ -155,7 +155,7 @@ function openContainer(isList: boolean, openedAt: number): OpenContainer {
 }
 
 /** Parses a text without a large list or object. */
-function parseSmallText(raw: Buffer, startsAt: number): unknown {
+function parseSmallJson(raw: Buffer, startsAt: number): unknown {
   if (isOnlyWhitespace(raw, startsAt, raw.length)) throw emptyBodyError();
   return parseJsonText(raw.toString('utf8', startsAt));
 }

@@ -211,7 +211,7 @@ const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
 
 /** The remedy for a number: the number that was meant, or the nearest accepted numbers if that one is not accepted. */
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
-  const meant = writtenNumberRemedy(value, schema);
+  const meant = numberAsTextRemedy(value, schema);
   const { replace = value } = meant;
   const isNumber = typeof replace === 'number' || (typeof replace === 'string' && replace.trim() !== '');
   const nearest = isNumber ? nearestAccepted(Number(replace), schema) : [];
@@ -232,7 +232,7 @@ function nearestAccepted(
   return type === 'integer' && !Number.isInteger(number) ? [Math.floor(number), Math.ceil(number)] : [];
 }
 
-function writtenNumberRemedy(value: unknown, schema: TSchema): Remedy {
+function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   const text = String(value);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
   const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];

@@ -5,9 +5,9 @@ import {
   optionalParameter,
 } from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
-import { defineOperationOp } from '../pixel-op.ts';
+import { defineImageOp } from '../pixel-op.ts';
 
-export const overlayOp = defineOperationOp('composite', {
+export const overlayOp = defineImageOp('composite', {
   op: 'overlay',
   description:
     'Lays a second picture, such as a logo, over each: an asset; in steps of a transform also a part layer (then layer2), or layerUrl.',

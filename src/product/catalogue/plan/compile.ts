@@ -158,7 +158,7 @@ function compileAiStep(
 ): AiStep {
   const model = chooseModel(models, named, op.op, at('model'));
   const parameters = checkOpParameters(op, sent.parameters, at);
-  checkBounds(model, parameters, at);
+  checkModelParameters(model, parameters, at);
   checkPrompt(op, prompt, at('prompt'));
   checkAnswerSchema(model, parameters, at('parameters.schema'));
   const schema = model.answerSchema ?? (parameters.schema as GivenParameters | undefined) ?? op.defaultSchema;
@@ -170,7 +170,7 @@ function compileAiStep(
 }
 
 /** Refuses parameters that the model would refuse. A parameter that is null is not sent to the model. */
-function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
+function checkModelParameters(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
   const sent = withoutAbsentFields(parameters);
   const violation = findFirstViolation(modelParametersSchema(model), sent, model.id);
   if (violation === undefined) return;

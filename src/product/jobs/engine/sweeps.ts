@@ -147,7 +147,7 @@ export class JobSweeps {
 
   async #sweepEndedJobs(now: Date): Promise<number> {
     let moved = 0;
-    for (const job of await this.#context.jobs.findPerhapsComplete(SWEEP_BATCH_SIZE)) {
+    for (const job of await this.#context.jobs.findPossiblyComplete(SWEEP_BATCH_SIZE)) {
       const { phase } = await this.#options.completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }

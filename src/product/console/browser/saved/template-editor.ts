@@ -35,14 +35,14 @@ const NEW_TEMPLATE: TemplateForm = {
   height: 630,
   variables: [],
 };
-const NEW_TEMPLATE_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
+const INITIAL_SAMPLE_VALUES: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
 /** Edits a template, and draws it while the reader types. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const before: TemplateForm = template === undefined ? NEW_TEMPLATE : draftOf(template);
   const [draft, setDraft] = useState<TemplateForm>(before);
   const [values, setValues] = useState<FormValues>(
-    template === undefined ? NEW_TEMPLATE_ROW : exampleRowFor(template.variables),
+    template === undefined ? INITIAL_SAMPLE_VALUES : exampleRowFor(template.variables),
   );
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   useUnsaved(isChanged);

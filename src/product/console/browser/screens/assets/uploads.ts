@@ -18,7 +18,7 @@ export interface Upload {
 }
 
 /** The number of files that are sent at the same time. */
-const MAX_SENDING = 2;
+const MAX_CONCURRENT_UPLOADS = 2;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 8_000;
 /**
@@ -65,7 +65,7 @@ export function removeEndedUploads(): void {
 /** Starts as many waiting uploads as may run at the same time. */
 function startWaiting(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
-  const free = MAX_SENDING - uploads.value.filter(isSending).length;
+  const free = MAX_CONCURRENT_UPLOADS - uploads.value.filter(isSending).length;
   for (const upload of uploads.value.filter(({ state }) => state === 'waiting').slice(0, Math.max(0, free))) {
     changeUpload(upload.id, { state: 'sending' });
     void uploadFile(upload)
