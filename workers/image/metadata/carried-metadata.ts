@@ -172,8 +172,8 @@ function layOverFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy):
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
   const canvas = sharp(carried.carrier ?? input, sharpOptionsFor({}, chosen, profile === 'own'));
-  // An animation keeps its frames, because their delays are metadata too.
-  if (frames === 1) canvas.extract({ left: 0, top: 0, width: 1, height: 1 });
+  // An animation keeps its frames, because their delays are metadata too. A WebP is decoded as a whole, at any size.
+  if (frames === 1 && source.format !== 'webp') canvas.extract({ left: 0, top: 0, width: 1, height: 1 });
   canvas
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     // sharp accepts any typed array, and its type gives the bits per channel, but sharp's types allow buffers only.
