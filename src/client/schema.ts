@@ -422,7 +422,7 @@ export interface Calls {
       status?: "PENDING" | "DONE" | "FAILED";
       origin?: "upload" | "job";
       jobId?: string;
-      /** An asset: lists those that look like it, nearest first. Of the other filters, none goes with it. */
+      /** An asset: lists those that look like it, nearest first, of those that the other filters select. */
       similarTo?: string;
       /** With similarTo: the most bits in which perceptual hashes may differ; default 6. */
       distance?: number;
@@ -700,6 +700,7 @@ export interface Account {
   };
   assets: { limit: number; stored: number; left: number };
   limits: AccountLimits;
+  webhooks: WebhookTargets;
 }
 
 export interface AccountLimits {
@@ -1258,7 +1259,10 @@ export interface JobRequest {
   /** Collection of the results. */
   collection?: string;
   /** 1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset. */
-  variants?: unknown[];
+  variants?: {
+    name?: string;
+    parameters?: Record<string, unknown>;
+  }[];
   /** Most credits that the job may cost, overage included; a higher price is refused with 402. */
   maxCredits?: number;
   /** Dry run: stands for this number of additional assetIds. */
@@ -2064,6 +2068,15 @@ export type WebhookEndpointChange = Partial<NewWebhookEndpoint>;
 export interface WebhookEndpointWithSecret extends WebhookEndpoint {
   /** The key of the signatures, `whsec_…`: shown only once. */
   secret: string;
+}
+
+export interface WebhookTargets {
+  /** Whether endpoints may be plain http, and have any port. */
+  plainHttp: boolean;
+  /** Whether endpoints may be on the host of the service. */
+  loopback: boolean;
+  /** Whether the operator allows some networks that are not public. */
+  privateNetworks: boolean;
 }
 
 export interface WebhookTestEvent {

@@ -12,6 +12,7 @@ import type { ProductSlice } from '../platform/http/slice.ts';
 import { createMailSender } from '../platform/mail.ts';
 import type { ProcessMeters } from '../platform/metrics/meters.ts';
 import { createOutboundRequests, traceOutbound } from '../platform/outbound/outbound.ts';
+import { blockListOf, isAddressAllowed } from '../platform/outbound/target.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
@@ -102,6 +103,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       countAssets: later.countAssets,
       usageSources: later.usageSources,
       limits: accountLimitsOf(settings),
+      webhooks: webhookTargetsOf(settings),
     }),
   );
   const { typicalSeconds } = later;
@@ -171,6 +173,17 @@ function accountLimitsOf({ accounts, http }: Settings) {
     jobWaits: MAX_WAITING_JOB_CALLS,
     requestsPerMinute: http.REQUESTS_PER_MINUTE,
     runningJobsPerType: MAX_RUNNING_JOBS_PER_TYPE,
+  };
+}
+
+/** Where webhooks may go besides public addresses. */
+function webhookTargetsOf({ outbound }: Settings) {
+  const subnets = outbound.OUTBOUND_ALLOWED_SUBNETS;
+  const allowed = blockListOf(subnets);
+  return {
+    plainHttp: outbound.OUTBOUND_ALLOW_HTTP,
+    loopback: ['127.0.0.1', '::1'].some((address) => isAddressAllowed(address, allowed)),
+    privateNetworks: subnets.length > 0,
   };
 }
 

@@ -36,10 +36,11 @@ const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: Unsupporte
   ],
 ];
 
+/** The installed libheif reads AVIF, and has no decoder for the HEVC of these files. */
 const HEIC_FORMAT: UnsupportedFormat = {
   name: 'a HEIC file (iPhone photo)',
   mediaType: 'image/heic',
-  instead: EXPORT_AS_JPEG,
+  instead: `${EXPORT_AS_JPEG} (heif-convert photo.heic photo.jpg; on macOS sips -s format jpeg photo.heic --out photo.jpg)`,
 };
 const VIDEO_FORMAT: UnsupportedFormat = {
   name: 'a video',

@@ -13,7 +13,7 @@ const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   format: ['f', 'fm', 'fmt', 'ext', 'output', 'outputformat', 'type', 'to'],
   background: ['bg', 'fill'],
   color: ['fill', 'fontcolor', 'textcolor'],
-  angle: ['deg', 'degrees', 'rotation'],
+  angle: ['deg', 'degrees', 'rotation', 'rotate'],
   rotate: ['rotation'],
   sigma: ['strength', 'amount', 'radius', 'intensity', 'blurradius'],
   size: ['fontsize', 'radius', 'blocksize'],
@@ -36,8 +36,13 @@ const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   horizontal: ['h', 'x'],
   vertical: ['v', 'y'],
   enlarge: ['upscale', 'allowupscale', 'upsize'],
+  enabled: ['active', 'isactive', 'isenabled', 'enable'],
+  scale: ['devicescalefactor', 'devicepixelratio', 'pixelratio', 'dpr'],
+  dpr: ['devicescalefactor', 'devicepixelratio', 'pixelratio'],
+  palette: ['colors', 'colours', 'numcolors'],
+  language: ['lang', 'locale'],
   url: ['src', 'uri', 'link', 'imageurl', 'address', 'endpoint', 'target', 'webhookurl', 'callbackurl'],
-  name: ['title', 'label'],
+  name: ['title', 'label', 'filename'],
   html: ['body', 'markup', 'content'],
   kind: ['type', 'category'],
   op: ['operation', 'type', 'name', 'action', 'tool', 'method'],
@@ -47,6 +52,12 @@ const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   contentType: ['mimetype', 'mime', 'type', 'mediatype'],
   expiresInSeconds: ['expiresin', 'expires', 'ttl', 'maxage'],
   perPage: ['limit', 'pagesize', 'size'],
+  jpeg: ['jpg', 'heic', 'heif'],
+  avif: ['heic', 'heif'],
+  png: ['bmp', 'ico'],
+  'image/jpeg': ['jpg', 'image/jpg'],
+  'image/tiff': ['tif'],
+  'image/svg+xml': ['svg', 'image/svg'],
   COMPLETED: ['done', 'success', 'succeeded', 'finished', 'complete'],
   PROCESSING: ['running', 'active', 'started', 'inprogress'],
   PENDING: ['queued', 'waiting', 'new'],
@@ -80,6 +91,8 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
     (name) => FOREIGN_NAMES[name]?.includes(plain) && known.includes(name),
   );
   if (meant.length > 0) return meant;
+  const ending = known.filter((name) => TAIL_SIGNS.some((sign) => name.endsWith(`${sign}${plain}`)));
+  if (ending.length > 0) return ending;
   const near = known.flatMap((name) => {
     const limit = Math.floor(Math.max(plain.length, name.length) / lettersPerSlip);
     const distance = editDistanceWithin(plain, normalizedNameOf(name), limit);
@@ -88,6 +101,9 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   const least = Math.min(...near.map(({ distance }) => distance));
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
+
+/** The signs before the last part of a name such as `image/png` or `job.completed`. */
+const TAIL_SIGNS = ['/', '.'];
 
 /** The best of the likely names; undefined when no name is similar. */
 export function nearestName(

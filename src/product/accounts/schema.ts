@@ -18,6 +18,16 @@ export const AccountCredits = componentSchema('Credits', {
 });
 export type AccountCredits = Static<typeof AccountCredits>;
 
+/** Where webhooks of this deployment may go besides https on port 443 of public addresses. */
+export const WebhookTargets = componentSchema('WebhookTargets', {
+  plainHttp: Type.Boolean({ description: 'Whether endpoints may be plain http, and have any port.' }),
+  loopback: Type.Boolean({ description: 'Whether endpoints may be on the host of the service.' }),
+  privateNetworks: Type.Boolean({
+    description: 'Whether the operator allows some networks that are not public.',
+  }),
+});
+export type WebhookTargets = Static<typeof WebhookTargets>;
+
 /** An account as the API shows it to its owner. */
 export const Account = componentSchema('Account', {
   id: Type.String(),
@@ -39,6 +49,7 @@ export const Account = componentSchema('Account', {
   }),
   assets: Type.Object({ limit: Type.Integer(), stored: Type.Integer(), left: Type.Integer() }),
   limits: AccountLimits,
+  webhooks: WebhookTargets,
 });
 export type Account = Static<typeof Account>;
 

@@ -120,13 +120,9 @@ function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo'
 /** An asset, with the number of bits in which its perceptual hash differs from that of another asset. */
 type SimilarAsset = AssetDocument & { distance: number };
 
-/** The fields of a listing that cannot be combined with similarTo. */
-const FIELDS_NOT_ALLOWED_WITH_SIMILAR = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
-
 /**
  * One page of the assets that are similar to a given asset, nearest first. The given asset itself is left out.
- * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on a field that cannot be combined
- *   with it.
+ * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on cursor.
  */
 async function listSimilarAssets(
   store: AssetsStore,
@@ -134,12 +130,9 @@ async function listSimilarAssets(
   assetId: string,
   query: AssetListQuery,
 ) {
-  const excluded = FIELDS_NOT_ALLOWED_WITH_SIMILAR.filter((name) => query[name] !== undefined);
-  const [field] = excluded;
-  if (field !== undefined) {
-    const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
-    const corrections = excluded.map((param) => ({ param, remove: true as const }));
-    throw invalidParamError(field, message, undefined, corrections);
+  if (query.cursor !== undefined) {
+    const message = 'cursor does not go with similarTo, which lists assets by page: leave it out.';
+    throw invalidParamError('cursor', message, undefined, [{ param: 'cursor', remove: true }]);
   }
   const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
     throw error instanceof ApiError ? withSimilarToParam(error) : error;

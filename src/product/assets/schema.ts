@@ -172,7 +172,7 @@ export const AssetListQuery = Type.Object({
   similarTo: Type.Optional(
     Type.String({
       description:
-        'An asset: lists those that look like it, nearest first. Of the other filters, none goes with it.',
+        'An asset: lists those that look like it, nearest first, of those that the other filters select.',
     }),
   ),
   distance: Type.Optional(

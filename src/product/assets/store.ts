@@ -2,7 +2,6 @@ import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import type { ListPageMeta } from '../../platform/http/envelope.ts';
 import {
   type ListPage,
-  type PagingQuery,
   readListPage,
   requestedPageNumber,
   requestedPageSize,
@@ -81,10 +80,9 @@ export class AssetsStore {
 
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */
   async list(accountId: string, query: AssetListQuery): Promise<ListPage<AssetDocument>> {
-    const { collection, status, origin, jobId } = query;
-    const filters = withoutAbsentFields({ collection, status, origin, jobId });
+    const filters = filtersIn(query);
     const filter = { accountId, state: 'kept', ...filters };
-    const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
+    const sort = query.jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
     return readListPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
   }
 
@@ -109,17 +107,19 @@ export class AssetsStore {
     return found.map(({ _id }) => _id);
   }
 
-  /** The assets whose images are similar to this hash, nearest first, without the asset itself. */
+  /** The assets of a listing whose images are similar to this hash, nearest first, without the asset itself. */
   async findSimilar(
     { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
     hash: string,
     distance: number,
-    query: PagingQuery,
+    query: AssetListQuery,
   ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
     const distances = new Map<string, number>();
     for (const filter of similarHashFilters(hash)) {
-      const options = { fields: ['image.perceptualHash'] };
-      const candidates = await this.#assets.find({ accountId, ...filter, state: 'kept' }, options);
+      const candidates = await this.#assets.find(
+        { accountId, ...filtersIn(query), ...filter, state: 'kept' },
+        { fields: ['image.perceptualHash'] },
+      );
       for (const { _id: id, image } of candidates)
         if (id !== _id) distances.set(id, hashDistance(hash, image?.perceptualHash ?? ''));
     }
@@ -286,4 +286,9 @@ export class AssetsStore {
   #stateChange(state: AssetDocument['state']) {
     return { state, stateAt: this.#now().toISOString() };
   }
+}
+
+/** The fields of a listing that select assets by their own fields. */
+function filtersIn({ collection, status, origin, jobId }: AssetListQuery) {
+  return withoutAbsentFields({ collection, status, origin, jobId });
 }

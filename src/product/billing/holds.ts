@@ -85,7 +85,9 @@ export class JobHolds {
     const period = billingPeriodOf(this.#options.now());
     if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
     let hold: JobHold | null = null;
+    let available = 0;
     const planned = (account: BillingAccount): CreditMovement => {
+      available = availableCreditsOf(account);
       if (account.processing.period < period) throw new PeriodEndedError();
       hold = this.#computeHold(account, need, period);
       const runs = { period: hold.period, change: hold.runs, past: hold.past };
@@ -101,7 +103,7 @@ export class JobHolds {
       });
     if (outcome === 'moved' && hold !== null) return hold;
     if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
-    throw notCoveredError(hold, this.#options.topUpUrl());
+    throw notCoveredError(hold, available, this.#options.topUpUrl());
   }
 
   /** The highest price of a job, in credits, for the account as read. */
@@ -209,12 +211,12 @@ function holdOfRow({ held, runs }: LedgerRow): JobHold {
   return { runs: change, credits: held, period, past: 0, overageCredits: 0 };
 }
 
-function notCoveredError(hold: JobHold | null, topUpUrl: string) {
+function notCoveredError(hold: JobHold | null, available: number, topUpUrl: string) {
   const required = hold === null ? 0 : creditsHeldBy(hold);
   const { past = 0, overageCredits = 0 } = hold ?? {};
   return insufficientCreditError(
-    `The job needs ${required} credits, which the balance does not cover: top up, or send fewer items.`,
+    `The job needs ${required} credits, and ${available} are available: top up, or send a job that costs no more.`,
     topUpUrl,
-    { required, ...(past > 0 && { overageRuns: past, overageCredits: past * overageCredits }) },
+    { required, available, ...(past > 0 && { overageRuns: past, overageCredits: past * overageCredits }) },
   );
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import type { Account, AccountLimits } from '../accounts/schema.ts';
+import type { Account, AccountLimits, WebhookTargets } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { RunAllowance } from './allowance.ts';
 import { JobHolds } from './holds.ts';
@@ -34,6 +34,8 @@ interface BillingOptions {
   countAssets: (accountId: string) => Promise<number>;
   /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;
+  /** Where webhooks may go. */
+  webhooks: WebhookTargets;
   hostId: string;
   processId: string;
   now: () => Date;
@@ -85,7 +87,7 @@ interface DescriptionOptions extends BillingOptions {
 /** The description of an account: its identity, its balance, and what its plan allows. */
 async function describeAccount(
   accountId: string,
-  { accounts, store, syncRuns, plan, countAssets, limits, now }: DescriptionOptions,
+  { accounts, store, syncRuns, plan, countAssets, limits, webhooks, now }: DescriptionOptions,
 ): Promise<Account> {
   await syncRuns.catchUp();
   const [account, money, stored] = await Promise.all([
@@ -106,6 +108,7 @@ async function describeAccount(
     processing: processingDataOf(money.processing, terms, now()),
     assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
     limits,
+    webhooks,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ViolationContext } from '../../platform/http/errors/violations.ts';
-import { nearestName } from '../../platform/ids/nearest.ts';
+import { likelyNames, nearestName } from '../../platform/ids/nearest.ts';
+import { distinctValues, isJsonObject } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 import { compressOp, convertOp } from './ops/encoding.ts';
 import { adjustOp, blurOp, flattenOp, negateOp, sepiaOp, sharpenOp, thresholdOp } from './ops/filters.ts';
@@ -94,7 +95,10 @@ export function findOp(name: string | undefined): Op | undefined {
 /** Every op's name, in the catalogue's order. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
 
-/** Tells errors that a field which was sent beside an op belongs among the op's parameters. */
+/**
+ * Tells errors that a field which was sent beside an op belongs among the op's parameters, and that a field with the
+ * name of an op is a step.
+ */
 export const WITHIN_PARAMETERS: ViolationContext = {
   field: 'parameters',
   names({ op: sent }) {
@@ -102,4 +106,32 @@ export const WITHIN_PARAMETERS: ViolationContext = {
     const op = findOp(name) ?? findOp(nearestName(name, OP_NAMES));
     return Object.keys(op?.parameters.properties ?? {});
   },
+  keyed: stepKeyedBy,
 };
+
+/** The same for parameters whose op stands elsewhere, as that of variants does. */
+export const WITHIN_ANY_PARAMETERS: ViolationContext = {
+  field: 'parameters',
+  names: () => distinctValues(ALL_OPS.flatMap(({ parameters }) => Object.keys(parameters.properties))),
+};
+
+/**
+ * The op and the parameters that a key and its value mean: `resize` with its parameters, `grayscale` with true, or
+ * `blur` with the only parameter that it needs, or else that its example has. Undefined for a key that is no op.
+ */
+export function stepKeyedBy(
+  key: string,
+  value: unknown,
+): { op: string; parameters?: Record<string, unknown> } | undefined {
+  const [name, ...others] = likelyNames(key, OP_NAMES);
+  const op = others.length === 0 ? findOp(name) : undefined;
+  if (op === undefined) return undefined;
+  if (value === true || value === null) return { op: op.op };
+  if (isJsonObject(value)) return { op: op.op, ...(Object.keys(value).length > 0 && { parameters: value }) };
+  const [needed, ...more] = (op.parameters.required ?? exampleParametersOf(op)) as string[];
+  return needed === undefined || more.length > 0 ? undefined : { op: op.op, parameters: { [needed]: value } };
+}
+
+function exampleParametersOf(op: Op): string[] {
+  return op.runs === 'pass' ? Object.keys(op.example.parameters) : [];
+}

@@ -82,9 +82,10 @@ export function resumedTooOftenError(): ApiError {
   return notResumableError('RESUME_LIMIT_EXCEEDED', message);
 }
 
-/** The error 402: the price is above the caller's limit, in credits. */
-export function aboveMaxCreditsError(price: number, maxCredits: number): ApiError {
-  const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
+/** The error 402: the price of all items is above the caller's limit, in credits. */
+export function aboveMaxCreditsError(price: number, maxCredits: number, items: number): ApiError {
+  const remedy = price > maxCredits * items ? 'raise it' : 'raise it, or send fewer items';
+  const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: ${remedy}.`;
   const context = { param: 'maxCredits', details: { price, maxCredits } };
   return new ApiError('insufficient_credit', message, context);
 }

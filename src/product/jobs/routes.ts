@@ -49,7 +49,7 @@ import {
   JobViewQuery,
   ResumedJob,
 } from './schema.ts';
-import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
+import { checkJobSubmit, findPictureSize, type JobCheckDependencies } from './submit/checking.ts';
 import {
   estimateJobOrder,
   findFontWarnings,
@@ -140,6 +140,8 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           const caller = gate.requireCaller(request);
           return checkJobSubmit(caller, body as JobRequest, isDryRun({ query }), options);
         },
+        pictureSize: (sent, { body }) =>
+          findPictureSize(gate.requireCaller(sent), body as JobRequest, options),
         async replayed(request, reply, { status }) {
           // Only a submit that waits for the end of its job answers 200 or 202.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;

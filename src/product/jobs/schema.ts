@@ -18,6 +18,7 @@ import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
 import { MISPLACED_JOB_FIELDS } from './errors.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
+import { VariantFields } from './variant.ts';
 
 const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
@@ -92,7 +93,7 @@ export const JobRequest = Type.Object(
     subjects: Type.Optional(RequestedPromptSubjects),
     collection: Type.Optional(textField('Collection of the results.')),
     variants: Type.Optional(
-      Type.Array(anyValueField('name and parameters.'), {
+      Type.Array(Type.Unsafe<unknown>({ description: 'name and parameters.', documented: VariantFields }), {
         description:
           '1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset.',
       }),

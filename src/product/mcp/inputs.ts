@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { assetIdInLink } from '../transforms/input.ts';
 import type { PublicInterface, RequestPayload } from './public-interface.ts';
 
 /** Uploads files of the machine on which the tools run. */
@@ -31,8 +32,6 @@ export const ImageInputSchema = Type.String({
 });
 
 const ASSET_ID_PATTERN = /^ast_\w+$/;
-/** Matches a signed link to an asset of this service. If the asset belongs to the caller, only its id is used. */
-const ASSET_LINK_PATTERN = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
 /**
  * Matches a signed link to a result of this service. Such a link is read directly, because the service's fetcher
  * refuses addresses that are not public.
@@ -63,7 +62,7 @@ export async function openImageInput(
 /** The id of the asset that an argument names, by its id or by a link. Null for an argument that names no asset. */
 export function assetIdIn(input: string): string | null {
   if (ASSET_ID_PATTERN.test(input)) return input;
-  return (HTTP_ADDRESS_PATTERN.test(input) && ASSET_LINK_PATTERN.exec(input)?.[1]) || null;
+  return (HTTP_ADDRESS_PATTERN.test(input) && assetIdInLink(input)) || null;
 }
 
 /** The id of the asset of an image. The image is uploaded unless it is an asset already. */

@@ -1,4 +1,6 @@
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { withProvenFix } from '../../platform/http/errors/fix.ts';
 import { createValidator } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
@@ -62,11 +64,33 @@ export class Tool {
 
   static of<Input extends TProperties>({ input, output, run, ...listed }: ToolDeclaration<Input>): Tool {
     const { name, title, description, annotations } = listed;
-    const inputSchema = Type.Object(input, { additionalProperties: false });
+    const argumentsSchema = Type.Object(input, { additionalProperties: false });
+    const inputSchema = listedSchemaOf(argumentsSchema as TObject);
     const outputSchema = Type.Partial(Type.Object(output));
-    const schemas = { inputSchema: inputSchema as TObject, outputSchema };
-    const definition = { name, title, description, ...schemas, annotations };
-    const check = createValidator(inputSchema, 'arguments');
-    return new Tool(definition, async (args, source) => run(check(args), source));
+    const definition = { name, title, description, inputSchema, outputSchema, annotations };
+    const check = createValidator(argumentsSchema, 'arguments');
+    return new Tool(definition, async (args, source) => run(await checkedArguments(args, check), source));
+  }
+}
+
+/** The schema of a tool as it is listed, without what only tells how to correct arguments. */
+function listedSchemaOf(input: TObject): TObject {
+  return JSON.parse(JSON.stringify(input, (key, value) => (key === 'within' ? undefined : value)));
+}
+
+/**
+ * Checks the arguments of a tool.
+ * @throws ApiError invalid_param with the changes after which this check passes. What the arguments are for is checked
+ *   by the call that the tool makes.
+ */
+async function checkedArguments<T>(args: unknown, check: (args: unknown) => T): Promise<T> {
+  try {
+    return check(args);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const call = { query: {}, body: args, isForm: false };
+    throw await withProvenFix(error, call, async ({ body }) => {
+      check(body);
+    });
   }
 }

@@ -27,8 +27,9 @@ export interface PresetsSlice extends ProductSlice {
    * The pass of a preset for a synchronous call.
    * @throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step that
    * reads a second asset), or preset_not_found.
+   * @param inputs the assets of the call, which a refusal names in a job that does the same.
    */
-  findPass(accountId: string, reference: string): Promise<PresetPass>;
+  findPass(accountId: string, reference: string, inputs?: object): Promise<PresetPass>;
   /** Finds the preset and the version that a call names. For its errors, see findPreset. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
@@ -64,12 +65,15 @@ export async function openPresets({
   const passes = new LRUCache<string, PresetPass>({ max: MAX_CACHED_PASSES });
   return {
     store,
-    async findPass(accountId, reference) {
+    async findPass(accountId, reference, inputs) {
       const { preset, version } = await findPreset(store, accountId, reference, 'preset');
       const key = `${preset._id}@${version.version}`;
       const kept = passes.get(key);
       if (kept !== undefined) return kept;
-      const compiled = compilePreset(version.steps, 'preset', options.models);
+      const compiled = compilePreset(version.steps, 'preset', options.models, {
+        presetId: reference,
+        ...inputs,
+      });
       const made = { pass: compiled.pass, warnings: stepWarningsOf([compiled]) };
       passes.set(key, made);
       return made;

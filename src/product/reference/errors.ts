@@ -95,7 +95,7 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
       'The balance is below the price: POST /api/v1/jobs with `dryRun=true` says it before.',
     ],
     example: {
-      message: 'The job costs 12 credits, and maxCredits is 1: raise it, or send fewer items.',
+      message: 'The job costs 12 credits, and maxCredits is 1: raise it.',
       param: 'maxCredits',
       details: { price: 12, maxCredits: 1 },
     },

@@ -11,16 +11,20 @@ import {
   type MultipartFile,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
-import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
+import type { CallCorrection, CorrectableCall } from '../../platform/http/errors/corrections.ts';
 import { type ApiError, exclusiveFieldError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
+import {
+  type FieldHint,
+  mismatchedValueDiagnosis,
+  undeclaredFieldsDiagnosis,
+} from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { fieldNamesOf, misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { isPublicAddress } from '../../platform/outbound/target.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
-import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import { stepKeyedBy, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { checkJsonSize } from '../catalogue/plan/step.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
@@ -51,6 +55,25 @@ export type ImageSource =
 
 /** The source of a call's image, the fields of its body, and its files besides the image. */
 export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
+
+/** The images of a call as a job takes them: assets. Absent for bytes and addresses, which must be uploaded first. */
+export interface JobInputs {
+  assetIds?: readonly string[];
+}
+
+/** Matches a signed link to an asset of this service. */
+const ASSET_LINK_PATTERN = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
+
+/** The id of the asset to which a signed link leads; undefined for any other address. */
+export function assetIdInLink(url: string): string | undefined {
+  return ASSET_LINK_PATTERN.exec(url)?.[1];
+}
+
+export function jobInputsOf(source: ImageSource): JobInputs {
+  if (source.kind === 'bytes') return {};
+  const assetId = source.kind === 'asset' ? source.assetId : assetIdInLink(source.url);
+  return assetId === undefined ? {} : { assetIds: [assetId] };
+}
 
 /** What a body contains: the image, and for some calls also the work on it. */
 type BodyContents = 'image' | 'image and work';
@@ -167,6 +190,9 @@ const NO_JSON_IMAGE: FieldHint = {
   suggest: ['file', 'url', 'assetId'],
 };
 
+const THIS_CALL = { owner: 'this call', noun: 'field' } as const;
+const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
+
 /** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
 const MISPLACED_FIELDS: Record<string, FieldHint> = {
   assetIds: {
@@ -203,8 +229,10 @@ function unknownFields(
     ...(!isImage && { within: WITHIN_PARAMETERS }),
   };
   const [param] = names;
-  const call = { owner: 'this call', noun: 'field' } as const;
-  const { message, corrections, suggest } = undeclaredFieldsDiagnosis({ param, names, sent, schema }, call);
+  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
+    { param, names, sent, schema },
+    THIS_CALL,
+  );
   return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
 }
 
@@ -221,9 +249,16 @@ export function parseImageUrl(value: unknown, param: string): string {
     : `${param} must begin with https:// or http://.`;
   const suggest = isData ? ['file'] : suggestedUrls(url);
   const [replace, ...others] = isData ? [] : urlsIn(url);
-  const corrections = replace === undefined || others.length > 0 ? [] : [{ param, replace }];
+  const corrections: CallCorrection[] =
+    replace === undefined || others.length > 0 ? [] : [{ param, replace }];
+  if (/^ast_\w+$/.test(url)) corrections.push({ param, rename: param.replace(/url$/i, assetFieldFor) });
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
   throw invalidParamError(param, message, details, corrections);
+}
+
+/** The name of the field for an asset, in place of `url` or of the end of `otherUrl`. */
+function assetFieldFor(field: string): string {
+  return field === 'url' ? 'assetId' : 'AssetId';
 }
 
 /** The addresses within another text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
@@ -257,6 +292,7 @@ function parseMultipartFields(sent: Record<string, string>, contents: BodyConten
 
 function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
+  if (isJsonObject(op)) throw opAsObject(op);
   if (op !== undefined) fields.op = parseText('op', op);
   if (preset !== undefined) fields.preset = parseText('preset', preset);
   if (parameters !== undefined) fields.parameters = parseParameters(parameters);
@@ -265,13 +301,34 @@ function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<stri
   return fields;
 }
 
+/** The error for an op with its parameters in place of its name, such as `{"resize": {"width": 9}}`. */
+function opAsObject(op: Record<string, unknown>): ApiError {
+  const [[key, value] = ['', null], ...others] = Object.entries(op);
+  const keyed = others.length === 0 ? stepKeyedBy(key, value) : undefined;
+  const message = 'op must be the name of an op, as text; what it takes goes into parameters.';
+  if (keyed === undefined) return invalidParamError('op', message);
+  const { op: name, parameters } = keyed;
+  return invalidParamError('op', message, undefined, [
+    { param: 'op', replace: name },
+    ...(parameters === undefined ? [] : [{ param: 'parameters', add: parameters }]),
+  ]);
+}
+
 function parseText(param: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalidParamError(param, `${param} must be a text that is not empty.`);
 }
 
 function parseParameters(value: unknown): Record<string, unknown> {
-  if (!isJsonObject(value)) throw invalidParamError('parameters', 'parameters must be a JSON object.');
+  if (!isJsonObject(value)) {
+    const { message, corrections } = mismatchedValueDiagnosis(
+      { path: 'parameters' },
+      value,
+      ANY_OBJECT,
+      THIS_CALL,
+    );
+    throw invalidParamError('parameters', message, undefined, corrections);
+  }
   checkJsonSize(value, 'parameters');
   return value;
 }

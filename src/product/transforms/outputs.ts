@@ -11,6 +11,7 @@ import { createValidator } from '../../platform/http/errors/validation.ts';
 import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
 import type { RequestedStep } from '../catalogue/plan/step.ts';
 import { formatOfContentType } from './metered-call.ts';
 import { type ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
@@ -33,6 +34,7 @@ const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
 export function checkSentOutputs(sent: unknown): RequestedOutput[] {
+  if (Array.isArray(sent) && sent.length === 1 && isJsonObject(sent[0])) throw singleOutputError(sent[0]);
   const { outputs } = checkShape({ outputs: sent });
   const names = new Set<string>();
   for (const [index, output] of outputs.entries()) {
@@ -45,6 +47,13 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
     names.add(output.name);
   }
   return outputs;
+}
+
+/** The error for a list of one output, whose work is sent as that of the call. */
+function singleOutputError({ name: _, ...work }: Record<string, unknown>): ApiError {
+  const message =
+    'outputs is a list of 2 to 20 entries, and this has one: send its op, steps or preset as fields of the call.';
+  return invalidParamError('outputs', message, { limit: 2, instead: [work] });
 }
 
 /** Checks that an output has an op, steps or a preset, and parameters only with an op. */

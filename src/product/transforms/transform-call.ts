@@ -5,14 +5,10 @@ import type { ImagePass } from '../../../workers/protocol.ts';
 import {
   type ApiError,
   exclusiveFieldError,
-  invalidParamError,
   type SentField,
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
 import { createValidator } from '../../platform/http/errors/validation.ts';
-import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
-import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
-import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/checks/spelling.ts';
@@ -29,13 +25,18 @@ import {
   sentSteps,
 } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
-import type { BodyFields } from './input.ts';
+import type { BodyFields, JobInputs } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
 import { checkSentOutputs, type RequestedOutputsWork } from './outputs.ts';
 import { missingOpError, onlyAsStepError, requireTransformOp } from './transform-op.ts';
+import {
+  checkQueryOptions,
+  parametersOf,
+  parseText,
+  type RawQueryFields,
+  refuseListsIn,
+} from './transform-query.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
-
-export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
 export type SentTransform =
@@ -68,8 +69,8 @@ export interface CompiledOutput extends CompiledTransformCall {
 const MAX_CACHED_QUERIES = 1_000;
 const MAX_CACHED_QUERY_CHARACTERS = 500;
 
-/** Query keys that are not parameters of an op. */
-const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUERY_NAMES];
+/** Reads the steps of a preset. `param` names the preset in the call. */
+type ReadPresetSteps = (reference: string, param: string) => Promise<readonly PresetStep[]>;
 
 /** The query of a request, parsed and as text in its URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
@@ -87,14 +88,15 @@ export class TransformCallCompiler {
   /**
    * Compiles a call. Query and body together must name one op, one preset or steps. The query overrides the body, key
    * by key. A query alone is compiled once per distinct text.
+   * @param inputs the assets of the call, which a refusal names in a job that does the same.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
-  compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
-    if (!isEmptyBody(body)) return this.compileOnce(query as RawQueryFields, body);
+  compile({ url, query }: SentQuery, body: BodyFields = {}, inputs: JobInputs = {}): SentTransform {
+    if (!isEmptyBody(body)) return this.compileOnce(query as RawQueryFields, body, inputs);
     const text = queryTextOf(url);
     const kept = this.#cache.get(text);
     if (kept !== undefined) return kept;
-    const call = this.compileOnce(query as RawQueryFields, body);
+    const call = this.compileOnce(query as RawQueryFields, body, inputs);
     if (text.length <= MAX_CACHED_QUERY_CHARACTERS) this.#cache.set(text, call);
     return call;
   }
@@ -122,43 +124,42 @@ export class TransformCallCompiler {
    * Compiles a call without caching it.
    * @throws ApiError as `compile`.
    */
-  compileOnce(query: RawQueryFields, body: BodyFields): SentTransform {
-    if (Array.isArray(query.response)) parseText('response', query.response);
-    checkDryRun(query);
+  compileOnce(query: RawQueryFields, body: BodyFields, inputs: JobInputs = {}): SentTransform {
+    checkQueryOptions(query);
     refuseListsIn(query);
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = parseSteps(query, body);
-      return this.#compileSingle('steps', sentSteps(steps), { steps });
+      return this.#compileSingle('steps', sentSteps(steps), { steps }, inputs);
     }
     const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return presetCall(preset, query, body);
     if (op === undefined) {
       throw missingOpError(body.parameters, { ...body.texts, ...parametersOf(query) });
     }
-    const found = requireTransformOp(op, (any) => parseParameters(any, query, body));
+    const found = requireTransformOp(op, (any) => parseParameters(any, query, body), inputs);
     const parameters = parseParameters(found, query, body);
-    const sent = [{ op, parameters, at: parameterFinder(query, body) }];
-    const pass = this.#compileSingle(op, sent, { op, parameters });
+    const step = { op, parameters, at: parameterFinder(query, body) };
+    const pass = this.#compileSingle(op, [step], { op, parameters }, inputs);
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
   }
 
   /**
    * Compiles the pass of each output.
-   * @param readPreset returns the steps of a preset; its `param` names the preset in the call.
    * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
    */
   async compileOutputs(
     { first, outputs }: RequestedOutputsWork,
-    readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
+    readPreset: ReadPresetSteps,
+    inputs: JobInputs = {},
   ): Promise<CompiledOutput[]> {
     const compiled: CompiledOutput[] = [];
     for (const [index, output] of outputs.entries()) {
       const where = `outputs[${index}]`;
-      const steps = [...first, ...(await this.#findSteps(output, where, readPreset))];
+      const steps = [...first, ...(await this.#findSteps(output, where, readPreset, inputs))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
-      const pass = this.#compilePass(op, steps, where);
+      const pass = this.#compilePass(op, steps, inputs, where);
       const asJob = asJobField(pass.layers, stepsJobOf(steps));
       compiled.push({ name: output.name, ...pass, ...asJob, parametersPrefix: `${where}.parameters.` });
     }
@@ -169,7 +170,8 @@ export class TransformCallCompiler {
   async #findSteps(
     { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
-    readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
+    readPreset: ReadPresetSteps,
+    inputs: JobInputs,
   ): Promise<RequestedStep[]> {
     if (steps !== undefined) {
       checkStepSizes(steps, `${where}.steps`);
@@ -178,12 +180,12 @@ export class TransformCallCompiler {
     const param = `${where}.preset`;
     if (preset !== undefined) {
       const stored = await readPreset(preset, param);
-      compilePreset(stored, param, this.#models);
+      compilePreset(stored, param, this.#models, { presetId: preset, ...inputs });
       return savedSteps(stored, param);
     }
     checkJsonSize(parameters, `${where}.parameters`);
     const at = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
-    const found = requireTransformOp(op ?? '', () => parameters, at('op'));
+    const found = requireTransformOp(op ?? '', () => parameters, inputs, at('op'));
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
@@ -192,16 +194,22 @@ export class TransformCallCompiler {
     op: string,
     sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
+    inputs: JobInputs,
   ): SentTransform {
-    const compiled = this.#compilePass(op, sent);
+    const compiled = this.#compilePass(op, sent, inputs);
     return { kind: 'pass', ...compiled, ...asJobField(compiled.layers, asJob) };
   }
 
   /** @param whole the field of the call that holds all of the steps. */
-  #compilePass(op: string, sent: readonly RequestedStep[], whole = 'steps'): CompiledCallPass {
+  #compilePass(
+    op: string,
+    sent: readonly RequestedStep[],
+    inputs: JobInputs,
+    whole = 'steps',
+  ): CompiledCallPass {
     const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const compiled = compilePass(steps, this.#models, jobOnlyError(sent), ids);
+    const compiled = compilePass(steps, this.#models, jobOnlyError(sent, inputs), ids);
     const paramOf = (passParam: string) => findSentParameter(compiled.steps, passParam, whole);
     return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
   }
@@ -233,10 +241,10 @@ export function jobsOfOutputs(
 }
 
 /** The error for steps that a call cannot run in one pass. It contains the body of a job that runs them. */
-function jobOnlyError(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
-  return ({ does, step }) => {
+function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
+  return ({ does, step }: SinglePassObstacle): ApiError => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-    const job = stepsJobOf(sent);
+    const job = { ...stepsJobOf(sent), ...inputs };
     return step.at(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
   };
 }
@@ -354,39 +362,9 @@ function parseOutputs(
   return { first, outputs: checkSentOutputs(outputs) };
 }
 
-function refuseListsIn(query: RawQueryFields): void {
-  const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
-  if (list === undefined) return;
-  const sent = parseJsonOrUndefined(String(query[list]));
-  const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
-  throw invalidParamError(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
-}
-
 /** Refuses keys that the op does not declare. Missing parameters are no error, because the body may still add them. */
 function checkKeys(op: PixelOp, query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkOpParameters(op, { [name]: query[name] });
   }
-}
-
-function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
-  return Object.fromEntries(Object.entries(query).filter(([key]) => !CALL_QUERY_KEYS.includes(key)));
-}
-
-/** @throws ApiError invalid_param on dryRun, because invalid text would otherwise mean no dry run. */
-function checkDryRun(query: RawQueryFields): void {
-  for (const name of DRY_RUN_QUERY_NAMES) {
-    const sent = query[name];
-    if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
-    const call = { owner: 'this call', noun: 'field' } as const;
-    const { message, corrections } = mismatchedValueDiagnosis({ path: name }, sent, Type.Boolean(), call);
-    throw invalidParamError(name, message, undefined, corrections);
-  }
-}
-
-function parseText(param: string, value: string | string[] | undefined): string | undefined {
-  if (Array.isArray(value))
-    throw invalidParamError(param, `${param} is given ${value.length} times: send it once.`);
-  if (value === '') throw invalidParamError(param, `${param} is empty: name one.`);
-  return value;
 }

@@ -5,14 +5,17 @@ import {
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
 import type { SuggestedWord } from '../../platform/http/errors/violations.ts';
-import { hintFirst } from '../../platform/ids/nearest.ts';
+import { hintFirst, likelyNames } from '../../platform/ids/nearest.ts';
 import { findOp } from '../catalogue/index.ts';
 import { type GivenParameters, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { suggestOp } from '../catalogue/usual-words.ts';
+import type { JobInputs } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** The most ops that an error suggests by their parameters. If more ops match, it suggests none. */
 const MAX_SUGGESTED_OPS = 8;
+/** The first parameters of a call without an op, by which the op is guessed. */
+const MAX_COUNTED_NAMES = 20;
 
 /** The error for an op that reads a second picture. Such an op must be sent as a step. */
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
@@ -24,10 +27,12 @@ export function onlyAsStepError(op: string, parameters: GivenParameters): ApiErr
 /**
  * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
  * @param parametersOf reads what was sent to an op.
+ * @param inputs the assets of the call, for a job that does the same.
  */
 export function requireTransformOp(
   name: string,
   parametersOf: (op: Op) => GivenParameters,
+  inputs: JobInputs = {},
   { path, refuse }: SentField = sentFieldAt('op'),
 ): PixelOp {
   const op = findOp(name);
@@ -45,7 +50,7 @@ export function requireTransformOp(
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),
-    ...suggestOtherCall(op, parametersOf(op)),
+    ...suggestOtherCall(op, parametersOf(op), inputs),
   });
 }
 
@@ -53,10 +58,12 @@ export function requireTransformOp(
 function suggestOtherCall(
   op: Op,
   parameters: GivenParameters,
+  inputs: JobInputs,
 ): { suggest: string[] } | { instead: object[] } {
   const endpoint = endpointOf(op);
   if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
-  return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };
+  const work = { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) };
+  return { instead: [{ job: { ...work, ...(op.requiresAssets && inputs) } }] };
 }
 
 /** Suggests steps for a comma-separated list of ops that was sent as one op. */
@@ -67,11 +74,16 @@ function suggestSteps(name: string): (SuggestedWord & { instead: object[] }) | u
   return { hint, corrections: [], instead: [{ steps }] };
 }
 
-/** Suggests the ops that have all these parameters; nothing if no op has them, or if too many have them. */
-function suggestOpsWith(names: readonly string[]): { suggest?: string[] } {
-  const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
-  const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
-  return isFew ? { suggest: ops.map(({ op }) => op) } : {};
+/** The few ops that take most of these parameters, by their own or by similar names; none if too many take as many. */
+function opsTaking(names: readonly string[]): string[] {
+  const counted = TRANSFORM_OPS.map(({ op, parameters }) => {
+    const known = Object.keys(parameters.properties);
+    const taken = names.slice(0, MAX_COUNTED_NAMES).filter((name) => likelyNames(name, known).length === 1);
+    return { op, count: taken.length };
+  });
+  const most = Math.max(...counted.map(({ count }) => count));
+  const ops = counted.flatMap(({ op, count }) => (count === most ? [op] : []));
+  return most > 0 && ops.length <= MAX_SUGGESTED_OPS ? ops : [];
 }
 
 /**
@@ -83,9 +95,9 @@ export function missingOpError(
   parameters: GivenParameters | undefined,
   sent: Readonly<Record<string, unknown>>,
 ): ApiError {
-  const message =
-    'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
-  const details = { allowed: transformOps(), ...suggestOpsWith(Object.keys({ ...parameters, ...sent })) };
+  const likely = opsTaking(Object.keys({ ...parameters, ...sent }));
+  const message = `op is missing: name one, such as op=${likely[0] ?? 'resize'} (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.`;
+  const details = { allowed: transformOps(), ...(likely.length > 0 && { suggest: likely }) };
   const misnamed = Object.keys(sent).find((name) => findOp(String(sent[name])) !== undefined);
   const corrections = misnamed === undefined ? [] : [{ param: misnamed, rename: 'op' }];
   return invalidParamError('op', message, details, corrections);

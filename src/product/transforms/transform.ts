@@ -12,7 +12,9 @@ import type { CorrectableCall } from '../../platform/http/errors/corrections.ts'
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
 import type { Caller } from '../accounts/authentication.ts';
+import { findOnlyAssetSize } from '../assets/only-asset.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
@@ -26,7 +28,14 @@ import {
   warningsInEstimates,
 } from './estimates.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
-import { type CallInput, type ImageSource, parseBodyFields, readCallInput } from './input.ts';
+import {
+  type CallInput,
+  type ImageSource,
+  type JobInputs,
+  jobInputsOf,
+  parseBodyFields,
+  readCallInput,
+} from './input.ts';
 import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
   beginSyncCall,
@@ -53,10 +62,10 @@ import {
   type CompiledOutput,
   type CompiledTransformCall,
   jobsOfOutputs,
-  type RawQueryFields,
   type SentTransform,
   TransformCallCompiler,
 } from './transform-call.ts';
+import type { RawQueryFields } from './transform-query.ts';
 import {
   RequestedOutputs,
   RequestedTransformSteps,
@@ -85,6 +94,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         responseType: ['image/*', MULTIPART_MIXED_TYPE, ZIP_TYPE],
         check: calls.checkBeforeBody,
         recheck: calls.recheck,
+        pictureSize: calls.pictureSize,
       },
       schema: {
         summary: 'Transform an image',
@@ -126,10 +136,10 @@ class TransformCallHandler {
     const syncCall = beginSyncCall(request, reply, this.#options);
     const terms = syncCall.expectedBy(this.#options.imageWorkers);
     const input = await readCallInput(request);
-    const sent = this.#compiler.compile(request, input.fields);
-    const open = { request, reply, syncCall: syncCall, terms, input };
+    const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));
+    const open = { request, reply, syncCall, terms, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
-    return this.#answerResult(open, await this.#compile(sent, syncCall.caller));
+    return this.#answerResult(open, await this.#compile(sent, syncCall.caller, jobInputsOf(input)));
   };
 
   /** Refuses a call that no body can make valid, by its headers and query alone. */
@@ -140,9 +150,11 @@ class TransformCallHandler {
     try {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
-      // An error with corrections is thrown only after the body was read, so that all corrections of the call are
-      // listed at once.
-      if (!bodyMayAdd || !(error instanceof ApiError) || error.corrections.length === 0) throw error;
+      // The call is refused again when the body has been read, so that all of its corrections are listed at once, and
+      // the asset of the body stands in the job that does the same.
+      const isCompletedByBody =
+        error instanceof ApiError && (error.corrections.length > 0 || error.details?.instead !== undefined);
+      if (!bodyMayAdd || !isCompletedByBody) throw error;
     }
   };
 
@@ -152,6 +164,13 @@ class TransformCallHandler {
     const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
     if (sent.kind === 'outputs') await this.#compileOutputs(sent, caller);
     else await this.#compile(sent, caller);
+  };
+
+  /** The size of the asset of a call. The size of other images is not known before they are read. */
+  readonly pictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
+    const { accountId } = this.#options.gate.requireCaller(request);
+    const assetIds = isJsonObject(body) ? [body.assetId] : [];
+    return findOnlyAssetSize(this.#options.assets, accountId, assetIds);
   };
 
   /** Makes one result, or for a dry run its estimate. */
@@ -185,7 +204,7 @@ class TransformCallHandler {
   async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
     const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
-    const branches = await this.#compileOutputs(sent, syncCall.caller);
+    const branches = await this.#compileOutputs(sent, syncCall.caller, jobInputsOf(input));
     const layers = branches.flatMap((branch) => branch.layers);
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
@@ -262,20 +281,25 @@ class TransformCallHandler {
   async #compile(
     sent: Exclude<SentTransform, { kind: 'outputs' }>,
     { accountId }: Caller,
+    inputs?: JobInputs,
   ): Promise<CompiledTransformCall> {
     if (sent.kind === 'pass') return sent;
     const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-    const run = await this.#options.presets.findPass(accountId, reference);
+    const run = await this.#options.presets.findPass(accountId, reference, inputs);
     return { ...run, op: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
-  #compileOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
-    const { presets } = this.#options;
-    return this.#compiler.compileOutputs(sent, async (reference, param) => {
-      const { version } = await presets.find(accountId, reference, param);
+  #compileOutputs(
+    sent: RequestedOutputsWork,
+    { accountId }: Caller,
+    inputs?: JobInputs,
+  ): Promise<CompiledOutput[]> {
+    const readPreset = async (reference: string, param: string) => {
+      const { version } = await this.#options.presets.find(accountId, reference, param);
       return version.steps;
-    });
+    };
+    return this.#compiler.compileOutputs(sent, readPreset, inputs);
   }
 }
 
@@ -297,8 +321,8 @@ const FORM_FIELDS = {
 
 /** Adds the image of a call to the bodies of jobs. Jobs take only assets, so any other image must be uploaded first. */
 function addImageToJobs(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
-  const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
-  const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...assets }]));
+  const inputs = jobInputsOf(source);
+  const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...inputs }]));
   return asJobs.length === 0 ? {} : { asJobs };
 }
 

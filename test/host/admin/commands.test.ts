@@ -102,6 +102,19 @@ t.test(
   },
 );
 
+t.test('a suspended account can still sign out, and its session is over when it is resumed', async (t) => {
+  const { id, key, email, password } = await server.account();
+  const session = (await server.call('/auth/sign-in', { json: { email, password } })).json.data.token;
+  await run(`account suspend ${id}`);
+  const signOut = (credential: object) => server.call('/auth/sign-out', { method: 'POST', ...credential });
+  t.equal((await signOut({ key })).status, 403, 'a key has no session to end');
+  t.equal((await signOut({ session })).status, 204);
+  t.equal((await signOut({ session })).status, 401);
+  await run(`account resume ${id}`);
+  t.equal((await server.call('/account', { session })).status, 401);
+  t.equal((await server.call('/account', { key })).status, 200);
+});
+
 t.test('a new password ends the old one and every session', async (t) => {
   const { id, key, email, password } = await server.account();
   const session = (await server.call('/auth/sign-in', { json: { email, password } })).json.data.token;

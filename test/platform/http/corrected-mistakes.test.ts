@@ -6,6 +6,7 @@ import { type Aid, job, type Mistake, type RawCall, reference, render, transform
 import { mistakesElsewhere } from './mistakes-elsewhere.ts';
 import { mistakesInCalls } from './mistakes-in-calls.ts';
 import { mistakesInParameters } from './mistakes-in-parameters.ts';
+import { mistakesOfShape } from './mistakes-of-shape.ts';
 import { asSent, type Call, correctedBy } from './wrong-calls.ts';
 
 const server = await sharedServer();
@@ -64,6 +65,11 @@ t.test(
     t.same([data, words], [0, 0]);
   },
 );
+
+t.test('so is a right value in the wrong shape, place or unit', async (t) => {
+  const { data, words, taken } = await answered(t, mistakesOfShape(PLACES));
+  t.same([data, words, taken], [0, 0, 0]);
+});
 
 /** Makes mistakes, and the calls that their corrections make of them. @returns how many answers were of each sort. */
 async function answered(t: Test, mistakes: readonly Mistake[]): Promise<Record<Sort, number>> {

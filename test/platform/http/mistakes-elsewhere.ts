@@ -240,10 +240,11 @@ export function mistakesElsewhere({ key, assetId }: Places): Mistake[] {
     ],
     ['a distance from nothing', get('/assets', { distance: 3 }), 'suggest', 'distance'],
     [
-      'a filter beside likeness',
-      get('/assets', { similarTo: assetId, status: 'DONE' }),
-      [{ param: 'status', remove: true }],
+      'a cursor beside likeness',
+      get('/assets', { similarTo: assetId, cursor: 'a' }),
+      [{ param: 'cursor', remove: true }],
     ],
+    ['a filter beside likeness', get('/assets', { similarTo: assetId, status: 'DONE' }), 'taken'],
     [
       'a job in place of an asset',
       raw('GET', '/assets/job_000000000000000000000000'),

@@ -33,7 +33,7 @@ export function mistakesInParameters({ assetId }: Places): Mistake[] {
     [
       'a colour as a list of numbers',
       reference(assetId, { op: 'border', parameters: { width: 4, color: [255, 0, 0] } }),
-      'suggest',
+      [{ param: 'parameters.color', replace: 'rgb(255, 0, 0)' }],
       'color',
     ],
     [

@@ -130,7 +130,7 @@ t.test('a path that is not served names what is served beside or below it', asyn
       /Below \/api\/v1\/images there are transform, compare, read-text, read-codes, metadata, render\.$/,
     ],
     ['POST', '/images/tranform', 404, /Did you mean POST \/api\/v1\/images\/transform\?/],
-    ['GET', '/jobs/job_1/zip', 404, /Below \/api\/v1\/jobs\/job_1 there are .*results\.zip/],
+    ['GET', '/jobs/job_1/zip', 404, /Did you mean GET \/api\/v1\/jobs\/\{jobId\}\/results\.zip\?/],
     ['GET', '/jobs/job_1/result.zip', 404, /Did you mean GET \/api\/v1\/jobs\/\{jobId\}\/results\.zip\?/],
     ['DELETE', '/jobs/job_1', 405, /use GET or HEAD\. There are also POST \/api\/v1\/jobs\/job_1\/cancel/],
     ['DELETE', '/credits', 405, /use GET or HEAD\.$/],

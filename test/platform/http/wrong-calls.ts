@@ -159,11 +159,13 @@ function texts(values: Values): Values {
 export function correctedBy(sent: Call, fix: readonly Correction[]): Call {
   const call = structuredClone(sent);
   for (const { param, rename, in: place, ...correction } of fix) {
-    const [first = ''] = partsOf(param);
+    // A name with brackets may be that of the field itself.
+    const path = param in call.query ? [param] : partsOf(param);
+    const [first = ''] = path;
     const isInQuery = place === undefined ? first in call.query : place === 'query';
     const isText = isInQuery || call.form !== undefined;
     const root = isInQuery ? call.query : (call.form ?? call.json ?? {});
-    const value = edit(root, partsOf(param), isText, (holder, name, isTextHere) => {
+    const value = edit(root, path, isText, (holder, name, isTextHere) => {
       const { [name]: before } = holder;
       if ((before === undefined) !== 'add' in correction) throw new Error(`${param} cannot be corrected so.`);
       const { replace = correction.add } = correction;

@@ -75,6 +75,21 @@ t.test('assets that look alike are found, nearest first, without the asset itsel
   );
 });
 
+t.test('the other filters select among the assets that look alike', async (t) => {
+  const dark = await pngOf(scene(1).modulate({ brightness: 0.95 }));
+  const { json } = await server.call('/assets/upload?collection=twins', {
+    key,
+    body: dark,
+    type: 'image/png',
+  });
+  const found = async (filters: string) =>
+    (await similar(`similarTo=${original.id}&${filters}`)).json.data.map(({ id }: { id: string }) => id);
+  t.same(await found('collection=twins'), [json.data.id]);
+  t.same(await found('collection=none'), []);
+  t.same(await found('origin=job'), []);
+  t.same((await found('origin=upload&status=DONE')).sort(), [bright.id, json.data.id].sort());
+});
+
 t.test('another account finds nothing, and refusals name the field', async (t) => {
   const stranger = await server.account();
   const same = await upload(await pngOf(scene(1)), 'image/png', stranger.key);
@@ -83,7 +98,7 @@ t.test('another account finds nothing, and refusals name the field', async (t) =
     [`similarTo=${same.id}`, { status: 404, code: 'asset_not_found', param: 'similarTo' }],
     [`similarTo=${original.id}&distance=8`, { status: 400, param: 'distance' }],
     ['distance=3', { status: 400, param: 'distance', message: /similarTo/ }],
-    [`similarTo=${original.id}&collection=a`, { status: 400, param: 'collection' }],
+    [`similarTo=${original.id}&cursor=a`, { status: 400, param: 'cursor' }],
   ];
   for (const [query, refusal] of refusals) t.match(refusalOf(await similar(query)), refusal, query);
 });

@@ -32,6 +32,7 @@ t.test('an account is told whole, to a key and to a session alike', async (t) =>
     },
     assets: { limit: 50000, stored: 0, left: 50000 },
     limits: { syncConcurrency: 4, jobWaits: 8, requestsPerMinute: 700, runningJobsPerType: 2 },
+    webhooks: { plainHttp: false, loopback: false, privateNetworks: false },
   });
   const signedIn = (await server.call('/auth/sign-in', { json: { email, password } })).json.data;
   t.same(signedIn.account, json.data);
@@ -46,4 +47,12 @@ t.test('a new month begins with nothing used, whoever counts first', async (t) =
   t.match(await processing(), { limit: 500, used: 600, left: 0 }, 'past the limit nothing is left');
   clock.now = new Date('2027-01-01T00:00:00.000Z');
   t.match(await processing(), { used: 0, left: 500, periodStart: '2027-01-01T00:00:00.000Z' });
+});
+
+t.test('an account says where webhooks of its deployment may go', async (t) => {
+  const settings = { OUTBOUND_ALLOWED_SUBNETS: '10.1.0.0/16,127.0.0.0/8', OUTBOUND_ALLOW_HTTP: 'true' };
+  const open = await startServer(t, { settings });
+  const account = await open.account();
+  const { json } = await open.call('/account', { key: account.key });
+  t.same(json.data.webhooks, { plainHttp: true, loopback: true, privateNetworks: true });
 });

@@ -110,18 +110,19 @@ t.test('a list that is more than one pass on one image names the step that makes
 
 t.test('a preset that does not run while its caller waits says where it runs', (t) => {
   const steps = [{ op: 'overlay', parameters: { layerAssetId: 'ast_1' } }];
-  const job = 'so it runs only as a job: send it to POST /api/v1/jobs';
-  t.throws(() => compilePreset([flip, { op: 'upscale' }], 'preset', models), {
+  const says = 'so it runs only as a job: send it to POST /api/v1/jobs';
+  const job = { presetId: 'p', assetIds: ['ast_1'] };
+  t.throws(() => compilePreset([flip, { op: 'upscale' }], 'preset', models, job), {
     param: 'preset',
-    message: `The preset has a step that runs a model, ${job}.`,
-    details: undefined,
+    message: `The preset has a step that runs a model, ${says}.`,
+    details: { instead: [{ job }] },
   });
-  t.throws(() => compilePreset(steps, 'outputs[1].preset', models), {
+  t.throws(() => compilePreset(steps, 'outputs[1].preset', models, job), {
     param: 'outputs[1].preset',
-    message: `The preset has a step that reads a second asset, ${job}, or send its steps as steps of this call.`,
-    details: { instead: [{ steps }] },
+    message: `The preset has a step that reads a second asset, ${says}, or send its steps as steps of this call.`,
+    details: { instead: [{ steps }, { job }] },
   });
-  t.match(compilePreset([flip], 'preset', models).pass, { steps: [{ operation: 'flop' }] });
+  t.match(compilePreset([flip], 'preset', models, job).pass, { steps: [{ operation: 'flop' }] });
   t.end();
 });
 

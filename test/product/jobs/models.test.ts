@@ -128,6 +128,10 @@ t.test('a balance that does not cover a job refuses it, and a dry run says so', 
   t.match(dry.json.data, { sufficientCredit: false, credits: 12, balance: 11 });
   const { status, json } = await submit(server, poor.key, body);
   t.equal(status, 402);
-  t.match(json.error, { code: 'insufficient_credit', retryable: false, details: { topUpUrl: String } });
+  t.match(json.error, {
+    code: 'insufficient_credit',
+    retryable: false,
+    details: { required: 12, available: 11, topUpUrl: String },
+  });
   t.match((await server.call('/jobs', { key: poor.key })).json.meta, { total: 0 });
 });

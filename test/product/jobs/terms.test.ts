@@ -67,6 +67,9 @@ t.test(
       param: 'maxCredits',
       details: { price, maxCredits: price - 1 },
     });
+    t.match(refused.json.error.message, /raise it, or send fewer items\.$/);
+    const tooLow = await submit(server, key, { ...body, maxCredits: price / 2 - 1 });
+    t.match(tooLow.json.error.message, /: raise it\.$/, 'no single item is that cheap');
     t.same(await credits(), before, 'nothing is held');
     const dry = await dryRun({ ...body, maxCredits: price - 1 });
     t.same(

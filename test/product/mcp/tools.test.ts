@@ -230,6 +230,57 @@ t.test('a failure is the error of the interface, with the argument of the tool',
       { input: asset, steps: [{ op: 'resize', parameters: { width: '800px' } }] },
       { details: { fix: [{ param: 'steps[0].parameters.width', replace: 800 }] } },
     ],
+    [
+      'run',
+      { input: asset, steps: [{ resize: { width: 9 } }] },
+      {
+        details: {
+          fix: [
+            { param: 'steps[0].resize', remove: true },
+            { param: 'steps[0].op', add: 'resize' },
+            { param: 'steps[0].parameters', add: { width: 9 } },
+          ],
+        },
+      },
+    ],
+    [
+      'run',
+      { input: asset, op: 'resize', parameters: { width: 9 } },
+      {
+        details: {
+          fix: [
+            { param: 'op', remove: true },
+            { param: 'parameters', remove: true },
+            { param: 'steps', add: [{ op: 'resize', parameters: { width: 9 } }] },
+          ],
+        },
+      },
+    ],
+    [
+      'run',
+      { image: asset, steps: '[{"op": "flip"}]' },
+      {
+        details: {
+          fix: [
+            { param: 'image', remove: true },
+            { param: 'input', add: asset },
+            { param: 'steps', replace: [{ op: 'flip' }] },
+          ],
+        },
+      },
+    ],
+    [
+      'job',
+      { action: 'submit', inputs: [asset], steps: [{ flip: {} }], dryRun: true },
+      {
+        details: {
+          fix: [
+            { param: 'steps[0].flip', remove: true },
+            { param: 'steps[0].op', add: 'flip' },
+          ],
+        },
+      },
+    ],
     ['render', { template: 'nothing' }, { code: 'not_found', param: 'template' }],
     ['presets', { action: 'get', preset: 'nothing' }, { code: 'preset_not_found', param: 'preset' }],
     ['ticket', { contentTypes: ['text/html'] }, { code: 'invalid_param', param: 'contentTypes[0]' }],

@@ -71,6 +71,48 @@ t.test('the op is one that runs here, named once, with the parameters that it de
   t.match((await send('?op=read_metadata')).json.error.message, /\/images\/metadata/);
 });
 
+t.test('a call for a job is answered with the job, which has the asset of the call', async (t) => {
+  const { server, key } = calls;
+  const upload = await server.call('/assets/upload', { key, body: png, type: 'image/png' });
+  const assetId: string = upload.json.data.id;
+  const link: string = (await server.call(`/assets/${assetId}/link`, { key })).json.data.url;
+  const cutout = { op: 'remove_background' };
+  const preset = { name: 'Cut out', slug: 'cut-out', steps: [cutout] };
+  t.equal((await server.call('/presets', { key, json: preset })).status, 201);
+  const works: [query: string, json: object, job: object][] = [
+    ['', cutout, cutout],
+    ['?op=remove_background', {}, cutout],
+    ['', { steps: [cutout] }, { steps: [cutout] }],
+    [
+      '',
+      {
+        outputs: [
+          { name: 'a', ...cutout },
+          { name: 'b', op: 'flip' },
+        ],
+      },
+      cutout,
+    ],
+    ['?preset=cut-out', {}, { presetId: 'cut-out' }],
+  ];
+  for (const [query, work, job] of works) {
+    for (const image of [{ assetId }, { url: link }]) {
+      const { json } = await server.call(`/images/transform${query}`, { key, json: { ...image, ...work } });
+      t.same(json.error.details.instead, [{ job: { ...job, assetIds: [assetId] } }], JSON.stringify(work));
+    }
+    const dryRun = await server.call('/jobs?dryRun=true', { key, json: { ...job, assetIds: [assetId] } });
+    t.equal(dryRun.status, 200, 'the job passes');
+  }
+  const bytes = await server.call('/images/transform?op=remove_background', {
+    key,
+    body: png,
+    type: 'image/png',
+  });
+  t.same(bytes.json.error.details.instead, [{ job: cutout }]);
+  const generated = await server.call('/images/transform', { key, json: { assetId, op: 'generate' } });
+  t.same(generated.json.error.details.instead, [{ job: { op: 'generate' } }], 'which takes no asset');
+});
+
 t.test(
   'response=url answers a link that needs no credential, lives five minutes and cannot be altered',
   async (t) => {

@@ -87,6 +87,8 @@ async function runJob(args: readonly string[], context: CliContext): Promise<num
   return printEnd(done, terminal);
 }
 
+type Variant = NonNullable<JobRequest['variants']>[number];
+
 async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
   requireOneWorkOption([op, preset, steps]);
@@ -99,7 +101,7 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
     ...(op !== undefined && { op: op.op }),
     ...(preset !== undefined && { presetId: preset }),
     ...(steps !== undefined && { steps: (await readListOption('steps', steps)) as PresetStep[] }),
-    ...(variants !== undefined && { variants: await readListOption('variants', variants) }),
+    ...(variants !== undefined && { variants: (await readListOption('variants', variants)) as Variant[] }),
     ...(from !== undefined && { from: { collection: from } }),
     ...Object.fromEntries(entries.filter(isField)),
     ...(Object.keys(own).length > 0 && { parameters: own }),

@@ -196,7 +196,7 @@ export class Multipart implements Disposable {
     this.#checkSize(Math.max(1, this.#parts.length));
     // This event occurs after an error as well.
     if (this.#hasFailed) return;
-    this.#found.reject(missingFileError('file' in this.#fields, this.otherNames));
+    this.#found.reject(missingFileError(this.#fields, this.otherNames));
     this.#otherFiles.push(null);
     this.#ended.resolve();
   }
@@ -261,25 +261,45 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
     keepFullFileNames(parser);
     return parser;
   } catch {
-    throw malformedFormError();
+    throw /boundary=/i.test(request.headers['content-type'] ?? '')
+      ? malformedFormError()
+      : missingBoundaryError();
   }
 }
 
 /**
  * The error for a body without a file.
+ * @param fields the texts of the body, of which one may name an image.
  * @param otherNames the names of the other files in the body.
  */
-function missingFileError(isText: boolean, otherNames: readonly string[]): ApiError {
+function missingFileError(fields: Readonly<Record<string, string>>, otherNames: readonly string[]): ApiError {
   const [other, another] = otherNames;
-  const found = isText
-    ? 'a part named "file" that is text, not a file'
-    : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
+  const found =
+    'file' in fields
+      ? 'a part named "file" that is text, not a file'
+      : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
+  const named = imageNamedIn(fields);
+  const hint =
+    named === undefined
+      ? 'send the image as one, with a file name (curl: -F file=@photo.jpg)'
+      : 'an image is named by url or assetId in a JSON body, with "Content-Type: application/json"';
   return invalidParamError(
     'file',
-    `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
-    { missing: ['file'], received: other },
+    `The multipart body has ${found}: ${hint}.`,
+    { missing: ['file'], received: other, ...(named && { instead: [named] }) },
     other === undefined || another !== undefined ? [] : [{ param: other, rename: 'file', in: 'part' }],
   );
+}
+
+/** The field of a JSON body for an image that a text of a form names. */
+function imageNamedIn(
+  fields: Readonly<Record<string, string>>,
+): { url: string } | { assetId: string } | undefined {
+  for (const text of Object.values(fields)) {
+    if (/^https?:\/\/\S+$/i.test(text)) return { url: text };
+    if (/^ast_\w+$/.test(text)) return { assetId: text };
+  }
+  return undefined;
 }
 
 function secondFileError(remedy = 'send one image per call'): ApiError {
@@ -301,4 +321,13 @@ function malformedFormError(): ApiError {
     'body',
     'The multipart body is malformed or was cut off: send it whole, with its boundary in Content-Type.',
   );
+}
+
+/** The error for a Content-Type that was written by hand: a client that writes the form writes its boundary too. */
+function missingBoundaryError(): ApiError {
+  const message =
+    'Content-Type has no boundary: leave the header out, so that your client writes it with the form; for bare bytes, name their image type.';
+  return invalidParamError('body', message, undefined, [
+    { param: 'Content-Type', remove: true, in: 'header' },
+  ]);
 }

@@ -3,13 +3,15 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. A path
  * addresses the query if the query has its first name, else the body. It may lead into a field that is JSON text. `in`
- * names another place: a header, or a file part of a form.
+ * names another place: a header, or a file part of a form. A `share` of a side of the picture becomes pixels before the
+ * change is told.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }
   | { replace: unknown }
   | { add: unknown }
   | { remove: true }
+  | { share: number }
 );
 
 /** A call as it was sent. */
@@ -56,11 +58,18 @@ export function siblingPath(path: string, name: string): string {
   return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;
 }
 
+/** The part of the call that a correction changes. */
+export function partOf(
+  { param, in: part }: CallCorrection,
+  { query }: CorrectableCall,
+): CallCorrection['in'] {
+  const [root = ''] = pathSegmentsOf(param);
+  return part ?? (Object.hasOwn(query, root) || Object.hasOwn(query, param) ? 'query' : 'body');
+}
+
 /** The call with the change; null if it lacks the field, or already has a field with the new name. */
 export function applyCorrection(call: CorrectableCall, correction: CallCorrection): CorrectableCall | null {
-  const [root = ''] = pathSegmentsOf(correction.param);
-  const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = correction;
-  if (part === 'query') {
+  if (partOf(correction, call) === 'query') {
     const query = applyToContainer(call.query, correction, true);
     return isJsonObject(query) ? { ...call, query } : null;
   }
@@ -73,10 +82,13 @@ export function applyCorrection(call: CorrectableCall, correction: CallCorrectio
  * @param isText whether the values of the container are text, as in a query.
  */
 function applyToContainer(container: unknown, correction: CallCorrection, isText: boolean): unknown {
-  const path = pathSegmentsOf(correction.param);
+  const path = Object.hasOwn(Object(container), correction.param)
+    ? [correction.param]
+    : pathSegmentsOf(correction.param);
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in correction) return null;
   if ('add' in correction) return withValue(container, path, correction.add, isText);
+  if ('share' in correction) return null;
   if ('replace' in correction) return withValue(container, path, correction.replace, isText);
   const without = withValue(container, path, undefined, isText);
   if ('remove' in correction) return without;
@@ -118,4 +130,36 @@ function withValue(
 function asQueryText(value: unknown): unknown {
   if (value === undefined || typeof value === 'string') return value;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** The width and the height of a picture. */
+export interface PictureSize {
+  width: number;
+  height: number;
+}
+
+/** The names of the fields that hold pixels along each side of a picture. */
+const FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
+  width: ['width', 'x', 'left', 'right'],
+  height: ['height', 'y', 'top', 'bottom'],
+};
+
+/**
+ * The corrections with pixels in place of shares; null if the sides of which they are shares are not known, because the
+ * field is no length, or because steps before may change the picture.
+ */
+export function correctionsInPixels(
+  corrections: readonly CallCorrection[],
+  size: PictureSize | null,
+): CallCorrection[] | null {
+  const inPixels = corrections.flatMap((correction): CallCorrection[] => {
+    if (!('share' in correction)) return [correction];
+    const { param, share } = correction;
+    const side = (['width', 'height'] as const).find((one) =>
+      FIELDS_OF_SIDE[one].some((field) => siblingPath(param, field) === param),
+    );
+    if (size === null || side === undefined || /^outputs|steps\[[1-9]/.test(param)) return [];
+    return [{ param, replace: Math.max(1, Math.round(share * size[side])) }];
+  });
+  return inPixels.length < corrections.length ? null : inPixels;
 }

@@ -6,7 +6,10 @@ import {
   applyCorrection,
   type CallCorrection,
   type CorrectableCall,
+  correctionsInPixels,
   isHeaderOrPartCorrection,
+  type PictureSize,
+  partOf,
 } from './corrections.ts';
 import { ApiError } from './errors.ts';
 import { checkInput } from './validation.ts';
@@ -20,6 +23,8 @@ declare module 'fastify' {
      * @throws ApiError as the route refuses the call.
      */
     recheck?: (request: FastifyRequest, call: CorrectableCall) => unknown;
+    /** The size of the picture of a call, for sides that were sent as shares of it; null if it is not known. */
+    pictureSize?: (request: FastifyRequest, call: CorrectableCall) => Promise<PictureSize | null>;
   }
 }
 
@@ -33,19 +38,36 @@ const MAX_CORRECTED_CHARACTERS = 65_536;
  * proven list the error stays as it is.
  */
 export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
-  const { recheck } = request.routeOptions.config;
-  if (refusal.corrections.length === 0) return refusal;
-  if (refusal.corrections.every(isHeaderOrPartCorrection)) return refusal.withFix(refusal.corrections);
-  const call = sentCallOf(request);
-  if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
-    return refusal;
-  const fix = await findFix(refusal, call, async (corrected) => {
+  const { recheck, pictureSize } = request.routeOptions.config;
+  const sent = sentCallOf(request);
+  const check = async (corrected: CorrectableCall) => {
     checkInput(request, corrected);
     await recheck?.(request, corrected);
-  }).catch((error: unknown) => {
-    request.log.error({ err: error }, 'The corrections of a refusal could not be proven');
-    return null;
-  });
+  };
+  return withProvenFix(refusal, sent, check, async () => (await pictureSize?.(request, sent)) ?? null).catch(
+    (error: unknown) => {
+      request.log.error({ err: error }, 'The corrections of a refusal could not be proven');
+      return refusal;
+    },
+  );
+}
+
+/**
+ * The error with the changes after which a check passes, if they can be proven.
+ * @param check throws an ApiError for a call that it refuses.
+ * @param pictureSize reads the size of the picture, if shares of its sides were sent.
+ */
+export async function withProvenFix(
+  refusal: ApiError,
+  call: CorrectableCall,
+  check: (call: CorrectableCall) => Promise<void>,
+  pictureSize: () => Promise<PictureSize | null> = async () => null,
+): Promise<ApiError> {
+  if (refusal.corrections.length === 0) return refusal;
+  if (refusal.corrections.every(isHeaderOrPartCorrection)) return refusal.withFix(refusal.corrections);
+  if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
+    return refusal;
+  const fix = await findFix(refusal, call, check, pictureSize);
   return fix === null ? refusal : refusal.withFix(fix);
 }
 
@@ -63,15 +85,18 @@ async function findFix(
   first: ApiError,
   sent: CorrectableCall,
   check: (call: CorrectableCall) => Promise<void>,
+  pictureSize: () => Promise<PictureSize | null>,
 ): Promise<CallCorrection[] | null> {
   const fix: CallCorrection[] = [];
   /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
   const named = new Set<string>();
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
-    if (refusal.corrections.length === 0 || fix.length + refusal.corrections.length > MAX_CORRECTIONS)
-      return null;
-    for (const correction of refusal.corrections) {
+    const hasShares = refusal.corrections.some((correction) => 'share' in correction);
+    const corrections =
+      correctionsInPixels(refusal.corrections, hasShares ? await pictureSize() : null) ?? [];
+    if (corrections.length === 0 || fix.length + corrections.length > MAX_CORRECTIONS) return null;
+    for (const correction of addedInPlace(corrections, call)) {
       const corrected = applyCorrection(call, correction);
       if (corrected === null || (!('replace' in correction) && named.has(correction.param))) return null;
       call = corrected;
@@ -80,6 +105,15 @@ async function findFix(
     }
   }
   return fix;
+}
+
+/** The corrections, with the fields that they add in the part of the call whose fields the first of them changes. */
+function addedInPlace(corrections: readonly CallCorrection[], call: CorrectableCall): CallCorrection[] {
+  const [first] = corrections;
+  if (first === undefined || partOf(first, call) !== 'query') return [...corrections];
+  return corrections.map((correction) =>
+    'add' in correction && correction.in === undefined ? { ...correction, in: 'query' } : correction,
+  );
 }
 
 /** The error if the check refuses a parameter of the call; null if the call passes, or fails for another reason. */

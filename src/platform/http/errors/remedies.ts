@@ -6,6 +6,10 @@ import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/
 export interface Remedy {
   says: string;
   replace?: unknown;
+  /** Whether the value is no value at all, so that its field is left out. */
+  remove?: true;
+  /** The share of a side of the picture that was sent in place of pixels. */
+  share?: number;
   suggest?: (string | number)[];
   /** The value that was probably meant, if it is neither a word nor a number. */
   instead?: unknown;
@@ -16,7 +20,7 @@ export interface Remedy {
  * with a unit, a misspelt word.
  */
 export function remedyOf(value: unknown, schema: TSchema): Remedy {
-  if (value === null) return { says: ' Leave it out instead of sending null.' };
+  if (value === null) return { says: ' Leave it out instead of sending null.', remove: true };
   if (typeof value === 'string' && (schema.type === 'array' || schema.type === 'object')) {
     const parsed = parseJsonOrUndefined(value);
     if (Array.isArray(parsed) ? schema.type === 'array' : isJsonObject(parsed) && schema.type === 'object')
@@ -26,17 +30,30 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
     return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
   if (isListOf(schema, 'object') && isJsonObject(value)) return objectRemedy(value, schema.items);
+  if (schema.type === 'object' && Array.isArray(value) && value.length === 1 && isJsonObject(value[0]))
+    return { says: ' Send the object itself.', replace: value[0] };
   if (typeof value === 'string' && schema.type === 'object') return bareTextRemedy(value, schema);
   if (typeof schema.pattern === 'string' && typeof value === 'string')
-    return separatorRemedy(value, schema.pattern);
+    return patternRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return booleanRemedy(value);
-  if (typeof value === 'string' && isListOf(schema, 'object')) return rowsRemedy(value, schema.items);
+  if (typeof value === 'string' && isListOf(schema, 'object'))
+    return bareTextRemedy(value, schema.items).says === ''
+      ? rowsRemedy(value, schema.items)
+      : listRemedy(value);
   if (Array.isArray(value)) return wordsRemedy(value, acceptedWordsOf(schema));
   const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
-  if (remedy.says === '' && typeof value === 'string') return wordRemedy(value, acceptedWordsOf(schema));
-  return remedy;
+  if (remedy.says !== '' || typeof value !== 'string') return remedy;
+  const word = wordRemedy(value, acceptedWordsOf(schema));
+  return word.says === '' &&
+    WORDS_FOR_NOTHING.includes(value.trim().toLowerCase()) &&
+    (number !== undefined || schema.enum !== undefined)
+    ? { says: ' Leave it out.', remove: true }
+    : word;
 }
+
+/** What programs and people write for no value, where a number or one of several words is expected. */
+const WORDS_FOR_NOTHING = ['', 'null', 'nil', 'none', 'undefined', 'nan', 'auto', 'default'];
 
 /**
  * The remedy for a text in place of a list of texts: one text of the list, or several texts with commas between them.
@@ -48,13 +65,23 @@ function listRemedy(value: string): Remedy {
   return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
 }
 
-/** The remedy for an object in place of a list of objects: one of the list, or all of them by their names. */
-function objectRemedy(value: Readonly<Record<string, unknown>>, { required = [] }: TSchema): Remedy {
-  const named = Object.entries(value).flatMap(([name, one]) => (isJsonObject(one) ? [{ name, ...one }] : []));
-  const areNamed =
-    required.includes('name') && named.length > 0 && named.length === Object.keys(value).length;
-  if (areNamed) return { says: ' Send a list of objects, each with its name.', replace: named };
-  return { says: ' Send a list of one.', replace: [value] };
+/**
+ * The remedy for an object in place of a list of objects: one of the list, or all of them by their keys, such as the
+ * ops of steps, or by their names.
+ */
+function objectRemedy(
+  value: Readonly<Record<string, unknown>>,
+  { documented, properties = documented?.properties ?? {}, within }: TSchema,
+): Remedy {
+  const entries = Object.entries(value);
+  const areAllKeys = entries.length > 0 && !entries.some(([key]) => Object.hasOwn(properties, key));
+  const keyed = entries.flatMap(([key, one]) => within?.keyed?.(key, one) ?? []);
+  if (areAllKeys && keyed.length === entries.length)
+    return { says: ' Send a list of them, in their order.', replace: keyed };
+  const named = entries.flatMap(([name, one]) => (isJsonObject(one) ? [{ name, ...one }] : []));
+  return areAllKeys && Object.hasOwn(properties, 'name') && named.length === entries.length
+    ? { says: ' Send a list of objects, each with its name.', replace: named }
+    : { says: ' Send a list of one.', replace: [value] };
 }
 
 /** The remedy for a text in place of an object without required fields: it is the first field, such as `op`. */
@@ -147,6 +174,24 @@ const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 /** Signs that patterns accept between two numbers. */
 const SEPARATORS = [':', '..', 'x'];
 
+/**
+ * The remedy for a text that does not match a pattern: two numbers with a right separator, or the text in lower case
+ * with hyphens for all other characters, as slugs have it.
+ */
+function patternRemedy(value: string, pattern: string): Remedy {
+  const remedy = separatorRemedy(value, pattern);
+  const slug = value
+    .slice(0, MAX_SLUG_CHARACTERS)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-');
+  return remedy.says === '' && new RegExp(pattern).test(slug)
+    ? { says: ` Send ${slug}.`, replace: slug }
+    : remedy;
+}
+
+/** The beginning of a text of which a slug is made. */
+const MAX_SLUG_CHARACTERS = 100;
+
 /** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
 function separatorRemedy(value: string, pattern: string): Remedy {
   const [, first, , second] = TWO_NUMBERS.exec(value) ?? [];
@@ -213,6 +258,8 @@ const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
   const meant = numberAsTextRemedy(value, schema);
   const { replace = value } = meant;
+  const share = shareForPercentage(Number(replace), schema);
+  if (share !== undefined) return { says: ` Did you mean ${share}?`, replace: share };
   const isNumber = typeof replace === 'number' || (typeof replace === 'string' && replace.trim() !== '');
   const nearest = isNumber ? nearestAccepted(Number(replace), schema) : [];
   return nearest.length === 0 ? meant : suggestionRemedy(nearest);
@@ -233,7 +280,12 @@ function nearestAccepted(
 }
 
 function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
-  const text = String(value);
+  if (typeof value === 'boolean') return flagAsNumberRemedy(value, schema);
+  if (isPercentage(schema) && typeof value === 'string') {
+    const level = LEVELS.get(value.toLowerCase());
+    if (level !== undefined) return suggestionRemedy([level]);
+  }
+  const text = withoutDigitGroups(String(value).slice(0, MAX_NUMBER_CHARACTERS + 1), schema);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
   const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
   if (digits === undefined || (schema.type === 'integer' && POINT_BETWEEN_THOUSANDS.test(digits)))
@@ -255,19 +307,51 @@ function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
 }
 
+/** A number in quotes, with signs between its thousands, or with a comma before its decimals, without all of them. */
+function withoutDigitGroups(text: string, { type }: TSchema): string {
+  const bare = text.trim().replace(/^(["'])(.*)\1$/, '$2');
+  if (/^[-+]?\d{1,3}([,_ ]\d{3})+$/.test(bare) && type === 'integer') return bare.replaceAll(/[,_ ]/g, '');
+  return type === 'number' && /^[-+]?\d+,\d+$/.test(bare) ? bare.replace(',', '.') : bare;
+}
+
+/** The share from 0 to 1 that a percentage above 1 means; undefined for other numbers, and for other bounds. */
+function shareForPercentage(value: number, { type, minimum = 0, maximum }: TSchema): number | undefined {
+  const share = value / 100;
+  const isShare = type === 'number' && maximum === 1 && minimum >= 0;
+  return isShare && value >= MIN_PERCENTAGE && share <= maximum && share >= minimum ? share : undefined;
+}
+
+/** A smaller number is rather a share beyond its bound, such as 1.5, than a percentage. */
+const MIN_PERCENTAGE = 2;
+
 /** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */
 function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
   if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
   if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };
+  if (type === 'number') return { says: ' A share is not taken: send a number without a unit.' };
   const says =
-    type === 'number'
-      ? ' A share is not taken: send a number without a unit.'
-      : ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
-  return { says };
+    ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
+  return { says, share: percent / 100 };
 }
 
-function isFractionOfPercentage(value: number, { type, minimum, maximum }: TSchema): boolean {
-  return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
+function isFractionOfPercentage(value: number, schema: TSchema): boolean {
+  return isPercentage(schema) && value > 0 && value < 1;
+}
+
+function isPercentage({ type, minimum, maximum }: TSchema): boolean {
+  return NUMBER_TYPES.includes(type) && minimum === 1 && maximum === 100;
+}
+
+/** The percentages that words for a quality probably mean. */
+const LEVELS = new Map(Object.entries({ low: 50, medium: 75, high: 90, best: 100, max: 100, maximum: 100 }));
+
+/** The remedy for a flag in place of a number that has a longest value, such as a wait. */
+function flagAsNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {
+  const [, most]: readonly (number | undefined)[] = clamped ?? [];
+  if (most === undefined) return { says: '' };
+  return value
+    ? { says: ` Send ${most}, which is the most.`, replace: most }
+    : { says: ' Leave it out.', remove: true };
 }
 
 const MAX_EXCERPT_CHARACTERS = 60;

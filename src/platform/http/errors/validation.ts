@@ -5,6 +5,7 @@ import { isJsonObject } from '../../values/json.ts';
 import { withoutAbsentFields } from '../../values/present.ts';
 import { lazy } from '../lazy.ts';
 import { type ApiError, invalidParamError } from './errors.ts';
+import { undeclaredNamesIn } from './shapes.ts';
 import {
   type Diagnosis,
   mismatchedValueDiagnosis,
@@ -106,11 +107,11 @@ function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis
   const { data: sent, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
   if (missingProperty !== undefined) return missingFieldDiagnosis(param, sent, parentSchema, CALL_SUBJECT);
-  if (additionalProperty !== undefined)
-    return undeclaredFieldsDiagnosis(
-      { param, names: [additionalProperty], sent, schema: parentSchema },
-      CALL_SUBJECT,
-    );
+  if (additionalProperty !== undefined) {
+    const others = undeclaredNamesIn(sent, parentSchema).filter((name) => name !== additionalProperty);
+    const names = [additionalProperty, ...others] as const;
+    return undeclaredFieldsDiagnosis({ param, names, sent, schema: parentSchema }, CALL_SUBJECT);
+  }
   const name = param === 'body' ? 'The body' : param;
   return mismatchedValueDiagnosis({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
 }

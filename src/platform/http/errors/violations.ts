@@ -5,7 +5,14 @@ import { isJsonObject } from '../../values/json.ts';
 import { withoutAbsentFields } from '../../values/present.ts';
 import { type CallCorrection, siblingPath } from './corrections.ts';
 import type { ApiError, SentField } from './errors.ts';
-import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
+import { excerptOf, type Remedy, remedyOf, wordRemedy } from './remedies.ts';
+import {
+  findReshaping,
+  type Reshaping,
+  reshapingCorrections,
+  sizeCorrections,
+  undeclaredNamesIn,
+} from './shapes.ts';
 
 /**
  * Words all violations of schemas, in bodies, queries, paths, and the parameters of ops, and says how to correct them.
@@ -37,6 +44,8 @@ export interface ViolationContext {
   field: string;
   /** The names of the fields that belong in it, depending on the other fields of the object. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
+  /** The fields that were meant by a key and its value, such as op and parameters by `{"resize": {"width": 9}}`. */
+  keyed?: (key: string, value: unknown) => Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -72,20 +81,23 @@ export function spellPath(path: readonly string[]): string {
 export function missingFieldDiagnosis(
   param: string,
   sent: unknown,
-  { properties = {} }: Partial<TSchema>,
+  schema: Partial<TSchema>,
   contract: ViolationSubject,
 ): Diagnosis {
   const name = param.split('.').at(-1) ?? param;
-  const schema: TSchema | undefined = properties[name];
+  const { properties = {} } = schema;
+  const field: TSchema | undefined = properties[name];
   const expected =
-    schema === undefined
-      ? 'it'
-      : `${describeExpectedValue(schema, contract.formats)}${descriptionHint(schema)}`;
+    field === undefined ? 'it' : `${describeExpectedValue(field, contract.formats)}${descriptionHint(field)}`;
   const message = `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
-  const unknown = isJsonObject(sent)
-    ? Object.keys(sent).find((key) => !Object.hasOwn(properties, key))
-    : undefined;
-  if (unknown === undefined) return { message };
+  const [unknown, ...others] = undeclaredNamesIn(sent, { properties });
+  if (unknown === undefined || !isJsonObject(sent)) return { message };
+  const reshaping = findReshaping({ names: [unknown, ...others], sent, schema });
+  if (reshaping !== undefined)
+    return {
+      message: `${message} ${reshapingHint(reshaping)}`,
+      corrections: reshapingCorrections(param, reshaping),
+    };
   const isMeant = nearestName(unknown, Object.keys(properties)) === name;
   return {
     message: `${message} ${unknown} was sent, which is not a field here.`,
@@ -129,6 +141,11 @@ export function undeclaredFieldsDiagnosis(
   const [name, ...others] = names;
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return { message: `A ${contract.noun} has no name: write name=value, or leave it out.` };
+  const reshaping = isJsonObject(sent) ? findReshaping({ names, sent, schema }) : undefined;
+  if (reshaping !== undefined) {
+    const message = `${reshapingHint(reshaping)} ${param} is not a ${contract.noun} of ${contract.owner}.`;
+    return { message, corrections: reshapingCorrections(param, reshaping) };
+  }
   const instead: FieldHint | undefined = Object.hasOwn(schema.instead ?? {}, name)
     ? schema.instead[name]
     : undefined;
@@ -150,6 +167,12 @@ export function undeclaredFieldsDiagnosis(
       : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.`;
   const suggest = first?.words ?? [];
   return { message: hintFirst(hint, message), corrections, ...(suggest.length > 1 && { suggest }) };
+}
+
+/** `Send width=1200, height=630 in place of size.` */
+function reshapingHint({ of, by }: Reshaping): string {
+  const fields = Object.entries(by).map(([name, value]) => `${name}=${excerptOf(value)}`);
+  return `Send ${fields.join(', ')} in place of ${of.join(', ')}.`;
 }
 
 function replacementDiagnosis(param: string, instead: FieldHint): Diagnosis {
@@ -191,10 +214,11 @@ export function mismatchedValueDiagnosis(
   contract: ViolationSubject,
 ): Diagnosis {
   const message = `${name} is ${excerptOf(value)}, but ${describeExpectedValue(schema, contract.formats)} is expected.`;
-  const { says, replace, suggest, instead } = remedyOf(value, schema);
+  const { suggest, instead, ...remedy } = remedyOf(value, schema);
+  const size = sizeCorrections(path, value);
   return {
-    message: `${message}${says}`,
-    corrections: valueCorrections(path, value, replace),
+    message: `${message}${size.length > 0 ? ' Send width and height, each as a number.' : remedy.says}`,
+    corrections: size.length > 0 ? size : valueCorrections(path, remedy),
     ...withoutAbsentFields({
       suggest,
       instead: instead === undefined ? undefined : [{ parameters: { [path]: instead } }],
@@ -202,9 +226,10 @@ export function mismatchedValueDiagnosis(
   };
 }
 
-function valueCorrections(param: string, value: unknown, replace: unknown): CallCorrection[] {
+function valueCorrections(param: string, { replace, remove, share }: Omit<Remedy, 'says'>): CallCorrection[] {
   if (param === '') return [];
-  if (value === null) return [{ param, remove: true }];
+  if (share !== undefined) return [{ param, share }];
+  if (remove) return [{ param, remove }];
   return replace === undefined ? [] : [{ param, replace }];
 }
 
@@ -223,10 +248,10 @@ export const NO_SUGGESTION: SuggestedWord = { hint: '', corrections: [] };
 
 /** Suggests the known word that an unknown word probably means. @param path where the word was sent. */
 export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
-  const { says, replace, suggest } = wordRemedy(word, known);
+  const { suggest, ...remedy } = wordRemedy(word, known);
   return {
-    hint: says,
-    corrections: valueCorrections(path, word, replace),
+    hint: remedy.says,
+    corrections: valueCorrections(path, remedy),
     ...withoutAbsentFields({ suggest }),
   };
 }

@@ -177,16 +177,15 @@ export function operationsOf({
 function hoistSchemas(value: unknown, schemas: DocumentNode): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoistSchemas(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
+  const { documented, ...own } = value as DocumentNode;
   const {
     title,
     elsewhere: _1,
     instead: _2,
     within: _3,
     clamped: _4,
-    documented,
-    ...plain
-  } = value as DocumentNode;
-  const rest: DocumentNode = { ...plain, ...(documented as DocumentNode | undefined) };
+    ...rest
+  }: DocumentNode = { ...own, ...(documented as DocumentNode | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoistSchemas(entry, schemas)]),
   );

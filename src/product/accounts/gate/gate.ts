@@ -48,6 +48,8 @@ declare module 'fastify' {
      */
     access?: 'public' | 'any' | 'session';
     ignoresCredential?: (request: FastifyRequest) => boolean;
+    /** Whether the route also serves accounts that the operator has suspended. */
+    servesSuspended?: true;
     /** The kind of slot that a call of the route takes; null for none. */
     slot?: CallSlotKind | ((request: FastifyRequest) => CallSlotKind | null);
     /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
@@ -242,7 +244,7 @@ export class CallGate {
       sendRateLimitHeaders(reply, this.#rateWindowState(caller, answer.rate));
     this.#refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequestsError(answer.rate);
-    if (caller?.isSuspended) throw accountSuspendedError();
+    if (caller?.isSuspended && !config.servesSuspended) throw accountSuspendedError();
     if (caller === null && config.access !== 'public') throw missingCredentialError(request);
     if (needsSession(config, caller)) throw sessionRequiredError();
     if (refusal !== null) throw refusal;

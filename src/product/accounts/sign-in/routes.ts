@@ -108,10 +108,10 @@ export async function sessionRoutes(
   app.post(
     '/auth/sign-out',
     {
-      config: { access: 'session' },
+      config: { access: 'session', servesSuspended: true },
       schema: {
         summary: 'End this session',
-        description: 'Its token is refused from the next call on.',
+        description: 'Its token is refused from the next call on. A suspended account may sign out too.',
         response: { 204: Type.Null() },
       },
     },

@@ -1,11 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import {
-  CSS_COLOUR_EXAMPLES,
-  CSS_COLOUR_NAMES,
-  parseCssColour,
-} from '../../../../workers/image/colour/colour.ts';
-import type { CallCorrection } from '../../../platform/http/errors/corrections.ts';
+import { CSS_COLOUR_EXAMPLES, parseCssColour } from '../../../../workers/image/colour/colour.ts';
 import {
   type ApiError,
   correctionsAtSentFields,
@@ -13,6 +8,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
+import { undeclaredNamesIn } from '../../../platform/http/errors/shapes.ts';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
@@ -21,11 +17,10 @@ import {
   undeclaredFieldsDiagnosis,
   type ViolationSubject,
 } from '../../../platform/http/errors/violations.ts';
-import { likelyNames, meantWordHint } from '../../../platform/ids/nearest.ts';
-import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation } from '../op.ts';
+import { CUT_BY_FRAGMENT, colourHint, type ValueHint } from './colours.ts';
 import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
@@ -163,7 +158,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   return {
     key: path[0] ?? '',
     message: `${message}${hint.says}`,
-    corrections,
+    corrections: hint.replace === undefined ? corrections : [{ param: named.path, replace: hint.replace }],
     details: {
       ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
       ...withoutAbsentFields({ suggest: hint.suggest ?? suggest, instead }),
@@ -177,8 +172,7 @@ function violationSubjectOf(owner: string): ViolationSubject {
 
 /** The names in an object that its schema does not declare. */
 function unknownKeys(schema: TSchema, value: unknown): string[] {
-  if (schema.additionalProperties !== false || !isJsonObject(value)) return [];
-  return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
+  return schema.additionalProperties === false ? undeclaredNamesIn(value, schema) : [];
 }
 
 /**
@@ -193,8 +187,6 @@ function undeclaredKeys(
   owner: string,
 ): ParameterViolation {
   const path = [...parent, names[0]];
-  const asEntry = entryViolation(parent, names, sent, schema);
-  if (asEntry !== undefined) return asEntry;
   const fields = { param: spellPath(path), names, sent, schema };
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(fields, violationSubjectOf(owner));
   const allowed = Object.keys(schema.properties ?? {});
@@ -206,49 +198,11 @@ function undeclaredKeys(
   };
 }
 
-/**
- * The violation of keys that belong into the entries of a list, as `x` and `y` belong into `regions`. Undefined if no
- * list of the schema has such entries.
- */
-function entryViolation(
-  parent: readonly string[],
-  names: readonly [string, ...string[]],
-  sent: unknown,
-  { properties = {} }: TSchema,
-): ParameterViolation | undefined {
-  if (!isJsonObject(sent)) return undefined;
-  const [list] =
-    Object.entries<TSchema>(properties).find(([list, { items }]) => {
-      const { properties: fields = {}, required = [] } = (items ?? {}) as TSchema;
-      const isComplete = (required as string[]).every((field) => names.includes(field));
-      return !(list in sent) && isComplete && names.every((name) => Object.hasOwn(fields, name));
-    }) ?? [];
-  if (list === undefined) return undefined;
-  const entry = Object.fromEntries(names.map((name) => [name, numberIfNumeric(sent[name])]));
-  const corrections: CallCorrection[] = [
-    ...names.map((name) => ({ param: spellPath([...parent, name]), remove: true as const })),
-    { param: spellPath([...parent, list]), add: [entry] },
-  ];
-  const message = `${names.join(', ')} belong in an entry of ${list}: send ${list}=[${JSON.stringify(entry)}].`;
-  const allowed = Object.keys(properties);
-  return { key: parent[0] ?? names[0], message, corrections, details: { allowed } };
-}
-
-/**
- * Converts text of digits to a number, because the numbers in a query are text. Other values are returned unchanged.
- */
-function numberIfNumeric(value: unknown): unknown {
-  return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
-}
-
 /** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */
-function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: string[] } {
-  if (schema.format === 'css-color' && isRgbTriple(value)) {
-    const text = `rgb(${value.join(', ')})`;
-    return { says: meantWordHint([text]), suggest: [text] };
-  }
-  if (typeof value !== 'string') return { says: '' };
+function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (schema.format === 'css-color') return colourHint(value);
+  if (typeof value !== 'string') return { says: '' };
+  if (value === '' && schema.minLength !== undefined) return { says: CUT_BY_FRAGMENT };
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
   const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');
@@ -256,28 +210,6 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
   return {
     says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
   };
-}
-
-function isRgbTriple(value: unknown): value is number[] {
-  return Array.isArray(value) && value.length === 3 && value.every((part) => typeof part === 'number');
-}
-
-/** The shortest colour name that is found within a longer word, such as red in reddish. */
-const MIN_COLOUR_CHARACTERS = 3;
-/** How many characters of a word are searched for colour names. */
-const MAX_SEARCHED_CHARACTERS = 100;
-
-function colourHint(value: string): { says: string; suggest?: string[] } {
-  if (value === '') return { says: ' In a URL write # as %23, as in %23ff8800.' };
-  const word = value
-    .slice(0, MAX_SEARCHED_CHARACTERS)
-    .toLowerCase()
-    .replaceAll(/[^a-z]/g, '');
-  const within = CSS_COLOUR_NAMES.filter(
-    (name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name),
-  );
-  const suggest = within.length > 0 ? within : likelyNames(word, CSS_COLOUR_NAMES);
-  return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), suggest };
 }
 
 /** The words that a schema allows, directly or in one of its alternatives. */

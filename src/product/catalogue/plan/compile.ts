@@ -79,14 +79,20 @@ export function compilePass(
 /**
  * Compiles a preset for a synchronous call, to one pass.
  * @param param names the preset in the call.
+ * @param job the body of a job that runs the preset.
  * @throws ApiError invalid_param on `param`.
  */
-export function compilePreset(steps: readonly PresetStep[], param: string, models: ModelsFile): CompiledPass {
+export function compilePreset(
+  steps: readonly PresetStep[],
+  param: string,
+  models: ModelsFile,
+  job: object,
+): CompiledPass {
   return compilePass(savedSteps(steps, param), models, ({ does }) => {
     const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
-    if (does !== READS_SECOND_ASSET) return invalidParamError(param, `${message}.`);
+    if (does !== READS_SECOND_ASSET) return invalidParamError(param, `${message}.`, { instead: [{ job }] });
     return invalidParamError(param, `${message}, or send its steps as steps of this call.`, {
-      instead: [{ steps }],
+      instead: [{ steps }, { job }],
     });
   });
 }

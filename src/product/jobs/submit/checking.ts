@@ -1,8 +1,10 @@
 import { previewPasses } from '../../../imaging/images/preview.ts';
+import type { PictureSize } from '../../../platform/http/errors/corrections.ts';
 import { ApiError, exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
+import { findOnlyAssetSize } from '../../assets/only-asset.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
 import {
@@ -87,6 +89,15 @@ export async function checkJobSubmit(
   await refuseImpossibleWork(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
   return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount });
+}
+
+/** The size of the only picture of a submit; null if it has several, or none. */
+export function findPictureSize(
+  { accountId }: Caller,
+  { assetIds = [] }: JobRequest,
+  { assets }: JobCheckDependencies,
+): Promise<PictureSize | null> {
+  return findOnlyAssetSize(assets, accountId, assetIds);
 }
 
 /** The template of a render, at its current version. */

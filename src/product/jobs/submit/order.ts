@@ -41,8 +41,9 @@ export interface JobOrder {
  * Refuses a price above the caller's own limit.
  * @throws ApiError 402 insufficient_credit
  */
-export function refusePriceAboveMax({ maxCredits }: JobOrder, price: number): void {
-  if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCreditsError(price, maxCredits);
+export function refusePriceAboveMax({ maxCredits, totalItems }: JobOrder, price: number): void {
+  if (maxCredits !== undefined && price > maxCredits)
+    throw aboveMaxCreditsError(price, maxCredits, totalItems);
 }
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */

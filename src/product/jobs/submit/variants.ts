@@ -16,6 +16,7 @@ import {
   toRequestedStep,
 } from '../../catalogue/plan/step.ts';
 import type { JobRequest } from '../schema.ts';
+import { VariantFields } from '../variant.ts';
 
 /** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
 export interface RequestedVariant {
@@ -76,16 +77,9 @@ function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[])
   throw invalidParamError(override, message);
 }
 
-const SentVariantFields = Type.Object(
-  {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    parameters: Type.Optional(Type.Unsafe<GivenParameters>({ type: 'object', additionalProperties: true })),
-  },
-  { additionalProperties: false },
-);
+const SentVariants = Type.Array(VariantFields, { minItems: 1, maxItems: 20 });
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
-const SentVariants = Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 });
 const checkShape = createValidator(Type.Object({ variants: SentVariants }), 'variants');
 
 /**

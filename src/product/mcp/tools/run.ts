@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { WITHIN_PARAMETERS } from '../../catalogue/index.ts';
 import type { DeliveryLink } from '../../delivery/schema.ts';
 import type { ResultLink } from '../../transforms/results.ts';
 import {
@@ -26,7 +27,7 @@ const MAX_STEPS = 12;
 const StepsSchema = Type.Array(
   Type.Object(
     { op: Type.String(), parameters: Type.Optional(AnyObjectSchema) },
-    { additionalProperties: true },
+    { additionalProperties: true, within: WITHIN_PARAMETERS },
   ),
   { minItems: 1, maxItems: MAX_STEPS },
 );

@@ -207,9 +207,13 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   if (sent === undefined) return [...JOB_EVENT_TYPES];
   const allowed = EVENT_TYPES;
   if (sent.length === 0) {
-    throw invalidParamError('events', 'events is empty: leave it out for every job-level event.', {
-      allowed,
-    });
+    const message = 'events is empty: leave it out for every job-level event.';
+    throw invalidParamError('events', message, { allowed }, [{ param: 'events', remove: true }]);
+  }
+  const matching = [...new Set(sent.flatMap(eventsMatching))];
+  if (sent.some((type) => type.includes('*')) && matching.length > 0) {
+    const message = `events takes no pattern: send ${matching.join(', ')}, or leave it out for every job-level event.`;
+    throw invalidParamError('events', message, { allowed }, [{ param: 'events', replace: matching }]);
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {
@@ -218,4 +222,11 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
     throw invalidParamError('events', message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
   }
   return EVENT_TYPES.filter((type) => sent.includes(type));
+}
+
+/** The events that a pattern such as `job.*` means in other services, or the text itself if it is no pattern. */
+function eventsMatching(text: string): string[] {
+  const [start = '', end, ...more] = text.split('*');
+  if (end === undefined || more.length > 0) return [text];
+  return EVENT_TYPES.filter((type) => type.startsWith(start) && type.endsWith(end));
 }

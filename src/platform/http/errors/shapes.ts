@@ -1,0 +1,147 @@
+import type { TSchema } from '@sinclair/typebox';
+import { likelyNames } from '../../ids/nearest.ts';
+import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
+import { type CallCorrection, siblingPath } from './corrections.ts';
+
+/** Right values in the wrong shape: fields that were sent one level too high or too low, as one text, or by a key. */
+
+/** An object with fields that its schema does not declare. */
+export interface MisshapenObject {
+  /** The names of these fields, at least one. */
+  names: readonly [string, ...string[]];
+  sent: Readonly<Record<string, unknown>>;
+  schema: Partial<TSchema>;
+}
+
+/** Declared fields that hold what was sent in undeclared ones. */
+export interface Reshaping {
+  of: readonly string[];
+  by: Readonly<Record<string, unknown>>;
+}
+
+/** Finds the fields that a schema has instead of the first undeclared one, or of all of them. */
+type Shape = (object: MisshapenObject) => Reshaping | undefined;
+
+const SHAPES: readonly Shape[] = [asListEntry, asKey, asWrapper, asBracketed, asRow, asOwnValue];
+
+/** The declared fields that were meant by undeclared ones; undefined if they are no shape that is known. */
+export function findReshaping(object: MisshapenObject): Reshaping | undefined {
+  const { sent, schema } = object;
+  const isFree = (name: string) => Object.hasOwn(schema.properties ?? {}, name) && !Object.hasOwn(sent, name);
+  for (const shape of SHAPES) {
+    const reshaping = shape(object);
+    if (reshaping !== undefined && Object.keys(reshaping.by).every(isFree)) return reshaping;
+  }
+  return undefined;
+}
+
+/** The names in an object that its schema does not declare. */
+export function undeclaredNamesIn(sent: unknown, { properties = {} }: Partial<TSchema>): string[] {
+  return isJsonObject(sent) ? Object.keys(sent).filter((name) => !Object.hasOwn(properties, name)) : [];
+}
+
+/** @param param the path of one of the fields of the object. */
+export function reshapingCorrections(param: string, { of, by }: Reshaping): CallCorrection[] {
+  return [
+    ...of.map((name) => ({ param: siblingPath(param, name), remove: true as const })),
+    ...Object.entries(by).map(([name, add]) => ({ param: siblingPath(param, name), add })),
+  ];
+}
+
+/** The fields of an entry of a list, as x, y, width and height are of `regions`, and op and parameters of `steps`. */
+function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | undefined {
+  const [list] =
+    Object.entries<TSchema>(schema.properties ?? {}).find(([name, { items }]) => {
+      const { properties: fields = {}, required = [] } = (items ?? {}) as TSchema;
+      const [first = ''] = Object.keys(fields);
+      const needed = [first, ...(required as string[])];
+      return (
+        (names.length > 1 || required.length > 0) &&
+        !Object.hasOwn(sent, name) &&
+        needed.every((field) => names.includes(field)) &&
+        names.every((field) => Object.hasOwn(fields, field))
+      );
+    }) ?? [];
+  if (list === undefined) return undefined;
+  const entry = Object.fromEntries(names.map((name) => [name, numberIfNumeric(sent[name])]));
+  return { of: names, by: { [list]: [entry] } };
+}
+
+/** A key that is a value of the schema, as `{"resize": {"width": 9}}` is of op and parameters. */
+function asKey({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const by: Reshaping['by'] | undefined = schema.within?.keyed?.(name, sent[name]);
+  return by && { of: [name], by };
+}
+
+/** An object around fields of the schema, or the JSON text of one: `{"viewport": {"width": 9, "height": 9}}`. */
+function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const { [name]: value } = sent;
+  const inner = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
+  if (!isJsonObject(inner) || Object.keys(inner).length === 0 || isMisspelt(name, schema)) return undefined;
+  return { of: [name], by: inner };
+}
+
+/** A name as some libraries write nested fields in a query: `parameters[width]` for width. */
+function asBracketed({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
+  const [, inner] = /^\w+\[(\w+)\]$/.exec(name) ?? [];
+  return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
+}
+
+const SIZE_FIELDS = ['width', 'height'];
+const RECTANGLE_FIELDS = ['x', 'y', ...SIZE_FIELDS];
+
+/** Numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
+function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const numbers = numbersIn(sent[name]);
+  const fields = [SIZE_FIELDS, RECTANGLE_FIELDS].find(({ length }) => length === numbers.length);
+  if (fields === undefined || isMisspelt(name, schema)) return undefined;
+  return { of: [name], by: Object.fromEntries(fields.map((field, at) => [field, numbers[at]])) };
+}
+
+/** What fields hold whose values can be told from all others by their beginning. */
+const TELLING_VALUES: readonly (readonly [value: RegExp, fields: readonly string[]])[] = [
+  [/^ast_\w{16,}$/, ['assetId', 'assetIds', 'input', 'inputs']],
+  [/^https?:\/\//i, ['url', 'input', 'inputs']],
+];
+
+/** The id of an asset, or an address, under any name. */
+function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const { [name]: value } = sent;
+  if (typeof value !== 'string' || isMisspelt(name, schema)) return undefined;
+  const [, fields = []] = TELLING_VALUES.find(([pattern]) => pattern.test(value)) ?? [];
+  const { properties = {} } = schema;
+  const field = fields.find((one) => Object.hasOwn(properties, one));
+  if (field === undefined) return undefined;
+  return { of: [name], by: { [field]: properties[field].type === 'array' ? [value] : value } };
+}
+
+/** The corrections of a size that was sent as width or as height: `1200x630` for 1200, with 630 beside it. */
+export function sizeCorrections(param: string, value: unknown): CallCorrection[] {
+  const numbers = numbersIn(value);
+  const isSide = SIZE_FIELDS.some((field) => siblingPath(param, field) === param);
+  // With a comma it is rather one number with a sign between its thousands.
+  const isSize = numbers.length === SIZE_FIELDS.length && !(typeof value === 'string' && value.includes(','));
+  if (!isSide || !isSize) return [];
+  return SIZE_FIELDS.map((field, at): CallCorrection => {
+    const side = siblingPath(param, field);
+    return side === param ? { param, replace: numbers[at] } : { param: side, add: numbers[at] };
+  });
+}
+
+function isMisspelt(name: string, { properties = {} }: Partial<TSchema>): boolean {
+  return likelyNames(name, Object.keys(properties)).length > 0;
+}
+
+/** Matches whole numbers with the same kind of sign between them, such as `1200x630` or `10, 10, 80, 60`. */
+const ROW_PATTERN = /^\s*\d{1,6}(\s*[x×*]\s*\d{1,6}|(\s*,\s*\d{1,6}){1,3})\s*$/i;
+
+/** The numbers in a row of them, as text or as a list; empty for anything else. */
+function numbersIn(value: unknown): number[] {
+  if (Array.isArray(value)) return value.every(Number.isSafeInteger) ? value : [];
+  return typeof value === 'string' && ROW_PATTERN.test(value) ? value.split(/[x×*,]/i).map(Number) : [];
+}
+
+/** A text of digits, as the query has numbers, as a number; any other value as it is. */
+function numberIfNumeric(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
+}

@@ -1,0 +1,19 @@
+import type { PictureSize } from '../../platform/http/errors/corrections.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { JobAssets } from './open.ts';
+
+/** The size of the only asset of a call; null for several, or for what is no asset of the account. */
+export async function findOnlyAssetSize(
+  assets: Pick<JobAssets, 'find'>,
+  accountId: string,
+  [assetId, ...others]: readonly unknown[],
+): Promise<PictureSize | null> {
+  if (typeof assetId !== 'string' || others.length > 0) return null;
+  try {
+    const { width, height } = (await assets.find(accountId, assetId, 'assetId')).facts;
+    return { width, height };
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}

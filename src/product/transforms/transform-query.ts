@@ -1,0 +1,69 @@
+import { Type } from '@sinclair/typebox';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
+import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
+import { nearestName } from '../../platform/ids/nearest.ts';
+import { parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { TRANSFORM_OPS } from './transform-schema.ts';
+
+/** The query of a transform: what it asks for, and how it is answered. */
+
+export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Query keys that say how the call is answered. */
+const OPTION_KEYS: readonly string[] = ['response', ...DRY_RUN_QUERY_NAMES];
+/** Query keys that are not parameters of an op. */
+const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', ...OPTION_KEYS];
+
+/** The fields of a query that are parameters of its op. */
+export function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(Object.entries(query).filter(([key]) => !CALL_QUERY_KEYS.includes(key)));
+}
+
+/**
+ * Checks the fields that say how the call is answered.
+ * @throws ApiError invalid_param on one that is invalid or misspelt, because the call would do something else.
+ */
+export function checkQueryOptions(query: RawQueryFields): void {
+  if (Array.isArray(query.response)) parseText('response', query.response);
+  checkDryRun(query);
+  refuseMisspeltOptions(query);
+}
+
+function checkDryRun(query: RawQueryFields): void {
+  for (const name of DRY_RUN_QUERY_NAMES) {
+    const sent = query[name];
+    if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
+    const call = { owner: 'this call', noun: 'field' } as const;
+    const { message, corrections } = mismatchedValueDiagnosis({ path: name }, sent, Type.Boolean(), call);
+    throw invalidParamError(name, message, undefined, corrections);
+  }
+}
+
+/** Refuses a key that no op has, and that is nearly one of the call, such as dryrun. */
+function refuseMisspeltOptions(query: RawQueryFields): void {
+  for (const name of Object.keys(parametersOf(query))) {
+    const rename = nearestName(name, OPTION_KEYS);
+    if (rename === undefined || TRANSFORM_OPS.some(({ parameters }) => name in parameters.properties))
+      continue;
+    const message = `${name} is not a field of this call: did you mean ${rename}?`;
+    throw invalidParamError(name, message, undefined, [{ param: name, rename }]);
+  }
+}
+
+/** Refuses lists of work, which a query would need to escape. */
+export function refuseListsIn(query: RawQueryFields): void {
+  const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
+  if (list === undefined) return;
+  const sent = parseJsonOrUndefined(String(query[list]));
+  const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
+  throw invalidParamError(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
+}
+
+/** The text of a field that is sent once at most. */
+export function parseText(param: string, value: string | string[] | undefined): string | undefined {
+  if (Array.isArray(value))
+    throw invalidParamError(param, `${param} is given ${value.length} times: send it once.`);
+  if (value === '') throw invalidParamError(param, `${param} is empty: name one.`);
+  return value;
+}
