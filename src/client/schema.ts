@@ -1259,10 +1259,7 @@ export interface JobRequest {
   /** Collection of the results. */
   collection?: string;
   /** 1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset. */
-  variants?: {
-    name?: string;
-    parameters?: Record<string, unknown>;
-  }[];
+  variants?: { name?: string; parameters?: Record<string, unknown> }[];
   /** Most credits that the job may cost, overage included; a higher price is refused with 402. */
   maxCredits?: number;
   /** Dry run: stands for this number of additional assetIds. */
