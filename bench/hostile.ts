@@ -280,7 +280,7 @@ async function largeJobs(
     const cancelled = await api.send(`/jobs/${made.data.id}/cancel`, {}, signal).catch(() => null);
     await cancelled?.bytes().catch(() => null);
   }
-  if (accepted.includes(0)) throw new Error(`Of the largest jobs, ${accepted} were accepted.`);
+  if (accepted.every((count) => count === 0)) throw new Error('None of the largest jobs was accepted.');
 }
 
 /** Requests the prices of jobs. Each job has another schema, which takes as long to compile as the limits allow. */
