@@ -55,13 +55,15 @@ t.test('pixels come back as they were drawn, one drawing after the other', async
   }
 });
 
-t.test('a drawing has the lowest priority', { skip: process.platform !== 'linux' }, async (t) => {
+t.test('a drawing has a lower priority', { skip: process.platform !== 'linux' }, async (t) => {
   const { draw } = open(t);
   await draw(svgOf(3, 2, RED));
   const children = readdirSync('/proc').filter((pid) => parentOf(pid) === process.pid);
   const [drawer] = children.filter((pid) => /workers\/vector/.test(read(`/proc/${pid}/cmdline`)));
   t.ok(drawer, 'its process');
-  for (const thread of readdirSync(`/proc/${drawer}/task`)) t.equal(getPriority(Number(thread)), 19, thread);
+  const priority = Math.min(getPriority() + 10, 19);
+  for (const thread of readdirSync(`/proc/${drawer}/task`))
+    t.equal(getPriority(Number(thread)), priority, thread);
 });
 
 /** The text of a file of the kernel; empty for a process that has ended. */
