@@ -45,17 +45,20 @@ export interface AppOptions {
   log: Logger;
   hostId: string;
   processId: string;
-  /** The fingerprint of the documents, which the doctor compares. Absent if there can be no other deployment. */
+  /**
+   * The fingerprint of the deployment, by which the doctor finds processes that use other documents. Absent if there
+   * can be no other deployment.
+   */
   deployment?: string;
   now: () => Date;
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
-  /** What a test stands in for: the clock of image work, and the program and the CPU time of its child processes. */
+  /** Replacements for tests: the clock of image work, and the program and the CPU time of its child processes. */
   imageWork?: Pick<ImageWorkersOptions, 'clock' | 'processFile' | 'processCpuMs'> | undefined;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
-  /** Whether the service has started. Until then /readyz answers 503. Absent: it has started. */
+  /** Whether the service has started; until then /readyz answers 503. If absent, the service counts as started. */
   isStarted?: () => boolean;
 }
 
@@ -128,7 +131,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const stopped = Promise.all([swept, stopSlices(slices, foundation.log)]);
     await waitAtMost(Math.max(remainingMs, MIN_SLICE_STOP_MS), stopped);
     await waitAtMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
-    // An operator's command waits for an answer from each process, so this process stops answering only now.
+    // Answers to operators' commands end last, because each command waits for an answer from every process.
     endControls();
   }
 

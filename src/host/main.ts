@@ -47,7 +47,10 @@ import { endOnHelp, openInBrowser, printToStdout, surviveOutputErrors } from './
 
 /** The longest lease that a process may hold when it dies. */
 const MAX_LEASE_MS = 120_000;
-/** The lease for making the first account. It is longer than a start takes from then until the key is printed. */
+/**
+ * The duration of the lease under which one host makes the first account. It covers the rest of the start, until the
+ * key is printed.
+ */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
 const USAGE = `npm start [-- --open]
@@ -166,7 +169,8 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
   if (hasEmbeddedStores(settings.stores)) {
-    // No process outlives the primary whose stores it uses, so whatever is held belongs to dead ones.
+    // API processes end with the primary whose stores they use. All leases that are found now therefore belong to
+    // processes that have ended.
     const { items, jobs } = await openJobStores(stores.documents, () => new Date());
     const billing = await BillingStore.open(stores.documents);
     await Promise.all([items.endAllLeases(), jobs.endSubmits(), billing.releaseReservations()]);
@@ -179,7 +183,10 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
   return { settings, log, hostId, stores, deployment, capacity, restarts: new RestartMeter() };
 }
 
-/** Lets the API processes read the metrics of the host. @returns the function that collects them. */
+/**
+ * Lets the API processes read the metrics of the host.
+ * @returns the function that collects them.
+ */
 function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHost): () => Promise<string> {
   const metrics = createMetricsCollection();
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = settings.stores;

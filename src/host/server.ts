@@ -13,8 +13,8 @@ import { waitAsSpare } from './processes/spare.ts';
 import { surviveOutputErrors } from './processes/terminal.ts';
 
 /**
- * One API process. The primary starts it. It opens when it is needed, listens on the port that all processes share, and
- * ends when it is asked to drain or when the primary is gone.
+ * One API process, started by the primary. It waits until it is needed, and then opens the stores and listens on the
+ * port that all processes share. It ends when it is asked to drain, or when the primary is gone.
  */
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
 /**
@@ -74,7 +74,7 @@ const address = await app.server.listen({ host: settings.http.HOST, port: settin
 const { port } = new URL(address);
 const { user, system } = process.cpuUsage(usedBefore);
 sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user + system) / 1_000) });
-// Threads that start earlier would take CPU from the start of a process that others wait for.
+// Image threads that start earlier would compete with this start for the CPU, and other processes wait for this start.
 app.warmUp();
 setInterval(
   () => sendToPrimary({ type: 'alive', load: app.connections.measureLoad() }),

@@ -187,7 +187,7 @@ function webhookTargetsOf({ outbound }: Settings) {
   };
 }
 
-/** Opens what several slices share besides the parts of the process. */
+/** Opens the objects that several slices share, in addition to the parts of the platform. */
 async function openShared(settings: Settings, { documents, publicUrl, tracing }: PlatformParts) {
   const plans = readPlans();
   return {

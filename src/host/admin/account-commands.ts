@@ -15,7 +15,9 @@ import {
   type ParsedCommandLine,
 } from './command.ts';
 
-/** The largest grant. A balance of nine thousand such grants can still be counted exactly. */
+/**
+ * The most credits that one grant may add. Even nine thousand such grants stay below 2^53, so that balances are exact.
+ */
 const MAX_CREDITS = 1_000_000_000_000;
 
 const EMAIL_FORM = /^[^\s@]+@[^\s@]+$/;
@@ -146,7 +148,10 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
   },
 ];
 
-/** Makes a change of one account, and returns the result of its command. */
+/**
+ * Applies `change` to the account that the command names. Throws if there is no such account.
+ * @returns the new state, for the operator.
+ */
 async function changeAccount(
   { words: [accountId = ''] }: ParsedCommandLine,
   { documents, coordination, now }: CommandContext,

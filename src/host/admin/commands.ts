@@ -97,7 +97,7 @@ export async function runCommand(words: readonly string[], context: CommandConte
   return command.run(parseArguments(command, rest), context);
 }
 
-/** Whether the command is for running processes, so that it cannot work when no service runs. */
+/** Whether the command addresses the running processes. Such a command fails when no service runs. */
 export function needsRunningService(words: readonly string[]): boolean {
   const [noun] = words.filter((word) => !word.startsWith('-'));
   return LIVE_COMMANDS.some(({ name }) => name === noun);

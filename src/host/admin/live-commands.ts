@@ -22,7 +22,7 @@ import {
 import { type LoadRow, loadRowsBetween } from './top.ts';
 import { verdictsOnAllHosts } from './verdicts.ts';
 
-/** The declarations of the settings, which check the values. */
+/** The declarations of the settings that can be changed at run time. They check the values that an operator gives. */
 const CAPACITY_DECLARATIONS: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
   ...SETTINGS.images,
@@ -37,7 +37,7 @@ const MS_PER_DURATION_UNIT: Record<string, number> = { s: 1_000, m: MINUTE_MS, h
  * once.
  */
 const MAX_LOG_LEVEL_MS = 24 * DAY_MS;
-/** Settings that count processes or threads. With more than a few per core, they only wait for each other. */
+/** Settings that count processes or threads. More than a few per core only compete for the same cores. */
 const SETTINGS_PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
 const POOL_COLUMNS = [

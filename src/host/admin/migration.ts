@@ -143,7 +143,7 @@ export async function migrateStores(
   return { collections, ...copied };
 }
 
-/** Marks the target as begun. Refuses a target with its own data. */
+/** The usage line of a command, with its options in brackets: `NAME ARGUMENT [--flag] [--option VALUE]`. */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<DocumentWithId>({
@@ -223,7 +223,7 @@ function digestOf(document: DocumentWithId): string {
   return createHash('sha256').update(canonicalJson(document)).digest('hex');
 }
 
-/** The JSON of a value, with sorted keys. */
+/** The JSON of a value, with sorted keys, so that equal documents have equal texts. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

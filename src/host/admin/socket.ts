@@ -50,7 +50,9 @@ export async function openAdminSocket(
   };
 }
 
-/** A request: to run the words of one command for somebody, or to listen to a webhook endpoint. */
+/**
+ * A request on the socket: to run one command for the person in `by`, or to stream the attempts of a webhook endpoint.
+ */
 type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
 
 /** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */

@@ -40,11 +40,11 @@ export interface LoadRow {
   /** Image threads for quick passes, and how many of them are busy. */
   imageThreads: number;
   imageBusy: number;
-  /** API processes. */
+  /** The number of API processes. */
   processes: number;
   /** The granted cores of a host; 0 for a process. */
   cores: number;
-  /** Cores in use by the role of the process; empty in the row of a single process. */
+  /** The cores in use, keyed by the role of the process; empty in the row of a single process. */
   cpuByRole: Record<string, number>;
   memoryByRole: Record<string, number>;
   countByRole: Record<string, number>;
@@ -152,7 +152,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
   };
 }
 
-/** The values of a metric by its label; by '' for a metric without a label. */
+/** The values of a metric, keyed by its label. A metric without a label has the key ''. */
 function valuesByLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
   const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
   return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));
@@ -197,7 +197,7 @@ function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
   };
 }
 
-/** The sum of several processes. Their counts add up, but the duration does not. */
+/** Adds up the counters of several processes. The duration is the longest one, because they ran at the same time. */
 function sumDifferences(parts: readonly SnapshotDifference[]): SnapshotDifference {
   const values: Record<string, number> = {};
   const accounts: SnapshotDifference['accounts'] = {};
@@ -231,7 +231,10 @@ function bucketBoundOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** The rates of a counter by its last non-empty label: refusals by reason, or by code if there is no reason. */
+/**
+ * The rates of a counter, keyed by the last label that is not empty. A refusal without a reason is thus listed by its
+ * code.
+ */
 function ratesByLabel(
   values: Readonly<Record<string, number>>,
   counter: string,

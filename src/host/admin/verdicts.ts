@@ -23,13 +23,15 @@ export interface SilentProcess {
 const MIN_SLOW_MS = 250;
 /** The share of time from which missing cores are named as a cause of slow responses. */
 const MIN_MISSING_CORE_SHARE = 0.1;
-/** The share of its cores above which the service's own tasks wait for each other. */
+/**
+ * If the service uses a smaller share of its cores than this while tasks wait for a core, other programs are the cause.
+ */
 const MAX_IDLE_CPU_SHARE = 0.8;
 /** The wait for other services is named as the cause if it is this many times as long as the work on pixels. */
 const WAITING_FACTOR = 3;
 /** If background work takes at least this share of the query time, less background work is proposed. */
 const MIN_BACKGROUND_SHARE = 0.5;
-/** The fewest background tasks per process for which fewer are proposed. */
+/** If a process may run fewer background tasks than this, no reduction is proposed. */
 const MIN_REDUCED_TASKS = 4;
 const TASK_REDUCTION_FACTOR = 10;
 /** The number of refused calls per second, and the share of refused calls, from which an account counts as flooding. */
@@ -41,7 +43,7 @@ const MIN_SILENT_MS = 4_000;
 const RESTART_REPORTED_MS = 120_000;
 const NO_FIGURES_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
-/** The figures of a host that its verdicts are made of. */
+/** The figures from which the verdicts on a host are made. */
 interface HostCondition {
   /** The load of the host; null until there are two snapshots. */
   row: LoadRow | null;
@@ -186,13 +188,13 @@ interface Proposal {
   fix: NonNullable<HostVerdict['fix']>;
 }
 
-/** The changes of settings that remove a cause, by the cause. */
+/** The function that proposes the remedy for each cause of slow responses. */
 const PROPOSALS: Readonly<Record<string, (row: LoadRow) => Proposal | undefined>> = {
   'the wait for a thread': proposeMoreThreads,
   'the stores': proposeFewerTasks,
 };
 
-/** Proposes as many threads per process as use all cores, if there are fewer image threads than cores. */
+/** If there are fewer image threads than cores, proposes enough threads per process to use all cores. */
 function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
   const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];

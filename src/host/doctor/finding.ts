@@ -54,7 +54,10 @@ export async function requestAddress(url: string, headers: Record<string, string
   return response;
 }
 
-/** Measures repeated queries, in milliseconds. */
+/**
+ * Calls `ask` several times, one after another.
+ * @returns the duration of each call in milliseconds.
+ */
 export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let sample = 0; sample < LATENCY_SAMPLES; sample += 1) {

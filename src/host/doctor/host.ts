@@ -39,7 +39,7 @@ export interface HostFacts {
   /** The file that FONTCONFIG_FILE names, if it is missing. */
   missingFontconfig: string | null;
   nodeVersion: string;
-  /** UV_THREADPOOL_SIZE of the environment. */
+  /** The environment variable UV_THREADPOOL_SIZE; undefined if it is not set. */
   libuvThreads: string | undefined;
 }
 
@@ -148,8 +148,8 @@ function libuvThreadsFinding(
 }
 
 /**
- * The finding about the sum of all memory budgets of the processes. Browsers besides those of the render threads are
- * mentioned, but are no fault, because they are rare, and Linux ends them first when memory runs out.
+ * The finding about the sum of all memory budgets of the processes. Browsers beyond one per render thread are only
+ * mentioned. They are no fault, because they are rare, and Linux ends them first when memory runs out.
  */
 function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): DoctorFinding {
   const { PROCESSES } = processes;

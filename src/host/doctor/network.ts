@@ -66,7 +66,7 @@ async function hasOurMetricsAt(address: string, token: string): Promise<boolean>
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const ALL_NETWORKS = ['0.0.0.0/0', '::/0'];
-/** The network where clouds provide a machine's credentials. */
+/** The link-local network, in which clouds serve the metadata and the credentials of a machine. */
 const METADATA_NETWORK_PREFIX = '169.254.';
 
 /** Checks the public address, and whether it leads to this service. */

@@ -59,7 +59,7 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
       const coordination = await connectRedisCoordination(stores);
       try {
         const answers = await askProcesses(coordination, { kind: 'pools' });
-        // Another check reports documents that cannot be read.
+        // If the documents cannot be read, the comparison is skipped, and another check reports the failure.
         const signatures = answers.length === 0 ? null : await readLinkSigner(stores).catch(() => null);
         return [...deploymentFindings(answers, stores, signatures), ...hostClockFindings(answers)];
       } finally {
@@ -72,7 +72,7 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
 }
 
 /**
- * The findings about processes with other documents than those of these settings.
+ * The findings about processes that use other documents than those in these settings.
  * @param signatures the signing key of our own documents; null before the first start.
  */
 function deploymentFindings(

@@ -165,7 +165,7 @@ async function measureSyncedWriteMs(directory: string): Promise<number> {
 }
 
 const TEST_OBJECT_BYTES = Buffer.from('written, read and deleted by npm run doctor');
-/** A size above that of the largest object that is sent in one request, so that it is uploaded in parts. */
+/** More bytes than any object that is sent in one request, so that the test object is uploaded in parts. */
 const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
 /** Checks S3 as the service uses it: put, ranged get, multipart and delete, under a separate key. */

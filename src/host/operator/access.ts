@@ -64,7 +64,10 @@ function flagKeyOf(kind: string, secret: string): string {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route opens an operator's session, so that it checks the credential itself. */
+    /**
+     * Set for a route that opens an operator's session. The access check lets it pass, because it checks the credential
+     * itself.
+     */
     opensOperatorSession?: true;
   }
 }

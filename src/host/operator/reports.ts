@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BenchRun, BenchRunsQuery } from './schema.ts';
 
-/** The fields of a report that precede its figures lie within this many bytes. */
+/** The number of bytes that are read of each report for the list. They contain all fields before the figures. */
 const REPORT_HEAD_BYTES = 32_768;
 const MAX_REPORT_FILES = 2_000;
 const MAX_LISTED_RUNS = 500;

@@ -7,11 +7,14 @@ interface ConnectionBalancerOptions<T> {
   clock: Clock;
 }
 
-/** The smallest difference in calls that moves connections. One connection more or fewer makes a smaller difference. */
+/**
+ * Connections are moved only if the concurrent calls of two processes differ by at least this number. It is more than
+ * one connection can cause.
+ */
 const MIN_CALL_DIFFERENCE = 1.5;
 /**
- * The smallest difference that moves connections, as a share of the load of the busier process. Calls that arrive at
- * random cause smaller differences.
+ * Connections are moved only if the difference is at least this share of the load of the busier process. Calls that
+ * arrive at random cause smaller differences.
  */
 const MIN_LOAD_DIFFERENCE_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
@@ -74,8 +77,8 @@ export class ConnectionBalancer<T> {
   }
 
   /**
-   * Releases only connections that two rounds in a row agree on. A single round may compare loads from before and
-   * after a change, because the intervals of the processes differ; so may the first one after a release.
+   * Releases only connections that two rounds in a row agree on. The processes report at different times, so a single
+   * round may mix loads from before and after a change. The first round after a release is such a round.
    */
   #endRound(nowMs: number): void {
     const now = connectionsToRelease(this.#loads);

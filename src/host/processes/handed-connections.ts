@@ -7,8 +7,8 @@ interface ClusterConnection {
 }
 
 /**
- * Messages of Node's cluster module: they send a connection to a process, confirm it, and begin and end the listening
- * of a process. `key` names the address.
+ * A message of Node's cluster module. Such messages send a connection to a process, confirm that it has arrived, and
+ * begin or end the listening of a process. `key` identifies the address.
  */
 interface ClusterMessage {
   act?: string;
@@ -29,12 +29,12 @@ export interface HandedConnections {
   end(): void;
 }
 
-/** The most polls for the end of the channel of a dead process, whose buffered messages are read meanwhile. */
+/** The most polls for the end of the channel to a dead process. Meanwhile its buffered messages are read. */
 const MAX_CHANNEL_POLLS = 200;
 const CHANNEL_POLL_MS = 5;
 /**
- * The most event loop turns to wait until no connection is left. It is above the number of connections that can wait in
- * the kernel (511, the backlog of Node), and takes 5 s if all processes hang.
+ * The most event loop turns to wait until no connection is left. Each turn accepts one of the connections in the
+ * kernel, of which there are 511 at most (the backlog of Node). If all processes hang, the wait takes 5 s.
  */
 const MAX_LISTENING_TURNS = 1_000;
 
@@ -72,7 +72,10 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   const channel = worker.process;
   const handed = new Map<number, ClusterConnection>();
   let sent = 0;
-  /** The key of the address, while the process listens. The primary's answer to the process names it. */
+  /**
+   * The key by which Node's cluster primary knows the listening address. It comes in the primary's reply to the listen
+   * request, and is undefined while the process does not listen.
+   */
   let key: string | undefined;
   const send = channel.send.bind(channel) as (...parts: unknown[]) => boolean;
   const sendAndRemember = (message: ClusterMessage, connection?: ClusterConnection, ...rest: unknown[]) => {

@@ -51,8 +51,8 @@ export class Heartbeats<T> {
   }
 
   /**
-   * Checks for hung processes. After a pause of the primary itself, the heartbeats of that time are unread, so every
-   * timeout starts again.
+   * Checks for hung processes. If the primary itself has paused, heartbeats may still be unread, so every timeout
+   * starts again.
    */
   #check(): void {
     const { timeoutMs, onSilent, clock } = this.#options;

@@ -3,7 +3,7 @@ import type { PrettyOptions } from 'pino-pretty';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
-/** The formatter of log lines for a terminal. Elsewhere it is not loaded, which saves a start forty modules. */
+/** The formatter of log lines, which is loaded only for a terminal, because it consists of forty modules. */
 const createTerminalStream = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /**

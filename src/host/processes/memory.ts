@@ -23,10 +23,10 @@ const ALLOCATOR_LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/]
  */
 const MALLOC_ARENA_COUNT = '2';
 /**
- * The options of jemalloc. Two arenas instead of four per core, because memory that one thread frees would be mapped
- * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks: a
- * PNG of 1 megapixel then takes 1 system call and 90 page faults instead of 14 and 220. Blocks of 8 MB and more are
- * still returned at once. Other libraries ignore the variable, and the operator's value takes precedence.
+ * The options of jemalloc. There are two arenas instead of four per core, so that memory that one thread frees can be
+ * used by another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks: a PNG
+ * of 1 megapixel then takes 1 system call and 90 page faults instead of 14 and 220. Blocks of 8 MB and more are still
+ * returned at once. Other libraries ignore the variable, and the operator's value takes precedence.
  */
 const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
 
@@ -85,10 +85,11 @@ function canBePreloaded(library: string): boolean {
 
 const YOUNG_GENERATION_OPTIONS = ['--max-semi-space-size', '--min-semi-space-size'];
 /**
- * Size of each half of the young generation of a heap, from the start on. A process has one heap for its main thread
- * and one for each image thread. By default a half grows from 1 MB to 32 MB; the process then takes 356 to 483 MB after
- * 600 mixed calls instead of 321 to 374, at equal CPU time. A half grows only if many objects survive. The objects of
- * small calls die at once, so that a small half would be collected often (bench/FINDINGS.md).
+ * The size in MB of each half of a heap's young generation, from the start on. A process has one heap for its main
+ * thread and one for each image thread. By default a half grows from 1 MB to 32 MB: the process then takes 356 to 483
+ * MB after 600 mixed calls. With this size it takes 321 to 374 MB at equal CPU time. A smaller size would be collected
+ * too often, because a half grows only if many objects survive, and the objects of small calls die at once
+ * (bench/FINDINGS.md).
  */
 const YOUNG_GENERATION_MEGABYTES = 8;
 

@@ -3,7 +3,7 @@ import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 
 /** Messages between the primary and an API process, besides those of the embedded stores. */
 export type ProcessMessage =
-  /** `cpuMs`: the CPU time from the moment when the process was needed. */
+  /** The process listens. `cpuMs` is the CPU time that it has used since it was needed, without its time as a spare. */
   | { type: 'listening'; port: number; cpuMs: number }
   /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }
@@ -13,7 +13,7 @@ export type ProcessMessage =
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }
-  /** Tells the process to close the connections of this number of its next responses. */
+  /** Tells the process to close this number of connections, each with its next response. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 

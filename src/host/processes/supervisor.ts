@@ -46,17 +46,17 @@ export interface SupervisorOptions {
 export interface SupervisedProcess {
   processId: number;
   pid: number;
-  /** Whether it takes connections. */
+  /** Whether the process takes connections. */
   isServing: boolean;
   silentMs: number;
   uptimeSeconds: number;
 }
 
 /**
- * Keeps a number of API processes alive. A process that dies after a healthy life is replaced at once; one that dies
- * young, after a delay that doubles each time. The replacement is the spare process. It has loaded its modules, which
- * takes seconds of CPU time under full load, but has opened neither stores nor a port. The successor of a live process
- * counts only once it listens.
+ * Keeps a number of API processes alive. A process that dies after a healthy life is replaced at once. After an early
+ * death, the replacement waits for a delay that doubles each time. The replacement is the spare process. It has loaded
+ * its modules, which takes seconds of CPU time under full load, but has opened neither stores nor a port. A process
+ * that replaces a live one counts towards the number only once it listens.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -205,7 +205,7 @@ export class Supervisor {
    */
   #fork(worker = this.#create()): { worker: Worker; listening: Promise<void> } {
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
-    // The successor of a dead process is not awaited.
+    // If the process replaces a dead one, nobody waits for `listening`, so its rejection is ignored.
     listening.catch(() => undefined);
     this.#startedMs.set(worker, this.#clock.elapsedMs());
     sendToProcess(worker, { type: 'serve' });
@@ -269,7 +269,7 @@ export class Supervisor {
     const livedMs = this.#clock.elapsedMs() - startedMs;
     this.#startedMs.delete(worker);
     this.#connections.delete(worker);
-    // When a process dies while its successor starts, no other one is started.
+    // If the process dies while its successor starts, no second successor is started.
     this.#successors.delete(worker);
     this.#options.onGone(worker.id);
     if (this.#leaving.delete(worker) || this.#stopping) return;

@@ -138,7 +138,7 @@ export class InstalledFonts {
   }
 }
 
-/** Spaces, controls, and marks that change how others are drawn. */
+/** Spaces, control characters, and characters that only change how others are drawn. */
 const INVISIBLE_CHARACTER = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]$/u;
 
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {

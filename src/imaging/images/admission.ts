@@ -176,7 +176,10 @@ export class AdmissionQueue {
     return this.#queues.call.size + this.#queues.job.size;
   }
 
-  /** The number of taken slots, as seen by work of this class. */
+  /**
+   * The number of taken slots that count for a class of work. If calls have their own slots beside jobs, calls count
+   * only the slots of calls.
+   */
   #takenSlotsFor(work: WorkClass = 'call'): number {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
@@ -355,8 +358,7 @@ export class AdmissionQueue {
   }
 
   /**
-   * Makes room in a full queue for a call. The accounts share the queue: a call of the account with the most waiting
-   * calls is refused for that of another one.
+   * Makes room in a full queue for a call, by refusing a waiting call of the account that has the most of them.
    * @throws provider_unavailable (capacity) when no account has more waiting calls.
    */
   #makeRoom(request: CallRequest): void {

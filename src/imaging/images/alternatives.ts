@@ -22,7 +22,10 @@ interface CallForms {
   doableShare?: number | undefined;
 }
 
-/** The longest estimate of an alternative, as a share of that of the late pass, if the worker has measured nothing. */
+/**
+ * The longest estimate of an alternative, as a share of the estimate of the late pass. It applies if the worker has
+ * measured nothing.
+ */
 const UNMEASURED_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */
 const JOB_TIME_RATIO = 6;
@@ -84,7 +87,7 @@ const MAX_SURE_ESTIMATE_MS = 10_000;
 /**
  * Parameters with which a pass keeps few enough frames for a number of pixels, and is expected to be in time: the
  * highest rate, the smallest step between frames, and the first frame alone. The first of them keeps the most frames. A
- * parameter that no value makes fit is left out.
+ * parameter is left out if none of its values is small enough.
  */
 export function fewerFramesParameters(
   header: ImageHeader,

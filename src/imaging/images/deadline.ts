@@ -15,13 +15,13 @@ interface DeadlineOptions {
   /** Ends the waits of a job, but not the work between them. */
   waitSignal?: AbortSignal | undefined;
   clock: Clock;
-  /** Makes the error at the deadline, unless `begin` names another. */
+  /** Makes the error at the deadline, unless `startWork` has given another. */
   late: () => ApiError;
 }
 
 /**
- * The deadline of a call and the disconnect of its client, combined in one signal. At the deadline, the signal's reason
- * is the error for the caller. At a disconnect, or when a wait is given up, it is the reason of that signal.
+ * Combines the deadline of a call and the disconnect of its client in one signal. At the deadline, the signal's reason
+ * is the error for the caller. At a disconnect, or when `waitSignal` aborts, it is the reason of that signal.
  */
 export class CallDeadline {
   readonly #options: DeadlineOptions;
@@ -59,8 +59,8 @@ export class CallDeadline {
 
   /**
    * Marks that the work begins now, or begins again.
-   * @param tookTooLong makes the error at the deadline, unless the wait took longer than the work. Its alternatives are
-   *   absent unless the worker tells which part of the work is late.
+   * @param tookTooLong makes the error at the deadline if the work took longer than the wait. It gets alternatives if
+   * the worker tells which part of the work is late.
    */
   startWork(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };

@@ -61,7 +61,7 @@ export interface ImageCall {
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
   /**
-   * The body of a job that does the same as the call, or the bodies of several that together do it. Their assetIds are
+   * The bodies of the jobs that do the same as the call: one job, or several that share the work. Their assetIds are
    * left out if the file is not an asset.
    */
   asJobs?: readonly Record<string, unknown>[] | undefined;
@@ -73,7 +73,7 @@ export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
   param?: string | undefined;
 }
 
-/** The second pictures of a call, by the id in its steps. */
+/** The second pictures of a call, keyed by the id that its steps use for them. */
 export type LayerFiles = Readonly<Record<string, LayerFile>>;
 
 export interface TransformCall extends ImageCall {

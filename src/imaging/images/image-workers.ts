@@ -56,13 +56,12 @@ export interface ImageWorkersOptions
   /** The changeable capacity. When it changes, the pools are resized, and no call fails. */
   capacity: ImagePoolsOptions['capacity'];
   clock?: Clock;
-  /** The late work of the whole deployment. Absent: that of this process alone. */
+  /** Remembers the work that has exceeded its deadline. If absent, only the work of this process is remembered. */
   lateWork?: LateWork;
   /** Measures the work, its wait and its duration. */
   meter?: Pick<PoolMeter, 'recordPoolWork' | 'recordPoolWorkEnd'>;
 }
 
-/** A call in progress. */
 interface BegunCall {
   call: ImageCall;
   deadline: CallDeadline;
@@ -72,11 +71,11 @@ interface BegunCall {
 /** The pictures of a task, and the work on them. */
 interface PicturesAndPasses {
   source: ImageSourceFile;
-  /** The second pictures, by the id in the steps. */
+  /** The second pictures, keyed by the id that the steps use for them. */
   layers?: Readonly<Record<string, ImageSourceFile>>;
   /** The passes; none for a description and a comparison. */
   passes: readonly ImagePass[];
-  /** CPU time besides that of the passes. */
+  /** Estimated CPU milliseconds of measurements, which are added to those of the passes. */
   measuringMs?: number;
 }
 

@@ -75,7 +75,9 @@ export interface AdmissionOptions {
    * and jobs together hold fewer than `slots`.
    */
   callsBesideJobs?: boolean;
-  /** Whether an account gets only slots that no other account waits for. Absent: no account gives way. */
+  /**
+   * Whether an account gives way, so that it gets only slots that no other account waits for. Absent: none gives way.
+   */
   givesWay?: (accountId: string) => boolean;
   /** The most slots of one account, so that it never holds all of them for long. Absent: no limit. */
   slotsPerAccount?: number;

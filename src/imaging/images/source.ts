@@ -33,7 +33,7 @@ export function headerOfFacts(facts: ImageObject): ImageHeader {
   });
 }
 
-/** The input of a thread. */
+/** A picture that can be sent to an image thread. */
 export interface OpenedSource {
   file: RasterInput;
   /** The header of `file`. For an SVG, the header of its drawn pixels. */
@@ -51,7 +51,7 @@ export interface ImageSourceFile {
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
-/** The pass that decides the frames of a second picture: only the first is read. */
+/** Stands for the work on a second picture when its pixels are counted: only the first frame is read. */
 const FIRST_FRAME_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 /** Reads the pictures of one call, and counts the bytes that they hold until the call has its slot. */
@@ -223,7 +223,7 @@ export function checkPixelCount(
 ): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : frameCountOf(header, pass);
-  // The pages of a document may differ in size.
+  // Pages of a document may differ in size. Therefore the exact sum is used if all of them are kept.
   const counted = kept === frames ? pixels : kept * width * height;
   if (format === 'svg' || counted <= MAX_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The times that a call gets, in milliseconds. */
+/** The rule by which a call gets its time, in milliseconds. */
 interface CallSpacing {
   /** The shortest time from now. */
   waitMs: number;
@@ -12,7 +12,7 @@ interface CallSpacing {
 /** Number of accounts that are remembered. The cost of a call does not depend on it. */
 const MAX_REMEMBERED_ACCOUNTS = 2_000;
 
-/** Gives the calls of an account spaced times, so that they do not all come back at once. */
+/** Assigns spaced times to the calls of each account, so that they do not all come back at once. */
 export class SpacedCallTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;

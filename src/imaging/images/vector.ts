@@ -69,7 +69,10 @@ export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
  */
 export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
-/** Grants a tenth of a core that others compete for, and all idle time. At less, its process hardly starts there. */
+/**
+ * Grants a tenth of a core that others compete for, and all idle time. With less, the process would hardly start on a
+ * busy host.
+ */
 const NICENESS = 10;
 const SIMPLER_DRAWING = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
@@ -111,7 +114,8 @@ export class Rasterizer {
     const ending = new AbortController();
     const end = () => ending.abort(tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING));
     let cancelEnd = () => {};
-    // Neither the wait for the process nor its start is the time of the drawing: only the caller's deadline ends them.
+    // The limit on the time of a drawing does not include the wait for the process or its start. Only the caller's
+    // deadline limits these.
     const deadline = {
       signal: AbortSignal.any([caller.deadline.signal, ending.signal]),
       deadlineMs: () => clock.nowMs() + timeoutMs,

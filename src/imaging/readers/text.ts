@@ -30,7 +30,8 @@ const BLOCK_LAYOUT = '6' as PSM;
 /** The lowest confidence of text that is found as one block. False text in photographs has a lower one. */
 const MIN_BLOCK_CONFIDENCE = 0.4;
 /**
- * The lowest confidence of text in an area that the first reading left out. Such text also has two letters or digits.
+ * The lowest confidence of text in an area that the first reading left out. Such text must also contain two letters or
+ * digits.
  */
 const MIN_AREA_CONFIDENCE = 0.8;
 const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;

@@ -13,13 +13,13 @@ interface RenderPoolOptions {
   slotsPerThread: number;
   queueLimit: number;
   /**
-   * A thread besides the others. No account has pages in all threads then, so that a page of another account finds one
-   * that no slow page blocks.
+   * An additional thread. With it, no account may have pages in all threads, so a page of another account always finds
+   * a thread that no slow page blocks.
    */
   spare?: SpareRenderThread;
   /**
-   * The longest time for which a page may be drawn while pages of other accounts wait, in milliseconds. The page is
-   * then refused. Without it, a page that is slow is withdrawn, so that it can be drawn in another pool.
+   * If set, a page is refused when it was drawn for this many milliseconds while pages of other accounts waited. If
+   * absent, a slow page is withdrawn instead, so that it can be drawn in another pool.
    */
   fairDrawingMs?: number;
   /** Called when a page of this account was stopped or withdrawn for others, or exceeded its time or memory. */
@@ -41,22 +41,22 @@ export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
 const MIN_DELAYING_MS = 1_000;
 
 /**
- * The lower limit of the time from which a page is slow while others wait for it, however quick the others are.
+ * While other accounts wait, a page counts as slow after this time at the earliest, however quick the usual page is.
  * Restarting a page elsewhere takes about as long.
  */
 const MIN_SLOW_MS = 300;
 /**
- * The lower limit for the first page of an account that nobody waits for, while other accounts are served. Such a page
- * takes only CPU time from them.
+ * The first page of an account counts as slow after this time at the earliest, if other accounts are served but none
+ * waits. Such a page takes only CPU time from them.
  */
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
-/** The time from which a later page is slow while other accounts are served and nobody waits for it. */
+/** A later page of an account counts as slow after this time, if other accounts are served but none waits. */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
-/** The upper limit of the time from which a page is slow, however slow the others are. */
+/** The limit that is computed from the time of the usual page is at most this, however slow the usual page is. */
 const MAX_SLOW_MS = 2_000;
 const SLOW_TIME_FACTOR = 4;
 
-/** A page in the pool. */
+/** A page that waits for a thread of the pool, or that a thread draws. */
 interface PooledPage {
   accountId: string;
   /** The thread that draws the page, or will draw it after another page; null while the page has no slot. */
@@ -129,7 +129,7 @@ export class RenderPool {
     throw stoppedForOthersError(this.#options.fairDrawingMs ?? 0, this.retryAfterSeconds());
   }
 
-  /** Withdraws the pages of an account whose drawing has not begun. */
+  /** Withdraws those pages of an account that are not being drawn yet. */
   withdraw(accountId: string): void {
     for (const page of this.#pages)
       if (page.accountId === accountId && page.drawnSinceMs === null) endPage(page, 'withdrawn');
@@ -260,9 +260,9 @@ export class RenderPool {
   }
 
   /**
-   * Chooses the thread with the fewest pages. The spare thread is the first choice for an account whose speed is not
-   * known yet while other accounts are served: nobody waits for its page then. For others it is used once its browser
-   * runs, because the start of a browser takes longer than most pages, or when a slow page blocks the other threads.
+   * Chooses the thread with the fewest pages. While other accounts are served, an account of unknown speed gets the
+   * spare thread, so that nobody has to wait for its page. Other accounts get the spare thread in two cases: if its
+   * browser already runs (starting one takes longer than most pages), or if the page was moved out of a blocked thread.
    */
   #threadFor(accountId: string, wasMoved: boolean): RenderThread {
     const { spare, workerTime } = this.#options;
@@ -279,7 +279,9 @@ export class RenderPool {
     return this.#pages.values().some((page) => page.thread === thread && page.accountId === accountId);
   }
 
-  /** The longest time for which the page may be drawn, as things are now. */
+  /**
+   * The longest time for which the page may be drawn. It depends on whether other accounts wait, or are served at all.
+   */
   #maxDrawingMs(page: PooledPage): number {
     const { fairDrawingMs, workerTime } = this.#options;
     if (this.#keepsOthersWaiting(page)) return fairDrawingMs ?? this.#slowThresholdMs(MIN_SLOW_MS);

@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * The reason why Chromium would run without its sandbox here, which is found without starting Chromium; null if there
- * is none. A host without `unshare` (util-linux) is not tested: the browser itself finds out at its first page.
+ * The reason why Chromium would run without its sandbox on this host; null if there is none. It is found without
+ * starting Chromium. A host without `unshare` (util-linux) is not tested; there, the browser finds out at its first
+ * page.
  */
 export async function findSandboxObstacle(): Promise<string | null> {
   if (process.getuid?.() === 0) return 'the service runs as root';

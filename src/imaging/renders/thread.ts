@@ -28,8 +28,8 @@ const STOP_TIMEOUT_MS = 10_000;
 const THREAD_FILE = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
- * A call as sent to the thread. A message on `client` means that its client has gone. The thread sends one back when
- * the drawing begins.
+ * A call as sent to the thread. `client` carries a message to the thread when the client has gone, and a message from
+ * the thread when the drawing begins.
  */
 type ThreadCall = RenderCall & { client?: MessagePort };
 
@@ -42,7 +42,10 @@ export class LostThreadError extends Error {
 export interface RenderCallHooks {
   /** Aborts when the client has gone. The thread then ends the page and answers. */
   clientGone?: AbortSignal | undefined;
-  /** Called when a browser begins to draw this page, and again when a second browser does. It needs `clientGone`. */
+  /**
+   * Called when a browser begins to draw the page, and again if a second browser has to draw it. It is called only if
+   * `clientGone` is given.
+   */
   onDrawing?: (() => void) | undefined;
 }
 
@@ -86,7 +89,7 @@ export class BrowserThread implements RenderThread {
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: Number.POSITIVE_INFINITY,
-      // The caller limits the number of calls at once.
+      // There is no limit here, because the pool of renders limits the number of calls.
       concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
       // With atomics, a thread sleeps between its calls and would not receive messages of its browser.
       atomics: 'disabled',
@@ -175,7 +178,7 @@ export class SpareRenderThread implements RenderThread {
     return this.#busy;
   }
 
-  /** Whether its browser has drawn a page and has not ended since. */
+  /** Whether the thread's browser has drawn a page and has not ended since. */
   get isWarm(): boolean {
     return this.#isWarm;
   }

@@ -66,7 +66,7 @@ function findGroupFolders(
   const mounts = [
     { mount: join(root, controller), groups: first },
     { mount: root, groups: second },
-    // If both versions are mounted, version 2 has its own folder.
+    // A host that mounts both versions has version 2 in a separate folder.
     { mount: join(root, 'unified'), groups: second },
   ];
   return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));

@@ -97,7 +97,7 @@ function cursorAfter(row: object, listing: ListingScope): string {
 }
 
 /**
- * The sort values that a cursor carries.
+ * The sort values in a cursor.
  * @throws ApiError invalid_param on `cursor`.
  */
 export function parseCursor(cursor: string, listing: ListingScope, page: number | undefined): unknown[] {
@@ -216,7 +216,7 @@ export function importResultSchema<T extends TSchema>(title: string, entry: T) {
  * Sends the response to an import.
  * @param data the imported entries, as the API shows them.
  * @param sent the number of sent entries.
- * @param of their plural name, which is also their path: 'presets'.
+ * @param of the plural name of the entries, which is also their path: 'presets'.
  */
 export function sendImportResult(
   reply: FastifyReply,

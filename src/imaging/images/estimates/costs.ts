@@ -65,7 +65,10 @@ const SSIMULACRA2_MS_PER_MEGAPIXEL = 450;
  * palette in 4.
  */
 const QUALITY_TRIALS = 4;
-/** The trials of a search over an animation: one or two of the whole animation, and those of a sample. */
+/**
+ * The cost of a search over an animation, in trials of the whole animation: one or two of these, and the trials of a
+ * short sample.
+ */
 const ANIMATION_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
@@ -102,8 +105,8 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
 }
 
 /**
- * Estimated CPU milliseconds of passes over one file; without passes, those of a description. The file is decoded once
- * for all passes that read the same pixels.
+ * Estimated CPU milliseconds of passes over one file, or of a description if there are no passes. The file is decoded
+ * once for all passes that read the same pixels.
  * @param layers the second pictures. Each is decoded for each step that reads it.
  */
 export function estimatedMs(
@@ -127,7 +130,7 @@ export function estimatedScoringMs({ width, height }: Pick<ImageHeader, 'width' 
   return ((width * height) / 1e6) * SSIMULACRA2_MS_PER_MEGAPIXEL;
 }
 
-/** A value that is equal for passes that read the same pixels; see workers/image/branches.ts. */
+/** A key that is equal for all passes that read the same pixels; see workers/image/branches.ts. */
 function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
   const { metadata, format } = resolvedEncodeOf(header, pass);
   const keepsFile =
@@ -183,8 +186,8 @@ function decodingMs(
 }
 
 /**
- * CPU milliseconds of the steps of a pass that libvips can divide among threads. A picture that shrinks is mostly
- * shrunk by its decoder, which is one thread.
+ * CPU milliseconds of the steps of a pass that libvips can divide among threads. Shrinking hardly counts, because the
+ * decoder does most of it in one thread.
  */
 export function estimatedDivisibleMs(header: ImageHeader, pass: ImagePass): number {
   const ofSmaller: StepCost = (perMegapixel, before, after) => perMegapixel * Math.min(before, after);
@@ -305,8 +308,8 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
 const LAYER_BYTES_PER_PIXEL = 4;
 
 /**
- * The estimated peak of memory of passes over one file, one after another, in bytes. Without passes, it is the peak of
- * a description.
+ * The estimated peak of memory in bytes when passes run over one file, one after another, or when the file is described
+ * if there are no passes.
  * @param layers the second pictures that they read.
  */
 export function estimatedBytes(
@@ -355,8 +358,8 @@ function decodeBytes(header: ImageHeader): number {
 }
 
 /**
- * The bytes of the kept frames, twice while they are joined, and of the batch that is decoded if frames in between are
- * dropped.
+ * The memory in bytes of a pass that drops frames in between. It holds the batch that is being decoded and the kept
+ * frames, which exist twice while they are joined.
  */
 function skippedFramesBytes(header: ImageHeader, pass: ImagePass): number {
   const batches = batchesWithSkippedFrames(header, pass);

@@ -23,7 +23,7 @@ import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/fa
  * and the sizes and frames that the estimates of time and memory start from.
  */
 
-/** The second pictures, by the id in the steps. */
+/** The headers of the second pictures, keyed by the id that the steps use for them. */
 export type LayerHeaders = Readonly<Record<string, { header: ImageHeader }>>;
 
 /** The second pictures that the steps of a pass read, one for each such step. */
@@ -88,7 +88,7 @@ interface PassFile {
   fileBytes: number;
 }
 
-/** The predicted result of a pass, as far as the header of its file shows. */
+/** A prediction that the pass succeeds, with the facts of its result that the header of the file reveals. */
 export type SuccessfulPrediction = Exclude<PassPrediction, { failure: object }>;
 
 /**

@@ -13,7 +13,10 @@ const ORIENTATION_TAG = 0x0112;
 export interface ImageHeader {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
-  /** The width as stored, of the canvas or of the first page; 0 when a drawing has no size. */
+  /**
+   * The stored width in pixels: that of the canvas of an animation, or of the first page of a document. 0 when a
+   * drawing has no size.
+   */
   width: number;
   height: number;
   /** The number of frames of an animation or of pages of a document. */
@@ -81,7 +84,7 @@ export function decodeHintsOf({ format, frames, animated }: ImageHeader): Header
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }
 
-/** The header of a still picture for the thread, which then need not read it. */
+/** The facts of a still picture for its task. With them, the image thread need not read the header again. */
 export function inputHeaderHintOf(header: ImageHeader): { header?: InputHeader } {
   const {
     format,

@@ -53,7 +53,7 @@ function isPlausible(header: ImageHeader): boolean {
 /** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
 const isFrameMarker = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-/** Whether a frame is progressive: the third of each group of four markers. */
+/** Whether a frame marker stands for a progressive frame: SOF2, SOF6, SOF10 and SOF14 do. */
 const isProgressiveMarker = (marker: number) => marker % 4 === 2;
 
 /** Reads the header of a JPEG from its segments up to the first scan. */

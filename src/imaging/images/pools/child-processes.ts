@@ -24,18 +24,21 @@ interface ChildProcessesOptions<Result> extends TaskProcessOptions {
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
-  /** The result of a task that ended its own process, because the same task would do so again. */
+  /**
+   * The result for a task that has ended its own process. The task is not tried again, because it would end the next
+   * process too.
+   */
   deathResult: Result;
   /** Whether a process still works after its answer, so that it must be killed. By default, none does. */
   isStillWorking?: (result: Result) => boolean;
 }
 
 /**
- * The most memory of a task after which its process is used again. Memory that a process has not freed would count
+ * A process is used again only after tasks of at most this memory, because memory that it has not freed would count
  * against the next task.
  */
 const MAX_REUSE_TASK_BYTES = 256 * MEGABYTE_BYTES;
-/** The largest result after which a process is used again. */
+/** A process is used again only after results of at most this size. */
 const MAX_REUSE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
 /** The time after which an idle process is ended. */
 const IDLE_TIMEOUT_MS = 60_000;

@@ -6,14 +6,14 @@ import { SpacedCallTimes } from '../spaced-times.ts';
 /** The seconds for which late work is not started again. */
 export const LATE_WORK_MEMORY_SECONDS = 60;
 const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
-/** The share of the size of late work below which equal work may be in time. */
+/** Work below this share of the size of late work of its kind may be in time. */
 const MIN_SIMILAR_SIZE_SHARE = 0.8;
 /**
  * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
  * busy host.
  */
 const MIN_CPU_SHARE = 0.5;
-/** The shortest time between two refusals of an account, so that it sends few bodies in vain. */
+/** The shortest time between two refusals of one account. Without it, a client could send many bodies in vain. */
 const REFUSAL_SPACE_MS = 1_000;
 /** The longest time that a refusal is held back. */
 const MAX_REFUSAL_HOLD_MS = 5_000;
@@ -75,8 +75,8 @@ export class LateWork {
   }
 
   /**
-   * Seconds until work of the account may begin, rounded up; 0 if it may begin now. Work that is smaller by a fifth
-   * than all late work may begin now.
+   * Seconds until work of the account may begin, rounded up; 0 if it may begin now. Work below four fifths of the size
+   * of all late work may always begin.
    * @param nameOf returns a text that is the same for work of the same kind. It is called only if there is late work.
    */
   waitSeconds(accountId: string, nameOf: () => string, size: number): number {

@@ -18,9 +18,9 @@ export interface StartedWork<Result> {
   /** Milliseconds that the work waited for its slot. */
   queueMs: number;
   /**
-   * Settles when the work has ended, which may be after the deadline, when its caller no longer waits. Rejects with
-   * provider_unavailable or unsupported_format; with the error that kept the task from being made; or with the reason
-   * of the deadline's signal.
+   * Settles when the work has ended, even if its deadline has passed before and nobody waits any more. Rejects with
+   * provider_unavailable or unsupported_format, with the error of `makeTask`, or with the reason of the deadline's
+   * signal.
    */
   result: Promise<Result>;
   /** Resolves when no worker works for the call any more, and its slot is free. Never rejects. */
@@ -29,7 +29,9 @@ export interface StartedWork<Result> {
   busyMs: Promise<number | null>;
 }
 
-/** The result of a task, or the error with which its worker was lost, and the CPU milliseconds until then. */
+/**
+ * The end of a task: its result, or the error with which its worker was lost, and the CPU milliseconds that it used.
+ */
 export type FinishedTask<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
 
 /** The workers that run the tasks of a pool: threads of this process, or child processes. */
@@ -64,9 +66,9 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
 
   /**
    * Starts the work of a call. Resolves when the call has its slot.
-   * @param makeTask makes the task with the deadline at that time. An input in a store is read only then, so that a
-   *   waiting call holds no bytes.
-   * @throws provider_unavailable (capacity) where the queue takes no such call; the reason of the deadline's signal.
+   * @param makeTask makes the task when the call has its slot. An input in a store is read only then, so that a waiting
+   * call holds no bytes.
+   * @throws provider_unavailable (capacity) if the queue refuses the call; the reason of the deadline's signal.
    */
   async start(
     call: PoolCall,

@@ -37,13 +37,13 @@ export type ImagePoolName = 'quick' | 'slow' | 'heavy' | 'batch';
  */
 type LowPriorityReason = 'estimate' | 'budget' | 'deadline';
 
-/** A call to the pools, as one object. */
+/** A call to the image pools: its passes, the headers from which its time is estimated, and its deadline. */
 export interface PassCall extends Omit<PoolCall, 'bytes'> {
   kind: ImageTask['kind'];
   header: ImageHeader;
   /** The passes; none for a description and a comparison. */
   passes: readonly ImagePass[];
-  /** CPU time besides that of the passes. */
+  /** Estimated CPU milliseconds of measurements, which are added to those of the passes. */
   measuringMs?: number;
   /** The second pictures that the passes read. */
   layers?: LayerHeaders;
@@ -57,9 +57,9 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
 /** The pool that was chosen for a call, and the reasons. */
 interface PoolChoice {
   name: ImagePoolName;
-  /** Present in the pool `heavy`. */
+  /** The reason for the pool `heavy`; undefined for every other pool. */
   reason: LowPriorityReason | undefined;
-  /** A text that names work with about the same ratio of real time to estimate. */
+  /** Identifies work with about the same ratio of real time to estimate; see `workKindOf`. */
   workKind: string;
   estimateMs: number;
 }
@@ -177,7 +177,7 @@ export class ImagePools {
   threadsFor(header: ImageHeader, passes: readonly ImagePass[]): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();
-    // The bytes that the AVIF encoder writes depend on its number of threads.
+    // AVIF never gets a second thread, because the bytes that its encoder writes depend on the number of threads.
     const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
     const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_DIVIDED_MS);
     return granted > 1 && gains && this.#hasOnlyOneTask() ? 2 : 1;
@@ -292,7 +292,7 @@ export class ImagePools {
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       isStillWorking: (result) => 'leavesWork' in result,
     });
-    // An item of a job may take a minute there, for which no call can wait.
+    // An item of a job may take a minute in this pool. No call can wait so long, so calls run in addition to the items.
     return new WorkerPool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
   }
 

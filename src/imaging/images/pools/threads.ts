@@ -53,7 +53,8 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
     const cpuMs = this.#cpuMeter.startMeasuring();
-    // Other threads of the process, such as the garbage collector's, are measured too.
+    // The measured time also contains other threads of the process, such as the garbage collector's. It is therefore
+    // limited to what the threads of this task can have used.
     const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
     try {
       const result = await this.#performTask(task);
@@ -144,7 +145,10 @@ export class PassCpuMeter {
   #sharedMs = 0;
   #seenMs = 0;
 
-  /** @param workersMs returns the CPU milliseconds that its workers have used so far. A call takes about 2 µs. */
+  /**
+   * @param workersMs returns the CPU milliseconds that the workers of this process have used so far. A call takes about
+   * 2 µs.
+   */
   constructor(workersMs = cpuMsBesideThisThread) {
     this.#workersMs = workersMs;
   }

@@ -62,8 +62,8 @@ export class AccountWorkerTime {
   #before = this.#latest;
 
   /**
-   * @param budgetMs returns the time of an account per minute. It is read each time, because an operator may change
-   *   it.
+   * @param budgetMs returns the CPU milliseconds per minute that an account may use. It is called each time, because an
+   * operator may change the budget.
    */
   constructor({ clock, budgetMs }: { clock: Clock; budgetMs: () => number }) {
     this.#clock = clock;

@@ -24,7 +24,7 @@ const formatCount = (count: number) => count.toLocaleString('en');
 /** The limits of a JSON body, as text for the documentation. */
 export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_VALUES)} names and values (${formatCount(MAX_JSON_VALUES / 5)} rows of two fields) and ${formatCount(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
-/** The body as the field that refusals name. */
+/** The whole body, for errors that name the field in which JSON was sent. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
 
 /**
@@ -90,7 +90,10 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
   return value;
 }
 
-/** Converts a position in a piece to a position in the body. */
+/**
+ * Replaces the position in a message of JSON.parse: it refers to a piece of the body, and becomes the position in the
+ * body.
+ */
 function withBodyPosition(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
     const at = startsAt + Buffer.byteLength(text.slice(0, Number(position)));

@@ -45,8 +45,8 @@ export class LargeBodyQueue {
       await nextTurn();
       return body;
     } finally {
-      // The next body waits until the validation and the first checks of the handler are done, whose time counts as
-      // well.
+      // The next body waits until the handler has validated this one and has made its first checks. The pause is long
+      // enough for their time too.
       setImmediate(() =>
         setTimeout(() => this.#turns.endTurn(), pauseMsAfter(performance.now() - startedMs)),
       );
@@ -160,7 +160,7 @@ function parseSmallJson(raw: Buffer, startsAt: number): unknown {
   return parseJsonText(raw.toString('utf8', startsAt));
 }
 
-/** Adds the entries between `pieceAt` and the comma or end after them. */
+/** Parses the entries from `pieceAt` to `to`, and adds them to their list or object. */
 function addEntryText(raw: Buffer, into: OpenContainer, to: number): void {
   const from = into.pieceAt;
   const isEmpty = isOnlyWhitespace(raw, from, to);

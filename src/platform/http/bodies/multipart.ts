@@ -135,7 +135,7 @@ export class Multipart implements Disposable {
     const parser = this.#parser;
     body.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
-      // Another file may begin later in this chunk.
+      // The limit allows for one more file than has begun, because another file may begin later in this chunk.
       this.#checkSize(Math.min(this.#parts.length + 1, this.#maxFiles));
     });
     body.once('error', () => this.#fail(malformedFormError()));

@@ -26,8 +26,8 @@ declare module 'fastify' {
     /** The names of files that the multipart form may have besides the first file, for OpenAPI. */
     furtherFiles?: readonly string[];
     /**
-     * The route that accepts the bytes of an image, as `METHOD /path`. The error about bytes that are sent to this
-     * route names it.
+     * Another route that accepts the bytes of an image, as `METHOD /path`. If bytes are sent to the present route, the
+     * error recommends it.
      */
     uploadsAt?: string;
   }

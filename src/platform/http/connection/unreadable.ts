@@ -105,7 +105,7 @@ export function installUnreadablePaths(app: FastifyInstance): void {
   app.decorate('unreadablePaths', new Map());
 }
 
-/** Refuses malformed paths below a prefix in the way in which other wrong paths are refused there. */
+/** Declares how malformed paths below a prefix are refused: in the same way as other wrong paths there. */
 export function refuseUnreadablePaths(app: FastifyInstance, prefix: string, refusal: () => ApiError): void {
   app.unreadablePaths.set(prefix, refusal);
 }

@@ -1,10 +1,10 @@
 import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 
 /**
- * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. A path
- * addresses the query if the query has its first name, else the body. It may lead into a field that is JSON text. `in`
- * names another place: a header, or a file part of a form. A `share` of a side of the picture becomes pixels before the
- * change is told.
+ * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. If the query
+ * has a field of the path's first name, the path refers to the query, otherwise to the body. It may lead into a field
+ * that is JSON text. `in` names another place: a header, or a file part of a form. A `share` of a side of the picture
+ * becomes pixels before the caller gets the change.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }
@@ -17,7 +17,7 @@ export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' |
 /** A call as it was sent. */
 export interface CorrectableCall {
   query: Readonly<Record<string, unknown>>;
-  /** JSON, or the text of form fields by name; undefined without either. */
+  /** The parsed JSON body, or the text fields of a form by their names; undefined if the call has neither. */
   body: unknown;
   /** Whether the body is a form. */
   isForm: boolean;

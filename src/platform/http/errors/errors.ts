@@ -183,8 +183,8 @@ export function sentFieldAt(param: string, path = param): SentField {
 }
 
 /**
- * Converts changes of a part of the call to changes of the call. A new name is placed next to the old one, wherever the
- * old one was sent.
+ * Converts corrections with paths within a part of the call to corrections of the whole call. A renamed field stays in
+ * the place where it was sent.
  * @param at finds a field of the part.
  */
 export function correctionsAtSentFields(

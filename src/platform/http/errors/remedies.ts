@@ -16,8 +16,8 @@ export interface Remedy {
 }
 
 /**
- * The probable meaning of a nearly valid value: null for a missing one, a percentage for a share, a number as text or
- * with a unit, a misspelt word.
+ * The remedy for a value that is nearly valid, such as null where a field can be left out, a percentage where a share
+ * is expected, a number as text or with a unit, or a misspelt word.
  */
 export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (value === null) return { says: ' Leave it out instead of sending null.', remove: true };
@@ -66,8 +66,8 @@ function listRemedy(value: string): Remedy {
 }
 
 /**
- * The remedy for an object in place of a list of objects: one of the list, or all of them by their keys, such as the
- * ops of steps, or by their names.
+ * The remedy for an object where a list of objects is expected. The object is one entry of the list, or holds all
+ * entries by keys: their names, or the ops of steps.
  */
 function objectRemedy(
   value: Readonly<Record<string, unknown>>,
@@ -84,7 +84,10 @@ function objectRemedy(
     : { says: ' Send a list of one.', replace: [value] };
 }
 
-/** The remedy for a text in place of an object without required fields: it is the first field, such as `op`. */
+/**
+ * The remedy for a text where an object without required fields is expected. The text is taken as its first field, such
+ * as `op`.
+ */
 function bareTextRemedy(value: string, { properties = {}, required = [] }: TSchema): Remedy {
   const [[name, { type }] = ['', {}]] = Object.entries<Partial<TSchema>>(properties);
   if (type !== 'string' || required.length > 0) return { says: '' };
@@ -266,8 +269,8 @@ function numberRemedy(value: unknown, schema: TSchema): Remedy {
 }
 
 /**
- * The bound for a number beyond it; for a fraction instead of a whole number, the whole numbers next to it. Empty for
- * an accepted number.
+ * The accepted numbers nearest to a number: the bound that it exceeds, or the whole numbers next to a fraction. Empty
+ * if the number itself is accepted.
  */
 function nearestAccepted(
   number: number,

@@ -87,7 +87,7 @@ function createRouteTable() {
     return methods.find((name) => !UNSUGGESTED_METHODS.includes(name));
   }
 
-  /** The routes below a path: the rest of each path, and its whole path. */
+  /** The routes below a path. The key is the rest of a route's path, and the value is its whole path. */
   function routesBelow(path: string): Map<string, string> {
     const found = new Map<string, string>();
     const { length } = path.split('/');
@@ -111,9 +111,9 @@ function createRouteTable() {
       ];
     },
     /**
-     * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
-     * spelling of its last segment, or of all of it if its level has no paths. If no path is similar, the existing
-     * paths of the same level are listed.
+     * Suggests the path that was probably meant. This is the path without a trailing slash, with a missing `/api/v1`,
+     * or with a similar spelling of its last segment. The whole path is compared if its level has no paths. If no path
+     * is similar, the existing paths of the same level are listed.
      * @returns the end of a message, and the calls of which one was probably meant.
      */
     suggestPath(method: string, path: string): { says: string; suggest?: string[] } {
@@ -174,7 +174,7 @@ function urlsWithWordsOf(path: string, urls: readonly string[]): string[] {
 
 const MAX_SUGGESTED_PATHS = 3;
 
-/** `/jobs/:jobId` as the documentation writes it. */
+/** The path of a route as OpenAPI writes it: `/jobs/:jobId` becomes `/jobs/{jobId}`. */
 function openApiPathOf(url: string): string {
   return url.replaceAll(/:(\w+)/g, '{$1}');
 }
@@ -185,7 +185,9 @@ function hasParameters({ params }: FastifyRequest): boolean {
   return false;
 }
 
-/** Whether the last parameter of a path of the interface is empty: the path of a list, with a slash at its end. */
+/**
+ * Whether the last parameter of an API path is empty. This is the case for the path of a list with a slash at its end.
+ */
 function hasEmptyLastParameter(request: FastifyRequest): boolean {
   const path = pathOf(request);
   return path.endsWith('/') && path.startsWith('/api/') && hasParameters(request);

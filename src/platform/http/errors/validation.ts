@@ -28,9 +28,9 @@ const AJV_OPTIONS: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`, `instead` and `within` say where a misplaced field belongs: to another call, or to another level of
-  // this one. `clamped` has the bounds to which a value is moved. `documented` is the part of a schema that only
-  // OpenAPI contains.
+  // `elsewhere` says to which other call a field belongs, and `within` to which other level of this call. `instead`
+  // says what to send in place of a field. `clamped` has the bounds to which a value is moved. `documented` is the part
+  // of a schema that only OpenAPI contains.
   keywords: ['example', 'elsewhere', 'instead', 'within', 'clamped', 'documented'],
   formats: Object.fromEntries(DOCUMENTING_FORMATS.map((name) => [name, true])),
 };
@@ -79,7 +79,7 @@ export function createValidator<T extends TSchema>(schema: T, name: string): (va
  */
 export function checkInput(request: FastifyRequest, { query, body }: { query: object; body: unknown }): void {
   for (const [part, value] of [
-    // The validation coerces values in place.
+    // The query is copied, because the validation coerces values in place.
     ['querystring', { ...query }],
     ['body', body],
   ] as const) {

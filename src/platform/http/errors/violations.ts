@@ -15,14 +15,14 @@ import {
 } from './shapes.ts';
 
 /**
- * Words all violations of schemas, in bodies, queries, paths, and the parameters of ops, and says how to correct them.
- * Ajv must be `verbose`, so that its errors contain the value and the schema.
+ * Describes the violations of schemas in bodies, queries, paths and the parameters of ops, and says how to correct
+ * them. Ajv must be `verbose`, so that its errors contain the value and the schema.
  */
 
 /** A description of what is wrong with a field. */
 export interface Diagnosis {
   message: string;
-  /** Changes that certainly correct it. Paths are relative to the checked value. */
+  /** Changes that certainly correct the field. Their paths are relative to the checked value. */
   corrections?: CallCorrection[];
   /** Words or numbers of which one was probably meant, or calls that take what was sent. */
   suggest?: (string | number)[];
@@ -30,7 +30,7 @@ export interface Diagnosis {
   instead?: { parameters: Record<string, unknown> }[];
 }
 
-/** The subject of a violated schema, and the names of its fields. */
+/** The words by which messages refer to the violated schema and to its fields. */
 export interface ViolationSubject {
   /** `this call`, or the name of an op or an operation. */
   owner: string;
@@ -49,8 +49,8 @@ export interface ViolationContext {
 }
 
 /**
- * A hint about what to send in place of a field, from the `instead` of a schema: a sentence, with another name for the
- * field, or with the call or the fields that take what it holds.
+ * A hint about what to send instead of a field, from the schema's `instead`: a sentence alone, or a sentence with the
+ * field's new name (`rename`) or with the calls or fields to use for its value (`suggest`).
  */
 export type FieldHint = string | { says: string; rename: string } | { says: string; suggest: string[] };
 
@@ -122,8 +122,8 @@ interface UndeclaredFields {
   /** The object with these fields. */
   sent: unknown;
   /**
-   * The schema of the object. `instead` says what to send instead of a field, `elsewhere` says in which other call a
-   * field belongs, and `within` names the field to which those of another level belong.
+   * The schema of the object. Its keyword `instead` says what to send in place of a field. `elsewhere` says in which
+   * other call a field belongs. `within` names the field into which fields of another level belong.
    */
   schema: Partial<TSchema>;
 }
@@ -183,8 +183,8 @@ function replacementDiagnosis(param: string, instead: FieldHint): Diagnosis {
 }
 
 /**
- * The names that were probably meant by a wrong name: names within the field where it belongs, else names of the object
- * itself.
+ * The names that were probably meant by a wrong name: those of the field into which it belongs, or otherwise those of
+ * the object itself.
  */
 function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
   const within: ViolationContext | undefined = schema.within;
@@ -246,7 +246,10 @@ export interface SuggestedWord {
 /** The suggestion for a word that resembles no known word. */
 export const NO_SUGGESTION: SuggestedWord = { hint: '', corrections: [] };
 
-/** Suggests the known word that an unknown word probably means. @param path where the word was sent. */
+/**
+ * Suggests the known word that an unknown word probably means.
+ * @param path where the word was sent.
+ */
 export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { suggest, ...remedy } = wordRemedy(word, known);
   return {
@@ -324,7 +327,8 @@ export function countPhrase(min: number | undefined, max: number | undefined, no
 
 /**
  * The error for a word that a field does not take, with the words that it takes in its details.
- * @param sentence completes the message by the hint to the word that was probably meant; it is empty if there is none.
+ * @param sentence makes the message from the hint at the word that was probably meant. The hint is empty if no word is
+ * similar.
  */
 export function unknownWordError(
   { path, refuse }: SentField,

@@ -28,7 +28,7 @@ export function installCaching(app: FastifyInstance): void {
 
 /** Whether the request reached the API, even by a percent-encoded path. */
 function isApiRequest(request: FastifyRequest): boolean {
-  // Reading the options of a route copies them.
+  // The URL is checked first, because Fastify copies the options of a route at each access.
   return request.url.startsWith('/api/') || request.routeOptions.url?.startsWith('/api/') === true;
 }
 

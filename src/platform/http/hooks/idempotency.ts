@@ -31,7 +31,7 @@ declare module 'fastify' {
 interface IdempotentRun {
   key: string;
   token: string;
-  /** Whether the call was refused for a temporary reason. Its repeat then runs. */
+  /** Whether the call was refused for a temporary reason. If so, a repeat of it is executed. */
   mayRunAgain?: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { CallWarning } from './warnings.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A media type that the endpoint returns besides JSON, such as `image/*`. Several are a list. */
+    /** A media type that the endpoint returns besides JSON, such as `image/*`, or a list of such types. */
     responseType?: string | readonly string[];
     /** Whether the Accept header of a call is ignored, because a page could not see the error. */
     ignoresAccept?: true;
@@ -48,7 +48,7 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
 export function acceptWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
   const { accept = '' } = request.headers;
   if (ALWAYS_ACCEPTED.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
-  // Reading the options of a route copies them.
+  // Fastify copies the options of a route at each access, so they are read only when they are needed.
   const wanted = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
   if (wanted === undefined) return [];
   const ignored = { code: 'no_effect', name: 'Accept' };

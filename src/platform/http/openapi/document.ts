@@ -2,13 +2,16 @@ import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS_TEXT } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors/errors.ts';
 
-/** A part of the document as plain JSON. */
+/** A part of the OpenAPI document, as plain JSON. */
 export type DocumentNode = { [key: string]: unknown };
 
 /** The schema of bytes in OpenAPI 3.1. */
 export const BYTES_SCHEMA = { contentMediaType: 'application/octet-stream' };
 
-/** The key under which the traits of a route pass through the generator. It is removed from the document afterwards. */
+/**
+ * The key under which facts about a route (`RouteTraits`) pass through the generator of the document. It is removed
+ * from the document afterwards.
+ */
 export const ROUTE_TRAITS_KEY = 'x-route';
 export interface RouteTraits {
   idempotency: boolean;
