@@ -41,8 +41,8 @@ interface DocumentDraft<T extends NamedDocument> {
 }
 
 /**
- * The most attempts of a save. One of several concurrent saves succeeds in each round, so only more saves than attempts
- * can fail.
+ * The most attempts of a save. In each round, one of several concurrent saves succeeds, so a save can only fail if more
+ * saves than this compete.
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
@@ -110,16 +110,16 @@ export class NamedDocuments<T extends NamedDocument> {
 
   /**
    * Stores all of the drafts, in order, or none. When another write takes a slot or a slug first, the next free one is
-   * tried. When concurrent inserts together exceed the limit, all of them may be refused. After a crash, the drafts
-   * remain that were already stored.
-   * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
+   * tried. When concurrent inserts together exceed the limit, all of them may be refused. If the process crashes
+   * meanwhile, the drafts that were already stored remain.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug if a slug is taken and the draft takes no suffix.
    */
   async insert(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
     if (drafts.length === 0) return [];
     const stored = new Map<DocumentDraft<T>, T>();
     try {
-      // One of several concurrent writes succeeds in each round, so only more writes than rounds can exhaust the
-      // attempts.
+      // In each round, one of several concurrent writes succeeds. A write can therefore run out of rounds only if more
+      // writes than rounds compete.
       for (let round = 0; round < 2 * this.#kind.limit; round++) {
         const waiting = drafts.filter((draft) => !stored.has(draft));
         const candidates = await this.#assignSlots(accountId, waiting);

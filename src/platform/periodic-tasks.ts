@@ -19,7 +19,7 @@ export interface SweepTask {
    * that could not be removed does not count, because the same batch would be read again at once.
    */
   sweep(now: Date): Promise<number>;
-  /** Milliseconds between two rounds of this task. Default: that of the sweeper. */
+  /** Milliseconds between two rounds of this task. By default, it is the interval of the sweeper. */
   intervalMs?: number;
   /** The most batches in a round; 100 by default. */
   batches?: number;

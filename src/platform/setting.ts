@@ -61,7 +61,7 @@ export function textSetting(options: {
   };
 }
 
-/** A setting that is true or false. */
+/** A setting that is `true` or `false`. All other texts, such as `1` and `yes`, are refused. */
 export function flagSetting(options: { description: string; fallback: boolean }): Setting<boolean> {
   return {
     description: options.description,

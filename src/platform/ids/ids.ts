@@ -69,7 +69,7 @@ function toBase62(value: number, width: number): string {
 }
 
 /**
- * A hint of a refusal about an id or a slug that was not found: the end of its message, and suggestions for a program.
+ * What a refusal adds about an id or a slug that was not found: the end of its message, and suggestions for a program.
  */
 export interface MissingHint {
   says: string;

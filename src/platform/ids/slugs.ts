@@ -53,7 +53,7 @@ export function isBuiltInReference(idOrSlug: string): boolean {
 
 /**
  * Checks that a slug is not reserved; the schema checks its form.
- * @param kind the plural of the things with slugs: `presets`.
+ * @param kind the plural name of the resources, such as `presets`.
  * @returns the error message; null when the slug can be used.
  */
 export function reservedSlugMessage(slug: string, kind: string): string | null {

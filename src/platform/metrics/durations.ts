@@ -27,7 +27,7 @@ export class DurationHistogram<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
-  /** The sum over several processes. */
+  /** The values of several processes are added up. */
   readonly aggregator = 'sum';
   readonly labelNames: readonly L[];
   readonly #bounds: readonly number[];

@@ -16,7 +16,9 @@ export interface LoadSnapshot {
   atMs: number;
   /** Sums of samples, by name and labels: `darkroom_refusals_total capacity`. */
   values: Record<string, number>;
-  /** The latest callers by account; absent for a process that serves no calls. Metrics never contain accounts. */
+  /**
+   * The latest callers, keyed by account; absent for a process that serves no calls. Metrics never contain accounts.
+   */
   accounts?: Record<string, AccountCalls>;
 }
 

@@ -21,7 +21,7 @@ export interface ProcessTableRow {
   id: string;
   role: ProcessRole;
   residentBytes: number;
-  /** The CPU time that it has used. */
+  /** The CPU time that the process has used. */
   cpuSeconds: number;
 }
 

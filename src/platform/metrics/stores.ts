@@ -78,7 +78,7 @@ export class StoreWaitTime {
     if (this.#running === 0) this.#totalMs += this.#nowMs() - this.#sinceMs;
   }
 
-  /** Seconds up to now. */
+  /** The seconds for which the request has waited for stores up to now. */
   seconds(): number {
     return (this.#totalMs + (this.#running === 0 ? 0 : this.#nowMs() - this.#sinceMs)) / 1_000;
   }

@@ -12,7 +12,7 @@ const DEFAULT_RETRY_AFTER_SECONDS = 2;
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly fault: OutboundFault;
-  /** The status of an incomplete response. */
+  /** The HTTP status, if it was received before the response broke off. */
   readonly status: number | undefined;
   /**
    * Whether the message reveals that a name resolves. Callers must not learn that about names in the operator's

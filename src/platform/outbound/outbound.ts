@@ -35,7 +35,10 @@ interface PostOptions {
 export interface OutboundRequests {
   /** Fetches the image at a URL. Every failure is an ApiError, as `fetchImage` says. */
   fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage>;
-  /** Checks whether a webhook may be sent to a URL now. @throws ApiError 400 invalid_param on url. */
+  /**
+   * Checks whether a webhook may be sent to a URL now.
+   * @throws ApiError 400 invalid_param on url.
+   */
   checkWebhook(url: string): Promise<void>;
   /**
    * Posts to a URL of a user after checking it again, and returns the status. The body of the response is not read. The
@@ -164,9 +167,9 @@ const MAX_LOCATION_CHARACTERS = 2048;
 
 /**
  * Fetches the image at a URL that a user gave.
- * @throws ApiError 400 invalid_param (not allowed, a redirect, an HTTP error, empty, or a content coding that
- *   cannot be undone), 413 payload_too_large, 503 provider_unavailable with reason url_unavailable (its host
- *   failed or was too slow, now); the signal's reason when the caller aborted.
+ * @throws ApiError 400 invalid_param (not allowed, a redirect, an HTTP error, empty, or a content coding that cannot be
+ * undone), 413 payload_too_large, 503 provider_unavailable with reason url_unavailable (the host failed or was too
+ * slow, perhaps only for a while); the signal's reason when the caller aborted.
  */
 async function fetchImage(
   text: string,

@@ -132,7 +132,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
   );
 }
 
-/** The config of a route, as parts of its description. */
+/** The parts of a route's OpenAPI description that come from its config. */
 function describeRoute(route: RouteOptions, url: string): DocumentNode {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');

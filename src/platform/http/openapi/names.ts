@@ -63,7 +63,7 @@ export function operationIdOf(method: string, path: string): string {
   const words = parts.filter((part) => !part.startsWith('{'));
   const last = words.at(-1) ?? '';
   const endsInId = parts.at(-1)?.startsWith('{') ?? false;
-  // The last segment of a POST below a noun is the verb.
+  // In a POST below a noun, the last segment of the path is the verb.
   if (method === 'POST' && words.length > 1 && !endsInId)
     return camelCase([last, ...words.slice(0, -1).map(singularOf)]);
   if (endsInId) return camelCase([METHOD_VERBS[method] ?? method, ...words.map(singularOf)]);

@@ -30,8 +30,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 const HASH_CHARACTERS = 12;
 const MODULE_EXTENSION = /\.(?:ts|mjs|js)$/;
 /**
- * Matches the specifiers that a module imports. The group `now` has those of statements at the beginning of a line, as
- * Node and bundlers write them; the others are imported later, by `import()`.
+ * Matches the names from which a module imports. The group `now` matches those of statements at the beginning of a
+ * line, as Node and bundlers write them. All other matches are imported later, by `import()`.
  */
 const IMPORT_SPECIFIER =
   /(?<=^(?:import|export|\})[^'"\n]*?\bfrom\s*['"])(?<now>[^'"\n]+)(?=['"])|(?<=\bimport\(['"])[^'"\n]+(?=['"]\))/gm;
@@ -84,7 +84,7 @@ export class StaticFiles {
     return [...addresses];
   }
 
-  /** The links by which a page loads these modules, and every module that they import, at once. */
+  /** The `modulepreload` links with which a page loads these modules, and every module that they import, at once. */
   modulePreloads(...names: string[]): string {
     const addresses = new Set(names.flatMap((name) => this.addressesFor(name)));
     return [...addresses].map((address) => `<link rel="modulepreload" href="${address}">`).join('\n');
@@ -94,8 +94,8 @@ export class StaticFiles {
   find(served: string): StaticFile | undefined {
     const found = this.#files.get(served);
     if (found !== undefined) return found;
-    // Another process of the host may have given out the address. It is that of a file with this stem, or of an
-    // imported module.
+    // The address may come from another process of the host. It belongs to a file with this stem, or to an imported
+    // module.
     for (const [name, source] of this.#sources)
       if (
         served.startsWith(`${fileStemOf(name)}.`) ||

@@ -229,7 +229,7 @@ export function coordinationOverChannel(channel: PrimaryChannel, log?: ListenerL
   return {
     ...methods,
     async subscribe(name, listener) {
-      // The primary sends messages to the processes that have called it.
+      // The primary sends messages only to processes that have called it, so this process calls it once.
       await methods.ping();
       return listeners.add(name, listener);
     },

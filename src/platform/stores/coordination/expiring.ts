@@ -101,7 +101,7 @@ class SlotOwners {
   readonly #owners = new Map<string, SlotOwner>();
 
   /**
-   * Whether an owner may take a free slot; otherwise it is registered as waiting.
+   * Whether an owner may take a free slot. If not, the owner is registered as waiting.
    * @param holders the holders of the taken slots.
    */
   mayTake(

@@ -5,7 +5,7 @@ import type { Coordination, IdempotencyBeginning, StoredHttpResponse } from './p
 const TOKEN_CHARACTERS = 16;
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_BATCH_SIZE = 100;
-/** The most attempts to begin a request, because a key can change its owner between two queries. */
+/** The most attempts to begin a request. An attempt fails if the key changes its owner between two queries. */
 const MAX_BEGIN_ATTEMPTS = 3;
 
 interface IdempotencyRecord {

@@ -148,8 +148,8 @@ export interface Coordination {
 
   /**
    * Begins a request under an idempotency key. A first request without a response holds its key for `pendingMs`. A
-   * response is stored until `keepMs` after the beginning. `fingerprint` is null for a body that is too large for one;
-   * a repeat after its response is then `reused`.
+   * response is stored until `keepMs` after the beginning. `fingerprint` is null if the body is too large to be
+   * compared. Once its response is stored, every repeat is then `reused`.
    */
   beginIdempotent(
     key: string,
@@ -183,7 +183,7 @@ export interface Coordination {
   /** Extends a claim, and takes it again if the set was lost; false when another holder has the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Ends a claim, and schedules its member again after `afterMs`. If that is null and no other time was scheduled
+   * Ends a claim, and schedules its member again after `afterMs`. If `afterMs` is null and no other time was scheduled
    * during the claim, the member is removed. Returns the milliseconds until the member is due next; null when it is
    * removed, or claimed by another holder.
    */

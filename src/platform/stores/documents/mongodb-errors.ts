@@ -33,7 +33,7 @@ export async function withPortErrors<T>(
 }
 
 /**
- * The cause of a failed bulk write. If it has no refused documents, it failed as a whole, in most cases because of a
+ * The cause of a failed bulk write. If no document was refused, the write failed as a whole, in most cases because of a
  * broken connection.
  */
 function bulkWriteCause(error: unknown): unknown {
@@ -78,7 +78,7 @@ const UNAVAILABLE_ERRORS = [
 function isUnavailable(error: unknown): error is Error {
   if (UNAVAILABLE_ERRORS.some((kind) => error instanceof kind)) return true;
   if (error instanceof MongoServerError) return UNAVAILABLE_CODES.includes(Number(error.code));
-  // The driver does not export this class.
+  // The name is compared, because the driver does not export the class of this error.
   return error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';
 }
 

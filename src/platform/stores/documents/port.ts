@@ -83,8 +83,8 @@ export interface FindOptions {
 
 export interface UpdateOptions {
   /**
-   * Whether to insert when nothing matches: the equality fields of the filter, then $setOnInsert and the update. The
-   * filter or $setOnInsert must name the `_id`.
+   * Whether a document is inserted when none matches. It gets the equality fields of the filter, then those of
+   * $setOnInsert and of the update. The filter or $setOnInsert must name the `_id`.
    */
   upsert?: boolean;
 }

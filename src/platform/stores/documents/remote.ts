@@ -19,7 +19,8 @@ export function createRemoteCollection<T extends DocumentWithId>(
   name: string,
   call: CallMethod,
 ): DocumentCollection<T> {
-  // Only the last argument of a method is optional. It is left out when it is undefined, which would arrive as null.
+  // Only the last argument of a method is optional. If it is undefined it is left out, because JSON would turn it into
+  // null.
   const send = async <R>(method: keyof DocumentCollection<T>, ...args: unknown[]): Promise<R> =>
     (await call(name, method, args.at(-1) === undefined ? args.slice(0, -1) : args)) as R;
   const sendFiltered = async <R>(

@@ -23,7 +23,10 @@ interface SlotLimit {
   tooContended: () => Error;
 }
 
-/** Stores a document in a free slot of its account. @throws the errors of the limit. */
+/**
+ * Stores a document in a free slot of its account.
+ * @throws the errors of the limit.
+ */
 export async function insertInFreeSlot<T extends SlottedDocument>(
   collection: DocumentCollection<T>,
   { limit, tooMany, tooContended }: SlotLimit,

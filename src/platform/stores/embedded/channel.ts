@@ -20,7 +20,10 @@ export interface PrimaryChannel {
 export interface PrimaryChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ChannelServiceHandler): void;
-  /** Sends an event to the processes that have called a service. @returns the number of these processes. */
+  /**
+   * Sends an event to the processes that have called a service.
+   * @returns the number of these processes.
+   */
   broadcast(service: string, event: unknown): number;
 }
 
@@ -79,7 +82,7 @@ function createFrameBatcher(send: (message: ChannelEnvelope) => void): (frame: C
   };
 }
 
-/** The end of a link to the primary, in an API process. */
+/** The API process's end of its link to the primary. */
 interface PrimaryLink {
   send(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
@@ -135,7 +138,7 @@ function primaryGoneError(): StoreUnavailableError {
   return new StoreUnavailableError('The primary process is gone, and the embedded stores with it.');
 }
 
-/** The ends of the links to all API processes, in the primary. */
+/** The primary's ends of the links to all API processes. */
 interface ProcessLinks {
   /** Sends a message to one process, unless the process has ended. */
   send(processId: number, message: unknown): void;

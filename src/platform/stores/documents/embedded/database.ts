@@ -67,8 +67,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Uses a prepared statement. A failed one is prepared again, because it would report the same failure at its next
-   * use.
+   * Uses a prepared statement. After a failure the statement is prepared again, because it would report the same
+   * failure at its next use.
    */
   #withStatement<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {

@@ -87,8 +87,8 @@ function columnExpressionsOf({ keys, presences }: TableShape): Map<string, strin
 }
 
 /**
- * Fills the columns in batches, because a statement keeps every text that it passes to a function in memory until it
- * ends.
+ * Fills the columns in batches. A statement passes texts to a function, and SQLite keeps all of them in memory until
+ * the statement ends.
  */
 function fillColumns(
   database: SqliteDatabase,

@@ -13,8 +13,8 @@ import { selectStatement } from './filter-sql.ts';
 import { tableShapeOf } from './shape.ts';
 
 /**
- * The most text of several rows together. Parsing it takes some tenths of a millisecond. Larger reads are left to the
- * primary.
+ * The most text that the rows of one direct read may have together. Parsing it takes some tenths of a millisecond.
+ * Larger reads are left to the primary.
  */
 const MAX_READ_BYTES = 64 * 1024;
 
@@ -157,7 +157,7 @@ function queryShapeOf(filter: DocumentFilter, { sort = [] }: FindOptions): strin
 function isAnsweredByIndex(spec: CollectionSpec, fixed: readonly string[], sort: SortOrder): boolean {
   if (fixed.length === 0) return false;
   if (fixed.includes('_id')) return true;
-  // A partial index lacks some documents.
+  // A partial index never answers a query completely, because it lacks some documents.
   return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && isIndexOrder(fields, fixed, sort));
 }
 

@@ -199,7 +199,7 @@ function joinFragments(parts: SqlFragment[], operator: string): SqlFragment {
   if (parts.length === 0) return { sql: operator === 'OR' ? 'FALSE' : 'TRUE', params: [] };
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;
-  // AND binds closest, so its parts need no parentheses, except an OR, which has them.
+  // AND binds more closely than OR, so only an OR needs parentheses.
   const sql = parts.map((part) => part.sql).join(` ${operator} `);
   return { sql: operator === 'AND' ? sql : `(${sql})`, params: parts.flatMap((part) => part.params) };
 }

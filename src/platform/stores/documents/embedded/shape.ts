@@ -49,7 +49,7 @@ function createIndexStatement(table: string, index: IndexSpec, columns: string[]
 /**
  * The clauses for the number of rows (-1 for all), and for the number of rows to skip. SQLite plans a statement with a
  * bare `LIMIT ?` again at every execution, because the plan depends on the bound number. That costs several times the
- * read. A sum instead of the number avoids it.
+ * read. The sums `? + 0` avoid it.
  */
 export const LIMIT_OFFSET_CLAUSE = 'LIMIT ? + 0 OFFSET ? + 0';
 

@@ -48,7 +48,9 @@ function commitBatch(batch: CollectionCallMessage[]): CallReply[] {
   return answers;
 }
 
-/** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
+/**
+ * Each change is one statement. If it fails, it leaves nothing in the transaction, which it shares with other calls.
+ */
 function answerCall(call: CollectionCallMessage): CallReply {
   try {
     return { id: call.id, value: runCall(call) };
