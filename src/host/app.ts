@@ -45,10 +45,7 @@ export interface AppOptions {
   log: Logger;
   hostId: string;
   processId: string;
-  /**
-   * The fingerprint of the deployment, by which the doctor finds processes that use other documents. Absent if there
-   * can be no other deployment.
-   */
+  /** Identifies the deployment, for the doctor. Absent if there can be no other deployment on the same stores. */
   deployment?: string;
   now: () => Date;
   /** When the embedded stores were opened; absent if other hosts share the stores. */

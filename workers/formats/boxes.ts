@@ -6,7 +6,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * type, content.
  */
 
-/** The bytes of the length and the type of a box. */
+/** The number of bytes of a box's head: its length and its type. */
 const BOX_HEAD_BYTES = 8;
 /**
  * The special lengths of a box: 1 means that a 64-bit length follows the type, and 0 that the box ends with its

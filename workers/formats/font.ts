@@ -22,7 +22,10 @@ const MAX_TABLE_BYTES = 8_000_000;
 const MAX_CMAP_GROUPS = 200_000;
 const MAX_CODE_POINT = 0x10ffff;
 
-/** The faces of a font file; none for a file of another format. @throws RangeError for a file that is cut off. */
+/**
+ * The faces of a font file; none for a file of another format.
+ * @throws RangeError for a file that is cut off.
+ */
 export async function readFontFaces(readAt: ReadBytesAt): Promise<FontFace[]> {
   const head = await readAt(0, 12);
   if (head.length < 12) return [];
@@ -71,7 +74,7 @@ const WINDOWS_PLATFORM = 3;
 const MACINTOSH_PLATFORM = 1;
 const ENGLISH_LANGUAGE = 0x409;
 
-/** The English names of a font by their number. */
+/** The English texts in the table `name`, keyed by the number of the name, such as 1 for the family. */
 function readNames(table: Buffer): Map<number, string> {
   const [count, texts] = [table.readUInt16BE(2), table.readUInt16BE(4)];
   const names = new Map<number, string>();
@@ -93,7 +96,10 @@ function decodeUtf16(bytes: Buffer): string {
   return swapped.swap16().toString('utf16le');
 }
 
-/** The characters of the best table. A table of all of Unicode is preferred to one of the Basic Multilingual Plane. */
+/**
+ * The characters in the best subtable of `cmap`. A subtable of all of Unicode is preferred to one of the Basic
+ * Multilingual Plane.
+ */
 function readCodePointRanges(cmap: Buffer): FontFace['ranges'] {
   const count = cmap.readUInt16BE(2);
   let plane: FontFace['ranges'] = [];

@@ -6,15 +6,18 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * a byte that gives the number of bytes that follow; an empty one ends the list.
  */
 
-/** The bytes of signature, version and screen descriptor. */
+/** The number of bytes of signature, version and screen descriptor. */
 const FILE_HEAD_BYTES = 13;
 const SCREEN_FLAGS_OFFSET = 10;
 const EXTENSION_INTRODUCER = 0x21;
 const IMAGE_SEPARATOR = 0x2c;
 const TRAILER_BYTE = 0x3b;
-/** The bytes of introducer and label. */
+/** The number of bytes of an extension's head: its introducer and its label. */
 const EXTENSION_HEAD_BYTES = 2;
-/** The bytes of separator, position, size and flags. A colour table may follow, and then the width of the codes. */
+/**
+ * The number of bytes of an image's head: separator, position, size and flags. A colour table may follow, and then the
+ * width of the codes.
+ */
 const IMAGE_HEAD_BYTES = 10;
 const IMAGE_FLAGS_OFFSET = 9;
 const CODE_WIDTH_BYTES = 1;

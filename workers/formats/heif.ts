@@ -7,7 +7,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * planes and blocks of metadata that a meta box lists. An entry that does not fit into its box is skipped.
  */
 
-/** Bytes of version and flags at the beginning of the content of a full box. */
+/** A full box is a box whose content begins with version and flags. This is the number of their bytes. */
 const VERSION_BYTES = 4;
 const ITEM_TYPE_BYTES = 4;
 
@@ -30,7 +30,10 @@ export interface HeifReference {
 /** The properties of one item. */
 interface HeifAssociation extends ContainerPart {
   id: number;
-  /** Indices into the list of properties, from 1, in the order in which the properties are applied; 0 is none. */
+  /**
+   * The properties in the order in which they are applied, as indices from 1 into the list of all properties. An index
+   * of 0 stands for none.
+   */
   properties: number[];
 }
 
@@ -57,7 +60,7 @@ export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<
     if (type !== 'infe' || start + VERSION_BYTES > end) continue;
     const ids = idReaderOf(bytes, bytes.u8(start) >= 3);
     const idAt = start + VERSION_BYTES;
-    // The index of the item's protection is between id and type.
+    // Two bytes between the id and the type hold the index of the item's protection.
     const typeAt = idAt + ids.width + 2;
     if (typeAt + ITEM_TYPE_BYTES > end) continue;
     const isHidden = (bytes.u8(start + 3) & 1) === 1;
@@ -97,7 +100,7 @@ export function* heifAssociations(
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
   // The highest bit marks a property as essential.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
-  // The entries follow their number, which takes 4 bytes.
+  // A 4-byte entry count comes before the entries.
   yield* partsBetween(content + 4, limit, (at) => {
     const start = at + ids.width + 1;
     if (start > limit) return undefined;
@@ -140,7 +143,7 @@ interface AvifColours {
   isPremultiplied: boolean;
 }
 
-/** Bytes of the colour type, the primaries and the transfer function. */
+/** The number of bytes of the colour type, the primaries and the transfer function. */
 const CICP_SIZE_BYTES = 8;
 
 /** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */

@@ -96,7 +96,7 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
 const LEADING_MARKERS = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
 
-/** A JPEG with further segments after those that describe how to read it. */
+/** A copy of a JPEG with more segments. They are inserted after the segments that describe how to read the file. */
 export function withJpegSegments(
   jpeg: Uint8Array<ArrayBuffer>,
   segments: readonly Uint8Array[],

@@ -10,12 +10,12 @@ const PHOTOSHOP_PREFIX = 'Photoshop 3.0\0';
 /** The number of the resource that holds IPTC. */
 export const IPTC_RESOURCE_NUMBER = 0x0404;
 
-/** The bytes of the signature and the number of a resource. A name follows, and then the length of the content. */
+/** The number of bytes of a resource's signature and number. A name follows, and then the length of the content. */
 const RESOURCE_HEAD_BYTES = 6;
 const RESOURCE_LENGTH_BYTES = 4;
 
 const DATASET_MARKER = 0x1c;
-/** The bytes of the tag marker, the record number, the dataset number and the length of a dataset. */
+/** The number of bytes of a dataset's head: tag marker, record number, dataset number and length. */
 const DATASET_HEAD_BYTES = 5;
 /** The bit that marks a length as long. Its other bits then count the bytes of the real length, which follows. */
 const LONG_LENGTH_FLAG = 0x8000;
@@ -39,7 +39,10 @@ export function photoshopResources(bytes: ByteReader): Iterable<PhotoshopResourc
   return partsBetween(PHOTOSHOP_PREFIX.length, bytes.length, (at) => readResourceAt(bytes, at));
 }
 
-/** Name and content are padded to an even length, the name with the byte that gives its length. */
+/**
+ * Name and content are padded to an even length. The name counts together with the byte before it, which gives its
+ * length.
+ */
 function readResourceAt(bytes: ByteReader, at: number): PhotoshopResource | undefined {
   const nameAt = at + RESOURCE_HEAD_BYTES;
   if (nameAt >= bytes.length) return undefined;

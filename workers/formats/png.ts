@@ -6,7 +6,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 /** PNG (W3C, third edition), section 5: a signature, then chunks of length, type, content and checksum. */
 
 const PNG_SIGNATURE = '\x89PNG\r\n\x1a\n';
-/** The bytes of the length and the type of a chunk. */
+/** The number of bytes of a chunk's head: its length and its type. */
 const CHUNK_HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 

@@ -5,9 +5,9 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  * RIFF as used by WebP (RFC 9649, section 2.3): a head that names the form, then chunks of type, length and content.
  */
 
-/** The bytes of `RIFF`, length and form. */
+/** The number of bytes of the file's head: `RIFF`, length and form. */
 const FILE_HEAD_BYTES = 12;
-/** The bytes of the type and the length of a chunk. */
+/** The number of bytes of a chunk's head: its type and its length. */
 const CHUNK_HEAD_BYTES = 8;
 
 export interface RiffChunk extends ContainerPart {

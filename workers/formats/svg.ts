@@ -19,7 +19,7 @@ const PIXELS_PER_UNIT: Readonly<Record<string, number>> = {
   pt: 96 / 72,
   pc: 16,
 };
-/** The size of each relative unit, as a multiple of the font size, as the renderer uses it. */
+/** The size of each relative unit as a multiple of the font size, as the renderer defines it. */
 const FONT_SIZES_PER_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, ex: 0.5, ch: 0.5 };
 
 /**
@@ -86,8 +86,8 @@ const RELATIVE_FONT_SIZE = /^\s*\+?[\d.]+(?:r?em|ex|ch)\b/i;
 const FONT_SIZE_DECLARATION = /((?:^|;)\s*font-size\s*:)([^;]*)/i;
 
 /**
- * The attributes of a root whose relative font size is converted to pixels. Browsers compute it from their own default
- * font size, which differs from the renderer's.
+ * The attributes of a root element, in which a relative font size is converted to pixels. Browsers compute it from
+ * their own default font size, which differs from the renderer's.
  */
 export function withFontSizeInPixels(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const inPixels = (size: string) =>

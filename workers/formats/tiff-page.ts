@@ -72,7 +72,7 @@ export interface TiffPage {
   rowsPerStrip: number;
   /** Whether values are stored as differences from their left neighbour. */
   isDifferenced: boolean;
-  /** Pixels per sample of Cb and Cr, across and down. */
+  /** The number of pixels that share a sample of Cb and Cr, across and down. */
   subsampling: { across: number; down: number };
   orientation: number;
   /** The first entry of each tag. */
@@ -176,7 +176,7 @@ const CONVERTED_COMPRESSIONS: readonly number[] = [
   TIFF_COMPRESSIONS.deflate,
   TIFF_COMPRESSIONS.packBits,
 ];
-/** Pixels per sample of Cb and Cr, on one axis. */
+/** The numbers of pixels on one axis that may share a sample of Cb and Cr. */
 const CONVERTED_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
 const CONVERTED_BIT_DEPTHS: readonly number[] = [8, 16, 32];
 

@@ -209,7 +209,7 @@ function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEnt
 }
 
 function directoriesOverlap(one: TiffDirectory, other: TiffDirectory): boolean {
-  // A directory ends after its entries, because some writers omit the offset of the next one.
+  // The offset of the next directory is not counted as a part of this one, because some writers omit it.
   const endOf = ({ at, entries }: TiffDirectory) => at + 2 + entries.length * 12;
   return one.at < endOf(other) && other.at < endOf(one);
 }
@@ -226,9 +226,7 @@ export function firstEntryValue(
   return WHOLE_NUMBER_TYPES.includes(entry.type) ? readNumberAt(bytes, directory, entry, 0) : undefined;
 }
 
-/**
- * The values of an entry if they are unsigned integers or fractions within the file, at most `most` of them; else none.
- */
+/** At most `most` values of an entry; none unless they are unsigned integers or fractions within the file. */
 export function entryValues(
   bytes: ByteReader,
   directory: TiffDirectory,

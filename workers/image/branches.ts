@@ -94,8 +94,9 @@ function isSearch(one: OpenedPass | TaskFailure): boolean {
 }
 
 /**
- * Gives a search its share of the time that is left, so that later searches have time too. Until it reaches its target,
- * it may take half of their time as well: one result in time is better than several that are late.
+ * Gives a search its share of the time that is left, so that later searches have time too. A search that has not
+ * reached its target may also take half of the time of the later ones: one result in time is better than several that
+ * are late.
  */
 function shareTime(work: PassWork, searchesLeft: number): void {
   if (work.encode.target === undefined || searchesLeft === 1) return;
@@ -199,8 +200,8 @@ class SharedPictures {
   }
 
   /**
-   * The picture after `count` steps. Passes only read its pixels, because each step makes new ones. The last pass owns
-   * the pixels.
+   * The picture after `count` steps. Passes only read its pixels, because each step makes new ones. The last pass that
+   * takes the picture owns the pixels.
    */
   async #takePicture(
     work: PassWork,

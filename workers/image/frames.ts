@@ -104,7 +104,10 @@ export function areConsecutive(kept: readonly number[]): boolean {
   return kept.length === (kept.at(-1) ?? 0) - (kept[0] ?? 0) + 1;
 }
 
-/** The batches that contain the chosen frames. @param framePx the pixels of one frame. */
+/**
+ * The batches that contain the chosen frames.
+ * @param framePx the pixels of one frame.
+ */
 export function frameBatchesOf(kept: readonly number[], framePx: number): FrameBatch[] {
   const most = Math.max(1, Math.floor(MAX_BATCH_PX / framePx));
   const batches: FrameBatch[] = [];

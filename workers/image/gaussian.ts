@@ -120,7 +120,10 @@ function pixelWeightsFor(count: number, sigma: number): Float64Array {
   return shares;
 }
 
-/** Reduces a picture and repeats its own edge pixels around it, not those of the reduced picture. */
+/**
+ * Reduces a picture, and adds a margin that repeats the edge pixels of the original picture, not those of the reduced
+ * one.
+ */
 async function reduceWithMargin(
   picture: PassPicture,
   pixels: Pixels,

@@ -197,7 +197,7 @@ export async function openStillPicture(file: Uint8Array<ArrayBuffer>): Promise<[
   return [depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened, autoOrient];
 }
 
-/** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
+/** Converts 16-bit pictures with a profile to sRGB. By itself, sharp would convert them to Display P3. */
 export function toSrgb(pipeline: Sharp): Sharp {
   return pipeline.withIccProfile('srgb', { attach: false });
 }

@@ -138,7 +138,9 @@ function declareKernelCounter(name: string, help: string, read: () => number | n
 export type RestartReason = (typeof RESTART_REASONS)[number];
 const RESTART_REASONS = ['exit', 'signal', 'hung'] as const;
 
-/** Counts the replaced processes by reason. The primary has this metric, and adds its text to that of the API processes. */
+/**
+ * Counts the replaced processes by reason. The primary has this metric, and adds its text to that of the API processes.
+ */
 export class RestartMeter {
   readonly #restarts = new Counter({
     name: 'darkroom_process_restarts_total',

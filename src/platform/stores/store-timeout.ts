@@ -45,7 +45,7 @@ interface StoreTimeoutOptions {
   name: string;
   /** The timeout of a step while the store responds to other steps. */
   timeoutMs: number;
-  /** The timeout while the store does not respond, that is after the latest step of any call timed out. */
+  /** The timeout of a step after the latest step of any call has timed out. */
   timeoutWhenSilentMs: number;
 }
 

@@ -1,4 +1,6 @@
-/** The type without null and undefined: fields that may be either are optional. */
+/**
+ * The type of an object without its null and undefined fields. A field that may be null or undefined becomes optional.
+ */
 type WithoutAbsent<T> = {
   [K in keyof T as null extends T[K] ? never : undefined extends T[K] ? never : K]: T[K];
 } & {

@@ -9,7 +9,7 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
 
 /**
  * Reads a CSS colour.
- * @param key names the parameter that holds it.
+ * @param key the name of the parameter that holds the text.
  * @throws BadArgumentError on that parameter when the text is not a colour.
  */
 export function parseColour(text: string, key: string): Rgba {

@@ -136,7 +136,7 @@ function textTag(text: string): Buffer {
   return tagOfType('text', Buffer.from(`${text}\0`, 'latin1'));
 }
 
-/** A description with the plain text only, without its Unicode and script forms. */
+/** The tag with the name of the profile. Only its ASCII form is written, without the Unicode and script forms. */
 function descriptionTag(text: string): Buffer {
   const body = Buffer.alloc(4 + text.length + 1 + 8 + 3 + 67);
   body.writeUInt32BE(text.length + 1);

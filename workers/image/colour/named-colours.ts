@@ -40,8 +40,8 @@ const CHROMATICITY_TOLERANCE = 0.01;
 /** Colours that a file declares without an ICC profile, unless they are those of sRGB. */
 export interface DeclaredColourSpace extends DisplayColours {
   /**
-   * Whether the colours can be brighter than white. HDR values make no sense in 8 bits, so a profile suits the input's
-   * pixels, but not the result's.
+   * Whether the colours can be brighter than white. Such a profile describes the pixels of the input, but not those of
+   * the result, because values brighter than white make no sense in 8 bits.
    */
   isHdr: boolean;
 }
@@ -56,7 +56,7 @@ export function colourSpaceOfCodePoints(
 ): DeclaredColourSpace | 'srgb' | undefined {
   const { primaries, transfer } = codePoints;
   const known = PRIMARIES_BY_CODE_POINT[primaries];
-  // Transfers without their own curve are close to sRGB.
+  // Transfer functions that are not listed are close to that of sRGB.
   const curve = TRANSFER_CURVES[transfer];
   if (known === undefined) return undefined;
   if (primaries === BT709_PRIMARIES && curve === undefined) return 'srgb';

@@ -4,16 +4,20 @@ import { inflateWithLimit, pngChunks } from '../../formats/png.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
 /**
- * Recognises the sRGB profile of a file. Many pictures of the web have one. sharp would convert every pixel from sRGB
- * to sRGB, before it scales them: of a PNG of 0.7 megapixels that becomes 300 pixels wide, that is 40 % of the work.
+ * Recognises the sRGB profile of a file, which many pictures of the web have. Because of such a profile, sharp would
+ * convert every pixel from sRGB to sRGB before it scales the picture. When a PNG of 0.7 megapixels is scaled to a width
+ * of 300 px, the conversion is 40 % of the work.
  */
 
-/** No profile of this kind is larger. */
+/** The most bytes of a profile that is examined. No sRGB profile is larger. */
 const MAX_PROFILE_BYTES = 64 * 1024;
 const MAX_TAGS = 100;
 const HEADER_BYTES = 128;
 const TAG_ENTRY_BYTES = 12;
-/** The start of a profile in a JPEG. Its number among the segments of the profile, and their count, follow. */
+/**
+ * The first bytes of a JPEG segment that holds a part of the profile. The number of this part and the number of all
+ * parts follow.
+ */
 const JPEG_PROFILE_START = 'ICC_PROFILE\0';
 const DEEP_PNG_BITS = 16;
 
@@ -24,10 +28,10 @@ const SRGB_COLORANTS = [
   [0.14307, 0.06061, 0.7141],
 ];
 const CHANNELS = ['r', 'g', 'b'];
-/** A difference of less than half of one of 255 levels. */
+/** The accepted differences from sRGB. Both are below half of one of 255 levels. */
 const MAX_COLORANT_DIFFERENCE = 0.001;
 const MAX_LEVEL_DIFFERENCE = 0.4;
-/** The step between two levels at which a curve is compared. */
+/** Curves are compared at every fifth level of 0 to 255. */
 const COMPARED_LEVEL_STEP = 5;
 
 /**
@@ -62,7 +66,10 @@ function findProfile(bytes: ByteReader): Uint8Array | undefined {
   return undefined;
 }
 
-/** Whether a profile has the primaries and the curve of sRGB, and no tables, which would come before them. */
+/**
+ * Whether a profile has the primaries and the curve of sRGB, and no lookup tables, which would take precedence over
+ * them.
+ */
 function isSrgbProfile(profile: ByteReader): boolean {
   if (profile.text(16, 8) !== 'RGB XYZ ') return false;
   const tags = new Map<string, number>();
@@ -71,10 +78,10 @@ function isSrgbProfile(profile: ByteReader): boolean {
     tags.set(profile.fourCharacters(at), profile.u32(at + 4));
   }
   if ([...tags.keys()].some((name) => /^[AD]2B/.test(name))) return false;
-  // An absent tag is looked for past the end, where reading throws.
+  // An absent tag gets an offset past the end, where reading throws a RangeError.
   const offsetsOf = (kind: string) => CHANNELS.map((channel) => tags.get(channel + kind) ?? profile.length);
   const hasColorants = offsetsOf('XYZ').every((at, channel) => isNearColorant(profile, at, channel));
-  // All three channels mostly share one curve.
+  // The three channels mostly share one curve, which is then compared only once.
   return hasColorants && [...new Set(offsetsOf('TRC'))].every((at) => isSrgbCurve(profile, at));
 }
 

@@ -145,7 +145,7 @@ function sampleConversionOf(page: TiffPage, sample: number): (value: number) => 
   return (value) => (value > most ? 0 : Math.round(value * factor));
 }
 
-/** L* from 0 to 65535, and a* and b* as signed numbers of which 256 are a unit (TIFF 6.0, section 23). */
+/** L* from 0 to 65535, and a* and b* as signed numbers in steps of 1/256 (TIFF 6.0, section 23). */
 function labConversionOf(bits: number, photometric: number, sample: number): (value: number) => number {
   const isByte = bits === 8;
   if (sample > 2) return isByte ? (value) => value * 257 : (value) => value;

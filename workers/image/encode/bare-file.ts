@@ -76,7 +76,7 @@ export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
   }
 }
 
-/** Only the data of a scan may be between two segments. */
+/** Whether a JPEG holds a picture and nothing else. Only the data of a scan may lie between two of its segments. */
 function isJpegWithoutMetadata(file: Buffer): boolean {
   const segments = [...jpegSegments(new ByteReader(file))];
   const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;

@@ -2,7 +2,7 @@ import { ByteReader } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
-/** Players and libvips show a frame whose delay is not longer than this for SLOWED_DELAY_MS. */
+/** A frame whose delay is at most this long is shown for SLOWED_DELAY_MS by players and by libvips. */
 const MAX_SLOWED_DELAY_MS = 10;
 const SLOWED_DELAY_MS = 100;
 /** The offset and the length of the duration in the content of a WebP's ANMF chunk. */
@@ -12,22 +12,22 @@ const DURATION_BYTES = 3;
 /** The longest delay that sharp accepts, in milliseconds. */
 export const MAX_SHARP_DELAY_MS = 65_535;
 /**
- * The block of a GIF that holds the delay of the next picture, in hundredths of a second, and the offset of the delay
- * in it.
+ * The label of the GIF block that holds the delay of the next picture, in hundredths of a second, and the offset of the
+ * delay in that block.
  */
 const GRAPHIC_CONTROL_LABEL = 0xf9;
 const DELAY_OFFSET = 2;
 const MAX_GIF_DELAY = 0xffff;
 
-/** The time for which players show a frame, by the delay in its file. */
+/** The milliseconds for which players show a frame with this delay in its file. */
 export function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
   return delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : delayMs;
 }
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
- * @param wereSent whether the encoder was given the delays as an option, which sharp limits to MAX_SHARP_DELAY_MS.
- * Otherwise it copied them from the file.
+ * @param wereSent whether the encoder was given the delays as an option, which sharp limits to MAX_SHARP_DELAY_MS. If
+ * not, the encoder has copied them from the file.
  */
 export function restoreDelays(
   file: Uint8Array<ArrayBuffer>,

@@ -10,7 +10,10 @@ import {
   webpEffortOptions,
 } from './effort.ts';
 
-/** Sets an encoder on a pipeline. @param size the size of one frame. */
+/**
+ * Sets an encoder on a pipeline.
+ * @param size the size of one frame.
+ */
 type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: AnimationPlayback, size: Size) => Sharp;
 
 /** Settings of an encoder beyond those that a pass asks for. */

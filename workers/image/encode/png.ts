@@ -4,8 +4,8 @@ import { type PngChunk, pngChunks } from '../../formats/png.ts';
 import { type Pixels, readPixels } from '../pixels/pixels.ts';
 
 /**
- * Prepares the rows of a PNG for compression. Filters write a pixel as its difference from its neighbours: they make
- * photographs 10 to 36 % smaller, but drawings and screenshots up to twice as large.
+ * How the rows of a PNG are prepared for compression. Filters write a pixel as its difference from its neighbours: they
+ * make photographs 10 to 36 % smaller, but drawings and screenshots up to twice as large.
  */
 export interface PngRowFilter {
   filtered: boolean;

@@ -14,9 +14,9 @@ const HISTOGRAM_STEPS = 255 * STEPS_PER_LEVEL + 1;
 
 /** The brightness of the pixels of a picture. */
 export interface Brightness {
-  /** The brightness, 0 to 255, below which the given share of the picture lies. The share is 0 to 1. */
+  /** The brightness, 0 to 255, below which a share of the picture lies. The share is 0 to 1. */
   percentile(share: number): number;
-  /** The mean brightness after `answer` has replaced each value of a channel, 0 to 255. */
+  /** The mean brightness, 0 to 255, of the picture in which each value of a channel is replaced by its `answer`. */
   mean(answer: (value: number) => number): number;
 }
 

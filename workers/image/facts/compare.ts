@@ -188,7 +188,7 @@ class ChangedTiles {
   }
 }
 
-/** Adds a box to that of its tile. */
+/** Enlarges the box of a tile so that it includes another box. */
 function includeBox(boxes: Map<number, TileBounds>, tile: number, box: TileBounds): void {
   const there = boxes.get(tile);
   if (there === undefined) boxes.set(tile, { ...box });

@@ -17,7 +17,7 @@ interface LikenessMetric {
   settings: Pick<EncodeOptions, 'chroma'> & { tune?: 'ssim' };
   /** The largest distance above the target at which a result is close enough, on the scale of `toEvenScale`. */
   tolerance: number;
-  /** The value of the picture compared with itself. */
+  /** The value that the measure gives a picture when it is compared with itself. */
   valueOfIdentical: number;
   /** Measures a file of the same size. */
   measure(file: Uint8Array): Promise<number>;

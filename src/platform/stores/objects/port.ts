@@ -38,7 +38,8 @@ export interface ObjectStore {
   /** Deletes an object; does nothing if there is none. */
   delete(key: string): Promise<void>;
   /**
-   * Lists keys that begin with `prefix` and were stored before an instant (epoch ms), at most `limit`, for the sweeper.
+   * Lists at most `limit` keys that begin with `prefix` and were stored before an instant in epoch milliseconds, for
+   * sweeps.
    */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
   /** Lists every object whose key begins with `prefix`, in no particular order. */

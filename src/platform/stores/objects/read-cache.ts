@@ -4,7 +4,8 @@ import { MEGABYTE_BYTES } from '../../values/units.ts';
 
 const MAX_CACHE_BYTES = 16 * MEGABYTE_BYTES;
 /**
- * The largest object that is cached. Larger objects are read from the system's page cache as fast as they are copied.
+ * Larger objects are not cached, because reading them from the operating system's page cache takes no longer than
+ * copying them.
  */
 const MAX_CACHED_OBJECT_BYTES = 128 * 1024;
 

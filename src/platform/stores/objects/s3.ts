@@ -22,7 +22,10 @@ const UPLOAD_TIMEOUT_MS = 20_000;
  * bucket.
  */
 const MAX_REQUEST_TRIES = 2;
-/** The longest pause within a response. It is long, because a slow reader looks like a dead server. */
+/**
+ * The longest pause within a response. It is long, because the pause of a slow client, which delays the reading, looks
+ * like a dead server.
+ */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE_SIZE = 1000;
