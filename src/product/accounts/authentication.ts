@@ -98,7 +98,7 @@ export class Authentication {
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
-    // A cookie is not looked up here, because it is accepted only under further conditions.
+    // Only `findCaller` accepts a cookie, because it also checks which page sent the request.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
     const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
@@ -114,7 +114,10 @@ export class Authentication {
     }
   }
 
-  /** The Authorization header of a request, or the cookie of a console session in the same form. */
+  /**
+   * The Authorization header of a request. If its only credential is the cookie of a console session, the token of the
+   * cookie is returned in the form of such a header.
+   */
   #authorizationOf(request: FastifyRequest): string | undefined {
     if (!hasOnlyCookieCredential(request)) return request.headers.authorization;
     const token = this.#cookie.tokenOf(request);
@@ -169,8 +172,8 @@ export function hasOnlyCookieCredential({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Whether an API key was sent as a bearer token to a route that does not accept such tokens. Only then are the options
- * of the route read, because Fastify copies them at each access.
+ * Whether an API key was sent as a bearer token to a route that does not accept one. The options of the route are read
+ * last, because Fastify copies them at each access.
  */
 function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest): boolean {
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;

@@ -70,8 +70,8 @@ async function createFirstAccount(
 }
 
 /**
- * Makes sure that the account has the key with this text. Other keys are revoked: they are of an interrupted start, and
- * nobody has seen them.
+ * Makes sure that the account has the key with this text, and revokes all its other keys. An interrupted start created
+ * those keys, and nobody has seen them.
  */
 async function ensureApiKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
   const hash = hashSecret(text);

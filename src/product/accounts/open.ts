@@ -18,7 +18,9 @@ interface AccountsOptions {
   settings: GateSettings;
   /** Base of the addresses at which the service is reached. */
   publicUrl: () => string;
-  /** Describes an account with its credits, which billing knows. */
+  /**
+   * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
+   */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }

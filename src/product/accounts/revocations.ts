@@ -8,8 +8,8 @@ export const ACCOUNT_CHANGED_CHANNEL = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_CACHE_MS = 100;
 /**
- * The lifetime of the flag on a credential. It is longer than that of every cache, so that every process looks the
- * credential up again.
+ * The lifetime of the flag that marks a credential as changed. It is longer than the lifetime of any cached credential,
+ * so that every process sees the flag.
  */
 const REVOCATION_FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
 

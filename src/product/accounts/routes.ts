@@ -10,7 +10,9 @@ import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 interface AccountRoutesOptions {
   gate: CallGate;
-  /** Describes an account with its credits, which the billing slice knows. */
+  /**
+   * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
+   */
   describe: (accountId: string) => Promise<Account>;
 }
 

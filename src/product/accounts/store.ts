@@ -76,7 +76,8 @@ export const API_KEYS_COLLECTION: DeclaredCollection = {
   name: 'apiKeys',
   indexes: [
     HASH_INDEX,
-    // This index has all fields of the query for live keys, as the embedded store requires.
+    // The index covers the query for live keys, because the embedded store requires an index with all fields of a
+    // query.
     { name: 'account', fields: sortBy('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',

@@ -23,8 +23,8 @@ export interface AssetDocument {
   jobId: string | null;
   itemIndex: number | null;
   /**
-   * The warnings of responses that contain the bytes of an output, such as that the sandbox made them. Absent without
-   * warnings.
+   * Warnings about an output, such as that the sandbox made it. Every response that contains its bytes repeats them.
+   * Absent without warnings.
    */
   warnings?: readonly CallWarning[];
   /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
@@ -39,9 +39,14 @@ export interface AssetDocument {
    */
   identity?: string;
   image: ImageObject | null;
-  /** The bytes of the image's perceptual hash, each with an index. Absent if the image has none. */
+  /**
+   * The image's perceptual hash, one field per byte, because each byte has an index. Absent if the image has no hash.
+   */
   hashBytes?: HashBytes;
-  /** JSON text, because its keys come from the file and a store may not accept them as field names. */
+  /**
+   * The metadata of the file as JSON text. It is not stored as an object, because a store may not accept its keys as
+   * field names.
+   */
   metadata: string | null;
   createdAt: string;
   /** When the asset expires; null for an asset that is stored until it is deleted. */
@@ -100,7 +105,7 @@ export function descriptionFieldsOf(
   return { image, ...(hashBytes && { hashBytes }), metadata: JSON.stringify(metadata) };
 }
 
-/** A new object key. The keys of all assets begin with the same prefix. */
+/** A new random key for the object store. The keys of all assets begin with `assets/`. */
 export function newObjectKey(): string {
   return `assets/${randomText(24)}`;
 }

@@ -22,7 +22,7 @@ interface AssetCollectionDocument {
   updatedAt: string;
 }
 
-/** The names of the collections of all accounts. */
+/** The database collection that stores the asset collections of all accounts. */
 export const ASSET_COLLECTIONS: DeclaredCollection = {
   name: 'assetCollections',
   indexes: [{ name: 'name', fields: sortBy('accountId', 'name'), unique: true }],

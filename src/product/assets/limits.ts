@@ -1,6 +1,6 @@
 import { DAY_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
-/** The most bytes of a stored image, and the most bytes of a multipart body per image in it. */
+/** The maximum size of a stored image. A multipart body may have this size once per image. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE_BYTES;
 /** The most images of one multipart body. */
 export const MAX_UPLOAD_FILES = 100;
@@ -9,13 +9,13 @@ export const MAX_FETCHED_IMAGE_BYTES = 25 * MEGABYTE_BYTES;
 export const IMAGE_FETCH_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
 export const MAX_CONCURRENT_IMAGE_FETCHES = 4;
-/** Lifetime of an upload URL, and the longest lifetime of a ticket. */
+/** The lifetime of an upload URL, and the longest lifetime of an upload ticket. */
 export const UPLOAD_URL_LIFE_MS = 15 * 60_000;
-/** Shortest lifetime of a ticket. */
+/** The shortest lifetime of an upload ticket. */
 export const MIN_TICKET_LIFE_MS = 60_000;
 /** The lifetime of a link if the caller does not choose one. */
 export const LINK_LIFE_SECONDS = 300;
-/** How long a failed asset can be read. */
+/** How long the record of a failed upload can be read. */
 export const FAILED_ASSET_LIFE_MS = DAY_MS;
 /**
  * The longest time that an upload may take, since BODY_TIMEOUT_MS is at most an hour. The process of an older

@@ -41,7 +41,7 @@ interface AssetsOptions {
   publicUrl: () => string;
   /** The URL for changing the plan, which the error for lack of quota contains. */
   topUpUrl: () => string;
-  /** When the stores were opened, if no other host shares them. */
+  /** When the stores were opened. Absent if other hosts share them, whose uploads may have begun earlier. */
   storesOpenedAt?: Date;
   now: () => Date;
   log: EventLog;
@@ -74,7 +74,7 @@ export interface JobAssets {
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
   /** Finds those of the given ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
-  /** The number of outputs of a job. It only falls once the job has ended. */
+  /** The number of outputs of a job. It does not decrease before the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;
   /**
    * A range of the bytes of a picture.
@@ -201,8 +201,8 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   }
 
   /**
-   * Resolves old marks on the asset counters of accounts. Marks of assets that are neither kept nor deleted are left to
-   * the next sweep, after `removeUnfinished`.
+   * Resolves old marks on the asset counters of accounts. The mark of an unfinished upload or deletion stays until the
+   * next sweep: by then, `removeUnfinished` has decided whether the asset exists.
    */
   async function resolveMarks(now: Date): Promise<number> {
     let cleared = 0;

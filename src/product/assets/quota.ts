@@ -27,7 +27,7 @@ interface JobQuotaMark {
   at: string;
 }
 
-/** Begins the document of an account that has none. */
+/** The update that creates the document of an account that has none. */
 const UNUSED_QUOTA = { $setOnInsert: { stored: 0, moving: [] } };
 
 /**
@@ -42,7 +42,8 @@ export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
 
 /**
  * The quota of assets in an account's plan. It is a stored counter, not a count of documents, so that one conditional
- * update admits exactly as many assets as the plan has. It stays correct through a crash, because each step is marked:
+ * update admits exactly as many assets as the plan allows. Each step is marked, so that the counter is right even after
+ * a crash:
  *
  *   in:  reserve (counts, marks) · the asset's document is shown · confirm (unmarks)
  *   out: the asset's document is hidden · markRemoval (marks) · the document is deleted · giveBack (uncounts, unmarks)
@@ -164,7 +165,7 @@ export class JobQuota {
     await this.#quota.updateOne({ _id: accountId }, { $push: { marks: mark } });
   }
 
-  /** Gives back the units under the mark that counts, and removes the other marks of the job. */
+  /** Gives back the units of the mark with this token, and removes all marks of the job. */
   async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
     const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);

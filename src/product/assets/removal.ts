@@ -15,8 +15,8 @@ interface RemovalOptions {
 }
 
 /**
- * The number of concurrent deletions. With this number, one commit covers several deletions, and other calls are hardly
- * slower.
+ * The number of concurrent deletions: enough for one commit of the store to cover several deletions, and few enough to
+ * hardly slow down other calls.
  */
 const CONCURRENT_DELETIONS = 16;
 

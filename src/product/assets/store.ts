@@ -42,7 +42,7 @@ const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
 const OLDEST_FIRST = sortBy('_id');
 const IDS_PER_READ = 1_000;
 
-/** A selection of images by their facts. The instants are included. */
+/** Which images to select. The times are ISO instants, and both ends are inclusive. */
 export interface AssetSelection {
   collection?: string;
   createdFrom?: string;
@@ -86,7 +86,9 @@ export class AssetsStore {
     return readListPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
   }
 
-  /** The ids of at most `limit` DONE images, oldest first. Ids begin with the time of their creation. */
+  /**
+   * The ids of at most `limit` DONE images, oldest first. Ids sort by age, because they begin with their creation time.
+   */
   async selectDone(
     accountId: string,
     { collection, createdFrom, createdTo }: AssetSelection,
@@ -107,7 +109,7 @@ export class AssetsStore {
     return found.map(({ _id }) => _id);
   }
 
-  /** The assets of a listing whose images are similar to this hash, nearest first, without the asset itself. */
+  /** The assets whose images have a hash similar to the given one, nearest first, without the given asset itself. */
   async findSimilar(
     { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
     hash: string,

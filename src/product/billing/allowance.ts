@@ -18,10 +18,13 @@ import type { SyncRunCounter } from './sync-runs.ts';
  */
 const RESERVATION_LIFE_MS = 120_000;
 const MAX_RESERVE_ATTEMPTS = 50;
-/** The most accounts of one sweep. */
+/** The maximum number of accounts that one sweep handles. */
 const SWEEP_BATCH_SIZE = 100;
 
-/** An admitted run. One of the two methods must be called when the run has ended. A second call does nothing. */
+/**
+ * An admitted run. When the run has ended, one of the two methods must be called. Later calls of either method do
+ * nothing.
+ */
 export interface AdmittedRun {
   /** Counts the successful run, and charges for it if it was beyond the allowance. */
   succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
@@ -34,7 +37,7 @@ interface AllowanceOptions {
   movements: CreditMovements;
   syncRuns: SyncRunCounter;
   plan: (id: string) => PlanWithoutStorage;
-  /** The URL for adding credits, which the error for lack of credits contains. */
+  /** The URL for adding credits. The error for insufficient credits contains it. */
   topUpUrl: () => string;
   /** The name of this process. */
   holder: string;
@@ -42,9 +45,9 @@ interface AllowanceOptions {
 }
 
 /**
- * The processing allowance of synchronous calls. On a plan with a limit, a run is counted before it starts, and its
- * credits are held if it is beyond the limit. One conditional update does both, so that no more runs are admitted than
- * the account can pay for. On an unlimited plan no run is refused, so a run is counted after it has succeeded.
+ * The allowance of runs for synchronous calls. On a plan with a limit, a run is counted before it starts, and credits
+ * are held for a run beyond the limit. One conditional update does both, so that no more runs are admitted than the
+ * account can pay for. On an unlimited plan no run is refused, so a run is counted after it has succeeded.
  */
 export class RunAllowance {
   readonly #options: AllowanceOptions;
@@ -76,7 +79,7 @@ export class RunAllowance {
     };
   }
 
-  /** The credits that each of `runs` runs would cost now. Nothing is counted or held. */
+  /** Estimates the credits that each of `runs` runs would cost now, without counting or holding anything. */
   async estimate(
     { accountId, plan: planId }: { accountId: string; plan: string },
     runs: number,
@@ -116,8 +119,8 @@ export class RunAllowance {
   }
 
   /**
-   * Counts a run in a period. If the clock of another host is ahead, the account's period may be that of the next
-   * month, and is then used unchanged.
+   * Counts a run in a period. If the clock of another host is ahead, the account's period may already be the next
+   * month. That period is then kept.
    */
   async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(
@@ -131,7 +134,8 @@ export class RunAllowance {
   }
 
   /**
-   * Begins the next period, or releases the reservations of dead processes. Returns false when there was nothing to do.
+   * Begins the next billing period, or else releases the reservations of dead processes. Returns false when there was
+   * nothing to do.
    */
   async #beginPeriodOrReleaseExpired(accountId: string, period: string): Promise<boolean> {
     if (await this.#options.store.beginPeriod(accountId, period)) return true;
@@ -163,7 +167,7 @@ export class RunAllowance {
   }
 }
 
-/** Whether an account, which was read again after a refusal, can now pay for a run. */
+/** Whether the account can now pay for a run. It is read again after a refusal, because it may have changed. */
 function hasAllowance(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (
@@ -183,8 +187,9 @@ function insufficientAllowanceError(
 const MAX_CLOCK_SKEW_MS = DAY_MS;
 
 /**
- * Corrects counts whose period was begun by a clock that was far ahead. Without the correction, all runs would be
- * counted in that period until its month has come. Runs that were counted in it stay counted.
+ * Corrects accounts whose period lies too far in the future, because a host with a wrong clock began it. Without the
+ * correction, all runs would be counted in that period until its month has come. Runs that were counted in it stay
+ * counted.
  */
 function correctFuturePeriods(store: BillingStore, now: Date): Promise<number> {
   const latest = billingPeriodOf(new Date(now.getTime() + MAX_CLOCK_SKEW_MS));

@@ -14,11 +14,11 @@ import {
   type MovementType,
 } from './store.ts';
 
-/** The runs and credits that a job needs before it may run. */
+/** The runs and credits that a job reserves before it starts. */
 export interface JobNeed {
   /** Runs against the processing allowance. */
   runs: number;
-  /** The most credits that models may cost. */
+  /** The maximum number of credits that models may cost. */
   credits: number;
 }
 
@@ -29,7 +29,7 @@ export interface JobNeed {
 export interface JobHold extends JobNeed {
   /** `YYYY-MM`: the billing period in which the runs were counted. */
   period: string;
-  /** Runs beyond the allowance. `overageCredits` are held for each. */
+  /** Runs beyond the allowance. For each of them, `overageCredits` are held. */
   past: number;
   overageCredits: number;
 }
@@ -48,7 +48,7 @@ interface JobPriceOutlook {
   price: number;
   balance: number;
   sufficientCredit: boolean;
-  /** Runs of the allowance that are left before the job; -1 on a plan without a limit. */
+  /** Runs of the allowance that are left before the job starts; -1 on a plan without a limit. */
   processCountLeft: number;
   overageRuns: number;
   overageCredits: number;
@@ -66,14 +66,15 @@ export class JobHolds {
     this.#options = options;
   }
 
-  /** Reads the account for the hold of a job that does not exist yet. */
+  /** Reads the account before a new job is created, for the hold of that job. */
   readSnapshot(accountId: string): Promise<AccountSnapshot> {
     return this.#options.movements.readSnapshot(accountId);
   }
 
   /**
    * Holds the highest cost of a job.
-   * @param snapshot the account as it was read before the job existed. With it, no earlier hold needs to be looked up.
+   * @param snapshot the account as it was read before the job was created. It saves the search for an earlier hold of
+   * the job.
    * @throws ApiError 402 insufficient_credit
    */
   async take(
@@ -106,7 +107,7 @@ export class JobHolds {
     throw notCoveredError(hold, available, this.#options.topUpUrl());
   }
 
-  /** The highest price of a job, in credits, for the account as read. */
+  /** The highest price of a job, in credits. The account's remaining allowance is that of the snapshot. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
     if (account === null) return 0;
     return creditsHeldBy(this.#computeHold(account, need, billingPeriodOf(this.#options.now())));
@@ -141,7 +142,7 @@ export class JobHolds {
     await this.#options.movements.move(accountId, movement);
   }
 
-  /** Releases the hold of an unfinished submit, and prevents that the submit takes a hold later. */
+  /** Releases the hold of an unfinished submit. It also prevents the submit from taking a hold later. */
   async undo(accountId: string, jobId: string): Promise<void> {
     const nothing = emptyMovementOf(jobId, 'hold');
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
@@ -149,14 +150,16 @@ export class JobHolds {
     if (row !== null) await this.charge(accountId, jobId, holdOfRow(row), { runs: 0, credits: 0 });
   }
 
-  /** For the sweep: removes old records of run movements, whose jobs ended long ago. */
+  /** For the sweep: removes the records of run movements of jobs that ended long ago. */
   sweep(): Promise<number> {
     return this.#options.store.deleteRunMovements(
       new Date(this.#options.now().getTime() - RUN_MOVEMENT_LIFE_MS),
     );
   }
 
-  /** Computes the hold of a job. Runs use the allowance first, and credits are held for runs beyond it. */
+  /**
+   * Computes the hold of a job. The job uses the rest of the allowance first; credits are held only for runs beyond it.
+   */
   #computeHold(
     { plan: planId, processing }: BillingAccount,
     { runs, credits }: JobNeed,
@@ -174,12 +177,12 @@ export class JobHolds {
   }
 }
 
-/** Thrown when the account's count of runs belongs to an earlier month. */
+/** Thrown when the account's count of runs belongs to an earlier month, so that a new period must begin first. */
 class PeriodEndedError extends Error {}
 
 /**
- * The lifetime of the record of a run movement. The record prevents that the movement is repeated, so it must outlive
- * every job.
+ * The lifetime of the record of a run movement. The record prevents the movement from being repeated, so it must
+ * outlive every job.
  */
 const RUN_MOVEMENT_LIFE_MS = 400 * DAY_MS;
 
@@ -193,7 +196,7 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
   return credits + past * overageCredits;
 }
 
-/** A movement of a job that changes nothing yet. Each job makes at most one movement of each type. */
+/** A movement of a job with no change filled in yet. Each job makes at most one movement of each type. */
 function emptyMovementOf(jobId: string, type: MovementType): CreditMovement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }
@@ -203,8 +206,8 @@ function chargeMovement(jobId: string, type: 'charge' | 'overage', credits: numb
 }
 
 /**
- * The hold that a ledger row records. The result does not divide it into credits and runs as the job did, because it is
- * only released and never charged.
+ * The hold that a ledger row records. The division into credits and runs may differ from that of the job. This does no
+ * harm, because the result is only used to release the hold.
  */
 function holdOfRow({ held, runs }: LedgerRow): JobHold {
   const { change = 0, period = '' } = runs ?? {};

@@ -18,40 +18,42 @@ export interface CreditMovement {
   type: MovementType;
   /** Signed change of the balance. */
   credits: number;
-  /** Signed change of what is held. */
+  /** Signed change of the held credits. */
   heldChange: number;
   jobId?: string;
   note?: string;
-  /** A reservation of the account that the movement also removes. */
+  /** A reservation of the account that the same update removes. */
   reservationId?: string;
-  /** Runs of the allowance that the movement also counts, or gives back. */
+  /** Runs of the allowance that the same update counts or gives back. */
   runs?: RunsChange;
-  /** Whether the plan has no limit of runs, so that they are counted regardless of other counts. */
+  /**
+   * Whether the plan has no limit of runs. The runs are then counted even if another call changed the count in between.
+   */
   isUnlimited?: boolean;
 }
 
 interface RunsChange {
-  /** `YYYY-MM`: the billing period of the runs. The count of an earlier period is not changed. */
+  /** `YYYY-MM`: the billing period of the runs. The count of another, earlier period is not changed. */
   period: string;
   /** Signed change of the runs counted as used. */
   change: number;
-  /** The counted runs that are beyond the allowance. */
+  /** How many of the counted runs are beyond the allowance. */
   past: number;
 }
 
 /**
- * A movement, or a function that computes one from the account. The function is called again if another movement came
- * first.
+ * A movement, or a function that computes it from the account. The function is called again if another movement has
+ * changed the account since.
  */
 type MovementPlan = CreditMovement | ((account: BillingAccount) => CreditMovement);
 
 /**
- * An account as it was read before a reference existed. A movement under that reference need not look for an earlier
- * one, because the movement succeeds only if no other was made on the account since.
+ * An account, read before the job of a movement was created. A movement with a snapshot needs no search for an earlier
+ * movement of that job: it succeeds only if the account has had no other movement since.
  */
 export interface AccountSnapshot {
   account: BillingAccount | null;
-  /** The number of movements that this process had made on the account by then. */
+  /** The number of movements that this process had made on the account when it was read. */
   moves: number;
 }
 
@@ -78,11 +80,11 @@ export class CreditMovements {
   readonly #store: BillingStore;
   readonly #now: () => Date;
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** The last row that this process has written, by account. */
+  /** The reference of the last ledger row that this process has written, by account. */
   readonly #written = new LRUCache<string, string>({ max: 10_000 });
   /** The number of movements that this process has made, by account. */
   readonly #moves = new LRUCache<string, number>({ max: 10_000 });
-  /** Rows that are being written, by account. */
+  /** Ledger rows that are being written, by account. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(store: BillingStore, now: () => Date) {
@@ -90,15 +92,16 @@ export class CreditMovements {
     this.#now = now;
   }
 
-  /** Reads an account for a movement under a reference that does not exist yet. */
+  /** Reads an account for a movement whose reference does not exist yet. */
   async readSnapshot(accountId: string): Promise<AccountSnapshot> {
     const before = this.#moveCountOf(accountId);
     return { account: await this.#store.find(accountId), moves: before };
   }
 
   /**
-   * Moves credits once.
-   * @param snapshot only for a reference that was created after it.
+   * Makes a movement, unless its reference exists already.
+   * @param snapshot the account, read before the reference was created. Without it, an earlier movement with the
+   * reference is looked up.
    * @returns `insufficient` when the available credits do not suffice; nothing is moved then.
    */
   move(
@@ -128,7 +131,10 @@ export class CreditMovements {
     if (last !== null) await this.#store.writeRow(last);
   }
 
-  /** Runs work on an account after the earlier work of this process on that account, including the writing of rows. */
+  /**
+   * Runs work on an account when this process has finished its earlier work on that account, including the writing of
+   * ledger rows.
+   */
   #enqueue<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
@@ -183,8 +189,8 @@ export class CreditMovements {
   }
 
   /**
-   * Writes a row for which no caller waits. If the write fails, the movement still counts, and the next movement writes
-   * the row or throws.
+   * Writes a ledger row in the background. If the write fails, the movement still counts, and the next movement of the
+   * account writes the row or throws.
    */
   #writeRowLater(accountId: string, row: LedgerRow): void {
     const underWay = this.#writeRowOnce(accountId, row)
@@ -207,9 +213,9 @@ function requiredCreditsOf({ credits, heldChange }: CreditMovement): number {
 }
 
 /**
- * The condition on the account for a movement. The last movement must be the one that was read, and the account must
- * have enough credits and the reservation that is removed. If runs are counted, the period must be unchanged and, on a
- * plan with a limit, the count of runs, too.
+ * The condition on the account for a movement. The last movement must be the one that was read. The account must have
+ * enough credits, and the reservation that the movement removes. If the movement counts runs, the period must be
+ * unchanged. On a plan with a limit, the count of runs must be unchanged as well.
  */
 function movementCondition(
   { movement: last, processing }: BillingAccount,

@@ -25,7 +25,7 @@ interface BillingOptions {
   gate: CallGate;
   accounts: AccountsStore;
   plan: (id: string) => Plan;
-  /** The URL for adding credits, which a refusal for lack of credits names. */
+  /** The URL for adding credits. The error for insufficient credits contains it. */
   topUpUrl: () => string;
   /**
    * The sources of usage in other slices, besides the synchronous calls. The function is called whenever usage is read.

@@ -16,18 +16,18 @@ const Plan = exactObjectSchema({
   retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),
 });
 export type Plan = Static<typeof Plan>;
-/** Compiled once, because each start of the service in a process reads the plans. */
+/** The schema is a constant, so that it is compiled once per process, although the plans are read several times. */
 const Plans = Type.Array(Plan, { minItems: 1 });
 
 /** The terms of a plan, without its limit of stored assets. */
 export type PlanWithoutStorage = Omit<Plan, 'storedAssets'>;
 
-/** The `processLimit` of a plan without a limit, and the number of runs left on it. */
+/** The value of `processLimit`, and of the remaining runs, on a plan without a limit. */
 export const UNLIMITED_RUNS = -1;
 
 /**
- * Reads plans.json.
- * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
+ * Reads the plans of config/plans.json.
+ * @throws Error that lists every violation: an invalid field, a repeated id, a limit without overageCredits.
  */
 export function readPlans(plans: unknown = plansData): readonly Plan[] {
   const checked = checkDataFile('config/plans.json', Plans, plans);
@@ -64,7 +64,7 @@ export function billingPeriodOf(instant: Date): string {
   return instant.toISOString().slice(0, 7);
 }
 
-/** The first instant of the period, and of the next period. */
+/** The first instant of the period, and the first instant of the next one. */
 export function billingPeriodBounds(period: string): { start: Date; end: Date } {
   const start = new Date(`${period}-01T00:00:00.000Z`);
   const end = new Date(start);
@@ -77,7 +77,7 @@ export function runsUsedIn(period: string, processing: RunCount): number {
   return processing.period < period ? 0 : processing.used;
 }
 
-/** The runs of the allowance that are left in a period; UNLIMITED on a plan without a limit. */
+/** The runs of the allowance that are left in a period; UNLIMITED_RUNS on a plan without a limit. */
 export function runsLeftIn(
   period: string,
   processing: RunCount,

@@ -26,11 +26,11 @@ const sums = {
   sync: countField('Successful synchronous calls that counted against the allowance.'),
 };
 
-/** The sums over a whole window. */
+/** The totals over the whole time window of GET /usage. */
 export const UsageTotal = Type.Object(sums);
 export type UsageTotal = Static<typeof UsageTotal>;
 
-/** The sums of one key of a window. */
+/** The totals of one group of the time window, such as one op. */
 export const UsageBucket = componentSchema('UsageBucket', {
   key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
   ...sums,
@@ -51,7 +51,7 @@ export const UsageReport = componentSchema('Usage', {
 });
 export type UsageReport = Static<typeof UsageReport>;
 
-/** The query of GET /usage. Both ends are text here; usage.ts parses them. */
+/** The query of GET /usage. `from` and `to` are plain text here; usage.ts parses them. */
 export const UsageQuery = Type.Object({
   from: Type.Optional(
     Type.String({

@@ -11,7 +11,8 @@ import { ACCOUNTS_COLLECTION } from '../accounts/store.ts';
 import { UsageStore } from './usage-store.ts';
 
 /**
- * The type of a movement. `hold` and `release` do not change the balance; `charge` and `overage` may use held credits.
+ * The type of a movement. `hold` and `release` change only the held credits. `charge` and `overage` reduce the balance,
+ * and may use held credits.
  */
 export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
 
@@ -23,7 +24,7 @@ export interface LedgerRow {
   reference: string;
   sequence: number;
   type: MovementType;
-  /** Signed; 0 on hold and release. */
+  /** The signed change of the balance; 0 for hold and release. */
   credits: number;
   /** The amount that was held or released; 0 for other types. */
   held: number;
@@ -40,7 +41,7 @@ export interface LedgerRow {
  */
 export interface RunReservation {
   id: string;
-  /** `YYYY-MM`: the billing period in which it was counted. */
+  /** `YYYY-MM`: the billing period in which the run was counted. */
   period: string;
   credits: number;
   until: string;
@@ -54,7 +55,7 @@ export interface BillingAccount {
   plan: string;
   balance: number;
   held: number;
-  /** The whole last movement, from which the next movement can write its ledger row. */
+  /** The last movement in full, so that the next movement can write its ledger row. */
   movement: LedgerRow | null;
   processing: RunCount;
 }
@@ -64,9 +65,7 @@ export interface RunCount {
   period: string;
   used: number;
   reservations: RunReservation[];
-  /**
-   * The last batches of runs that were added to `used` (see sync-runs.ts). They prevent that a batch is added twice.
-   */
+  /** The latest batches of runs that were added to `used` (see sync-runs.ts), so that no batch is added twice. */
   batches?: string[];
 }
 
@@ -89,13 +88,15 @@ export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * The store of credits and of the ledger. Credits are moved only by `change`, which takes the condition and the update
- * of a movement together.
+ * The store of credits and of the ledger. Only `change` moves credits: it applies the condition and the update of a
+ * movement at once.
  */
 export class BillingStore {
   readonly #accounts: DocumentCollection<BillingAccount>;
   readonly #ledger: DocumentCollection<LedgerRow>;
-  /** Movements of runs without credits. They are not in the ledger, but each is made only once as well. */
+  /**
+   * Movements that change only runs and no credits. They are not in the ledger, but a reference is unique here as well.
+   */
   readonly #runMovements: DocumentCollection<LedgerRow>;
   readonly usage: UsageStore;
 
@@ -152,8 +153,9 @@ export class BillingStore {
   }
 
   /**
-   * Finds the row with a reference; null when it is not written.
-   * @param isOfJob whether the row is of a job's movement, which may have no credits.
+   * Finds the row with a reference; null when the row is not written.
+   * @param isOfJob whether a job made the movement. Such a movement may change only runs, and is then stored outside
+   * the ledger.
    */
   async findRowByReference(
     accountId: string,
@@ -167,7 +169,7 @@ export class BillingStore {
     return row ?? note;
   }
 
-  /** Writes a row, unless it exists. */
+  /** Writes a row, unless it exists. A movement without credits is stored outside the ledger. */
   async writeRow(row: LedgerRow): Promise<void> {
     await (movesCredits(row) ? this.#ledger : this.#runMovements).insertMany([row]);
   }
@@ -178,7 +180,7 @@ export class BillingStore {
     return readListPage(this.#ledger, { accountId }, listing, query);
   }
 
-  /** For the operator: the balances of several accounts. */
+  /** For the operator: the balances of several accounts, by account id. */
   async readBalances(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#accounts.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
     return new Map(rows.map(({ _id, balance }) => [_id, balance]));
@@ -190,7 +192,7 @@ export class BillingStore {
     return this.#accounts.find({ 'processing.reservations': expired }, { limit });
   }
 
-  /** Gives back the credits of a reservation, and subtracts it from the count of its own period. */
+  /** Releases the credits of a reservation, and subtracts its run from the count of its billing period. */
   async uncountReservation(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
     const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
@@ -213,8 +215,9 @@ export class BillingStore {
   }
 
   /**
-   * For the sweep: moves counts that are dated after `latest`, the latest period that any clock can have, to `period`.
-   * A host with a wrong clock wrote them. Returns the number of changed accounts.
+   * For the sweep: moves counts of periods after `latest` to `period`, because only a host with a wrong clock can have
+   * written them. Returns the number of changed accounts.
+   * @param latest the latest period that the clock of any host can have.
    */
   async resetFuturePeriods(latest: string, period: string): Promise<number> {
     const update = { $set: { 'processing.period': period } };

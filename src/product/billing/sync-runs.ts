@@ -5,20 +5,28 @@ import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
 import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
 
-/** The interval between two writes. Each write syncs to disk, so a write per call would cost 2 ms of CPU. */
+/**
+ * The interval between two writes. Each write syncs to the disk, so one write per call would add 2 ms of CPU to each
+ * call.
+ */
 const FLUSH_INTERVAL_MS = 500;
-/** The longest time after a response until its run is stored, while the store works: the interval, and the write. */
+/**
+ * The longest time from a response until its run is stored, while the store works: the interval plus the write itself.
+ */
 export const MAX_FLUSH_DELAY_MS = 1_000;
 const FIRST_RETRY_PAUSE_MS = 50;
 const MAX_RETRY_PAUSE_MS = 5_000;
 /**
- * The number of failed attempts, in some 6 s, after which `onError` is called. The callback is called again whenever
+ * The number of failed attempts after which `onError` is called, reached after about 6 s. It is called again each time
  * the number has doubled.
  */
 const MIN_REPORTED_TRIES = 8;
 /** The most attempts to write a batch when the process ends. */
 const FINAL_TRIES = 3;
-/** The most batches that an account document records. It is more than all processes write while one of them retries. */
+/**
+ * The maximum number of batches that an account document records. It exceeds the batches that all processes write while
+ * one process retries a batch.
+ */
 const MAX_RECORDED_BATCHES = 64;
 /**
  * The most counts that wait to be stored. They take 15 MB, which suffices for an hour of 800 different combinations of
@@ -32,8 +40,8 @@ interface SucceededRun {
   apiKeyId: string | null;
   terms: PlanWithoutStorage;
   /**
-   * Whether the run must still be added to the account's count. That is so on unlimited plans only, because the runs of
-   * other plans are counted before they start.
+   * Whether the run must still be added to the account's count. Only runs on unlimited plans must; runs on other plans
+   * are counted before they start.
    */
   counts: boolean;
 }
@@ -43,7 +51,7 @@ interface RunBatch {
   sequence: number;
   period: string;
   counts: MinuteUsage[];
-  /** The runs to add to each account's count. */
+  /** The number of runs to add to the count of each account, by account id. */
   raises: Map<string, number>;
 }
 
@@ -68,7 +76,7 @@ export class SyncRunCounter {
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** The next write, of everything that is counted while the current write runs. */
+  /** The write after the current one. It stores everything that is counted while the current one runs. */
   #nextWrite: Promise<void> | null = null;
   readonly #ending = Promise.withResolvers<void>();
   #triesLeft = Number.POSITIVE_INFINITY;
@@ -222,7 +230,7 @@ export function createSyncRunUsageSource(usage: UsageStore): UsageSource {
   };
 }
 
-/** The calls in those minutes of an hour that are within the window. */
+/** The calls of an hour in the minutes that are within the window. */
 function callsWithin({ hour, minutes }: HourlyUsage, { from, to }: UsageWindow): number {
   let calls = 0;
   for (const [name, count] of Object.entries(minutes)) {

@@ -11,11 +11,11 @@ import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { TimeRange } from './usage.ts';
 
 /**
- * The counted calls of one account, op and API key within one hour or one day. The size of the store grows with the
- * hours that have calls, not with the number of calls.
+ * The counted calls of one account, op and API key within one hour or one day. The size of the store depends on the
+ * number of hours with calls, not on the number of calls.
  */
 export interface DailyUsage {
-  /** `account/start/op/key`. All processes count in the same document. */
+  /** `account/start/op/key`. All processes add to the same document. */
   _id: string;
   accountId: string;
   op: string;
@@ -23,9 +23,9 @@ export interface DailyUsage {
   apiKeyId: string | null;
   /** `YYYY-MM-DD`, UTC. */
   day: string;
-  /** The calls of the whole hour or day. */
+  /** The number of calls in the whole hour or day. */
   sync: number;
-  /** The number of the last added batch, by process, so that a repeated batch adds nothing. */
+  /** The number of the last added batch of each process, so that a repeated batch adds nothing. */
   batches: Record<string, number>;
   /** The end of the hour or the day, plus the plan's retention. */
   expiresAt: string;
@@ -34,7 +34,7 @@ export interface DailyUsage {
 export interface HourlyUsage extends DailyUsage {
   /** `YYYY-MM-DDTHH`, UTC. */
   hour: string;
-  /** The calls of each minute that has calls, by `m00` to `m59`. */
+  /** The number of calls per minute, with the keys `m00` to `m59`. Minutes without calls are absent. */
   minutes: Record<string, number>;
 }
 
@@ -49,7 +49,7 @@ export interface MinuteUsage {
   retentionDays: number;
 }
 
-/** The number of a batch. A process numbers its batches upwards, and finishes one before it begins the next. */
+/** Identifies a batch. A process numbers its batches in ascending order, and finishes one before it begins the next. */
 interface BatchNumber {
   /** The name of the process, without dots. */
   writer: string;
@@ -164,7 +164,7 @@ async function addCount<T extends DailyUsage>(
   };
   if (await addOnce()) return;
   const { duplicates } = await collection.insertMany([{ ...counted, batches: { [writer]: sequence } }]);
-  // A duplicate means that another process has just created the document, or that the batch was added before.
+  // A duplicate key means that another process has just created the document, or that the batch was added before.
   if (duplicates.length > 0) await addOnce();
 }
 
@@ -212,7 +212,7 @@ function emptyCount(count: MinuteUsage, start: string, endMs: number): DailyUsag
   };
 }
 
-/** The field of a minute within its hour: `m00` to `m59`. */
+/** The field name of a minute within its hour: `m00` to `m59`. */
 function minuteName(minute: string): string {
   return `m${minute.slice(14, 16)}`;
 }

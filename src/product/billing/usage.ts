@@ -67,10 +67,10 @@ export interface UsageWindow {
 }
 
 /**
- * Parses the window that a query names. Usage is counted by the minute, so both ends are rounded down to whole minutes.
- * A missing `to` is the end of the current minute.
- * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too
- *   far).
+ * Parses the time window of a query. Usage is counted by the minute, so both ends are rounded down to whole minutes. A
+ * missing `to` is the end of the current minute.
+ * @throws ApiError invalid_param on groupBy; on from or to if it is neither a date nor an instant; on from if it is not
+ * before to, or is too long before it.
  */
 export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
   const grouping = GROUPINGS.find((known) => known === groupBy);
@@ -108,15 +108,15 @@ export interface TimeRange {
 }
 
 /**
- * A window divided into the units of the store: whole days, whole hours around them, and the hours that are only partly
- * in the window.
+ * A window divided into the units of the store: whole days, the whole hours before and after them, and the hours that
+ * are only partly in the window.
  */
 interface DividedWindow {
   /** `YYYY-MM-DD`. */
   days: TimeRange;
   /** `YYYY-MM-DDTHH`. */
   hours: TimeRange[];
-  /** The hours, as `YYYY-MM-DDTHH`, of which only some minutes are in the window. */
+  /** The hours that are only partly in the window, as `YYYY-MM-DDTHH`. */
   partialHours: string[];
 }
 

@@ -92,13 +92,10 @@ export function findOp(name: string | undefined): Op | undefined {
   return name !== undefined && Object.hasOwn(OPS, name) ? OPS[name as OpName] : undefined;
 }
 
-/** Every op's name, in the catalogue's order. */
+/** The names of all ops, in the order of the catalogue. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
 
-/**
- * Tells errors that a field which was sent beside an op belongs among the op's parameters, and that a field with the
- * name of an op is a step.
- */
+/** The context for an error about a field that was sent beside the op, but belongs in its `parameters`. */
 export const WITHIN_PARAMETERS: ViolationContext = {
   field: 'parameters',
   names({ op: sent }) {

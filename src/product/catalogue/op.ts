@@ -4,7 +4,7 @@ import type { ReadingTask } from '../../imaging/readers/reading.ts';
 import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
 import type { ModelCategory } from '../models/models.ts';
 
-/** The endpoint that runs any op with an image as its result while the caller waits. */
+/** The endpoint that runs any op whose result is an image, while the caller waits. */
 export const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** Parameters as sent. Only `checkOpParameters` converts them to `CheckedParameters`. */
@@ -14,12 +14,14 @@ declare const checked: unique symbol;
 /** Parameters that are valid under their op's contract. The type ensures that only checked parameters are compiled. */
 export type CheckedParameters = GivenParameters & { readonly [checked]: true };
 
-/** A violation of a rule over several parameters: the parameter to name, and how to correct it. */
+/**
+ * A violation of a rule that concerns several parameters: the parameter to name in the error, and how to correct it.
+ */
 export interface ParameterViolation {
   key: string;
   message: string;
   details?: Record<string, unknown> | undefined;
-  /** Changes that certainly correct it. Paths are relative to the parameters. */
+  /** Changes that certainly correct the violation. Paths are relative to the parameters. */
   corrections?: readonly CallCorrection[] | undefined;
 }
 
@@ -28,18 +30,24 @@ export interface PassFragment {
   decode: DecodeOptions;
   steps: OperationStep[];
   encode: EncodeOptions;
-  /** The asset to compare the result of the pass with. The call then returns the comparison instead of an image. */
+  /**
+   * The asset with which the result of the pass is compared. The call then returns the comparison instead of an image.
+   */
   compareWith?: string;
   /** Whether the comparison includes the SSIMULACRA 2 score. */
   isScored?: boolean;
-  /** What to read from the result of the pass. The call then returns that instead of an image. */
+  /**
+   * What to read from the result of the pass, such as its text. The call then returns what was read instead of an
+   * image.
+   */
   reads?: ReadingTask;
 }
 
 interface OpBase<N extends string> {
   op: N;
   /**
-   * The kind of work of an item: a pass over pixels, the drawing of a page, a model, or the response of an endpoint.
+   * How an item of the op is done: by a pass over pixels, by drawing a page, by a model, or by the response of an
+   * endpoint.
    */
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
@@ -47,7 +55,7 @@ interface OpBase<N extends string> {
   parameters: TObject;
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
-  /** A rule across several parameters. It is checked once each parameter is valid by itself. */
+  /** A rule that concerns several parameters. It is checked after each parameter is valid by itself. */
   rule?: (given: GivenParameters) => ParameterViolation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;
@@ -61,9 +69,14 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   jobType: 'process';
   syncEndpoint?: string;
   example: { parameters: GivenParameters };
-  /** The parameter that names a second picture, which the pass reads as well. */
+  /**
+   * The parameter that names the second picture of the op, such as an overlay. Absent if the op reads only one picture.
+   */
   readsSecondAsset?: string;
-  /** The parameters that become an argument of the registry with a different name, the likeliest parameter first. */
+  /**
+   * The registry arguments whose name differs from the op's parameters, each with the parameters that may set it,
+   * likeliest first.
+   */
   renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: CheckedParameters): PassFragment;
 }
@@ -71,7 +84,7 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
 /** An op that draws a template. It is deterministic, but cannot be a step of a pass. */
 export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
-  /** The body of the endpoint that draws one row while the caller waits. */
+  /** The fields of the body of the synchronous endpoint, which draws one row. */
   syncFields: TProperties;
   syncExample: GivenParameters;
   kind: 'deterministic';
@@ -80,7 +93,7 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   example: GivenParameters;
 }
 
-/** An op that has its own endpoint and cannot be a job. */
+/** An op that has its own synchronous endpoint and cannot run in a job. */
 export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';
@@ -93,8 +106,8 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
   /**
-   * Whether the parameters are sent to the model unchanged. The contract describes them, and the model's own limits
-   * apply.
+   * Whether the parameters are sent to the model unchanged. The contract then only documents them, and the model's own
+   * limits apply.
    */
   parametersAsSent: boolean;
   example: GivenParameters;

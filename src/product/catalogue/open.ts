@@ -19,9 +19,9 @@ import { suggestOp } from './usual-words.ts';
 interface CatalogueOptions {
   plans: readonly Plan[];
   models: ModelsFile;
-  /** When this release was installed, which is the guidelines' updatedAt. */
+  /** When this release was installed. It is the `updatedAt` of the guidelines. */
   installedAt: Date;
-  /** The typical time of an item of an op on a model, in whole seconds. Undefined with too few measurements. */
+  /** The typical time of an item, in whole seconds, by op and model. Undefined with too few measurements. */
   typicalSeconds: (op: string, model: string) => number | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
         querystring: OpListQuery,
         response: { 200: envelopeSchemaOf(Type.Array(OpListRow)) },
       },
-      // A row has one of two shapes, which a generated serializer cannot distinguish.
+      // The rows have one of two shapes. A serializer that is generated from the schema cannot tell them apart.
       serializerCompiler: () => JSON.stringify,
     },
     async ({ query }, reply) => {
@@ -94,7 +94,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   );
 }
 
-/** GET /pricing/image-models, which lies under /api and not under /api/v1. */
+/** The route GET /pricing/image-models. Unlike other routes, it lies under /api instead of /api/v1. */
 export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const { models } = options;
   const list: PriceList = {
@@ -133,7 +133,7 @@ function unknownOpError(name: string): ApiError {
 }
 
 export interface CatalogueSlice extends ProductSlice {
-  /** Registers the price list, whose path is below /api and not below /api/v1. */
+  /** Registers the price list, which lies under /api instead of /api/v1. */
   priceRoutes(app: FastifyInstance): Promise<void>;
   /** Every op, as GET /ops shows it. */
   definitions(): readonly OpDefinition[];

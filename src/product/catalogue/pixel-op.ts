@@ -26,11 +26,11 @@ import {
 
 type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 
-/** The definition of one op on pixels. `definePixelOp` adds what all of them share. */
+/** What an op on pixels has to define. `definePixelOp` adds what all such ops share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: RequestedArguments<P> & SharedParameters<P>;
-  /** A rule across several parameters. */
+  /** A rule that concerns several parameters. */
   rule?(given: RequestedArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
 }
 
@@ -49,7 +49,7 @@ interface CompilablePixelOp<N extends string, P extends TProperties, S extends S
   };
 }
 
-/** A step whose arguments were checked against its operation by the TypeScript compiler. */
+/** A step whose argument types match its operation, as the TypeScript compiler has checked. */
 interface StepOf<A> {
   operation: StepName;
   params: A;
@@ -61,9 +61,9 @@ type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
 type RenamedArguments<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
 
 /**
- * For each argument of a step, the parameters from which it is made. If a worker refuses the argument, the error names
- * these parameters. An argument with the name of a parameter may be omitted. An argument that the op sets by itself has
- * no parameter.
+ * For each argument of a step, the parameters that determine it. If a worker refuses the argument, the error names
+ * these parameters. An argument with the same name as a parameter may be omitted. An argument with a fixed value has an
+ * empty list.
  */
 type RenamedOption<P extends TProperties, S> = [RenamedArguments<P, S>] extends [never]
   ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }
@@ -108,7 +108,10 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
   };
 }
 
-/** The shared parameters of an op. An op with its own parameter for the frame cannot choose several frames. */
+/**
+ * The shared parameters of an op. If the op declares its own `frame`, the parameters that choose several frames are
+ * left out.
+ */
 function sharedParametersOf(own: TProperties): TProperties {
   if (!('frame' in own)) return PASS_PARAMETERS;
   const shared = Object.entries(PASS_PARAMETERS).filter(
@@ -118,8 +121,8 @@ function sharedParametersOf(own: TProperties): TProperties {
 }
 
 /**
- * Defines an op that is one operation of the registry. It has the operation's parameters, and its description and rule
- * unless the op defines its own.
+ * Defines an op that is one operation of the registry. The op takes the operation's parameters, and by default also its
+ * description and its rule.
  */
 export function defineImageOp<const N extends string, O extends StepName>(
   operation: O,
@@ -141,8 +144,8 @@ export function defineImageOp<const N extends string, O extends StepName>(
 }
 
 /**
- * One step of the registry. Arguments that are undefined are left out. An argument that the operation lacks does not
- * compile.
+ * One step of the registry. Undefined arguments are left out. TypeScript refuses an argument that the operation does
+ * not have.
  */
 export function operationStep<O extends StepName, const A extends StepArguments<O>>(
   operation: O,

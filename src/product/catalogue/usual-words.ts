@@ -9,7 +9,10 @@ import { hintFirst } from '../../platform/ids/nearest.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
-/** Names of ops in other services, each with a sentence on how to do the same in this one, and the ops that do it. */
+/**
+ * Names that other services use for an op. Each has a sentence on how to do the same here, and the ops of this service
+ * that do it.
+ */
 const HINTS_BY_NAME = new Map<string, { sentence: string; ops: readonly string[] }>();
 /** The names of ops in other services, by the op of this service that does the same. */
 const NAMES_BY_OP = new Map<string, string[]>();
@@ -19,7 +22,7 @@ function addHint(words: readonly string[], ops: readonly string[], sentence: str
   for (const op of ops) NAMES_BY_OP.set(op, [...otherNamesOfOp(op), ...words]);
 }
 
-/** What other services call the work of an op. */
+/** The names that other services use for this op. */
 export function otherNamesOfOp(op: string): readonly string[] {
   return NAMES_BY_OP.get(op) ?? [];
 }
@@ -84,8 +87,8 @@ addHint(
 /**
  * The suggestion for an op that does not exist.
  * @param path where the op was sent.
- * @returns the end of a message: how to do it here, the likely names, or nothing; the ops; and the change that corrects
- *   it, if it is certain.
+ * @returns the end of a message (how to do it here, or the likely names, or nothing), the suggested ops, and the change
+ * of the call that corrects it, if that change is certain.
  */
 export function suggestOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   const words = name
@@ -119,7 +122,7 @@ export function requireOp<T extends Op>(
   throw unknownWordError(field, name, allowed, (hint) => hintFirst(hint, message), likely);
 }
 
-/** The call that answers an op with an endpoint of its own. */
+/** The suggestion for an op that has its own endpoint: the call of that endpoint. */
 function endpointSuggestionOf(op: Op): SuggestedWord {
   return 'endpoint' in op ? { ...NO_SUGGESTION, suggest: [`POST /api/v1${op.endpoint}`] } : NO_SUGGESTION;
 }

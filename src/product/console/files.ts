@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { StaticFiles } from '../../platform/http/static/files.ts';
 
-/** The module that starts the console. It imports all others. */
+/** The module that starts the console. It imports all other modules. */
 export const ENTRY_MODULE = 'console.ts';
 /**
- * The module that asks who is signed in. It imports no other, so that its request is sent before the other modules are
+ * The module that asks who is signed in. It imports no other module, so its request is sent while the others are
  * loaded.
  */
 const FIRST_MODULE = 'first-call.ts';
@@ -27,17 +27,14 @@ const FILES = [
   ...SCREEN_MODULES.map((name) => new URL(name, SCREENS_FOLDER)),
 ];
 
-/**
- * The module of the screen at an address, such as jobs.ts for /console/jobs/job_1. Undefined if no screen has the
- * address.
- */
+/** The file of the screen at an address: jobs.ts for /console/jobs/job_1. Undefined if no screen has the address. */
 export function screenModuleOf(path: string): string | undefined {
   const [, name] = /^\/console\/([a-z]+)/.exec(path) ?? [];
   return SCREEN_MODULES.find((module) => module === `${name}.ts`);
 }
 
 /**
- * The files that browsers load. Each is read when it is first requested.
+ * The files that browsers load. Each is read from the disk when it is first requested.
  * @param prefix the path below which they are served.
  */
 export function openConsoleFiles(prefix: string): StaticFiles {
@@ -47,13 +44,13 @@ export function openConsoleFiles(prefix: string): StaticFiles {
     preact: new URL(import.meta.resolve('preact')),
     'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
     htm: new URL(import.meta.resolve('htm')),
-    // The name `uplot` alone would lead to the CommonJS build of the package, which browsers cannot load.
+    // The package's main entry is a CommonJS build, which browsers cannot load.
     uplot: new URL('dist/uPlot.esm.js', uplot),
   });
 }
 
 /**
- * The HTML document of the console. It lists the files; the entry module draws the screen.
+ * The HTML document of the console. It names the scripts and style sheets; the entry module draws the screen.
  * @param screen the module of the screen at the address; undefined if no screen has the address.
  */
 export function consoleDocument(files: StaticFiles, screen: string | undefined): string {

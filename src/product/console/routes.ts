@@ -5,8 +5,8 @@ import { lazy } from '../../platform/http/lazy.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
 
 /**
- * The content policy of console pages: files and calls of this service only, no inline script or style, no frames, and
- * no text that becomes HTML or script.
+ * The content policy of console pages. It allows files and calls of this service only, and forbids inline scripts and
+ * styles, frames, and turning text into HTML or script.
  */
 const CONTENT_POLICY = [
   "default-src 'none'",
@@ -25,8 +25,8 @@ const STATIC_PREFIX = '/console/static';
 const HTML = 'text/html; charset=utf-8';
 
 /**
- * Serves GET /console and every path below: one document, whose scripts draw the screen at the address. The document
- * contains no account's data: its scripts call the API, as every other program does.
+ * Serves GET /console and every path below it: always the same document, whose scripts draw the screen at the address.
+ * The document contains no data of the account; its scripts get the data from the API.
  */
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   // The console is loaded at its first request, not at the start.
@@ -49,8 +49,8 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-security-policy', CONTENT_POLICY).header('referrer-policy', 'no-referrer');
-    // The header Cross-Origin-Opener-Policy separates the console from a page that opened it. A typed address has no
-    // such page, and the header would make the browser start another process.
+    // The header Cross-Origin-Opener-Policy separates the console from a page that opened it. When the address was
+    // typed, there is no such page, and the header would only make the browser start another process.
     varyBy(reply, 'sec-fetch-site');
     if (request.headers['sec-fetch-site'] !== 'none')
       reply.header('cross-origin-opener-policy', 'same-origin');

@@ -7,16 +7,16 @@ import type { RequestedPicture } from './resolver.ts';
 import type { SigningAccount, SigningKeyCache } from './signers.ts';
 
 const MAX_CACHE_CHARACTERS = 8 * MEGABYTE_BYTES;
-/** The memory of an entry besides the text of its address, in characters. */
+/** What an entry occupies in addition to its key, counted in characters. */
 const ENTRY_CHARACTERS = 2_000;
 
-/** A correctly signed address, and its signer. */
+/** A delivery address with a correct signature, and the account that signed it. */
 export interface SignedAddress {
   address: DeliveryAddress;
   signer: SigningAccount;
 }
 
-/** A correctly signed address, with the picture that it asks for. */
+/** A delivery address with a correct signature, its signer, and the picture that it asks for. */
 export interface CachedAddress extends SignedAddress {
   requested: RequestedPicture;
 }
@@ -29,8 +29,9 @@ interface AddressCacheOptions {
 }
 
 /**
- * Caches the valid addresses that were requested last, so that a cached picture costs no HMAC, no plan and no read of a
- * store. A look-up checks that the key, the preset and the asset still exist, and that nothing has expired.
+ * Caches the valid addresses that were requested last. For a cached address, no HMAC is computed, no work is planned
+ * and no store is read. A look-up still checks that the key, the preset and the asset exist, and that nothing has
+ * expired.
  */
 export class AddressCache {
   readonly #options: AddressCacheOptions;
@@ -45,7 +46,7 @@ export class AddressCache {
 
   /**
    * Finds a cached address that is still valid.
-   * @param accept the Accept header of the client, on which the picture of an `auto` address depends.
+   * @param accept the Accept header of the client. It decides which picture an `auto` address stands for.
    */
   find(url: string, accept: string | undefined): CachedAddress | null {
     const known = this.#cached.get(cacheKeyOf(url, accept));

@@ -7,20 +7,20 @@ export type AddressExtension = (typeof ADDRESS_EXTENSIONS)[number];
 
 type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
-/** A width that the address of a responsive picture names. */
+/** The width in the address of a responsive picture, for an <img> with several widths. */
 export interface RequestedWidth {
   width: number;
-  /** Screen pixels per CSS pixel; null if the address names none. */
+  /** Screen pixels per CSS pixel; null if the address contains no density. */
   dpr: number | null;
 }
 
-/** One op of an address, with its texts decoded. */
+/** One op in an address. Its texts are already decoded. */
 export interface AddressOp {
   op: string;
   parameters: Readonly<Record<string, string | string[]>>;
 }
 
-/** The work that makes the picture: a version of a preset, or ops. */
+/** The work that makes the picture: a preset in a fixed version, or ops. */
 export type AddressWork =
   | { kind: 'preset'; idOrSlug: string; version: number }
   | { kind: 'ops'; text: string; ops: readonly AddressOp[] };
@@ -30,11 +30,11 @@ export interface DeliveryAddress {
   signature: string;
   /** The text that is signed. */
   message: string;
-  /** Epoch seconds; null for an address without an end. */
+  /** When the address expires, in epoch seconds; null if it never does. */
   expiresAt: number | null;
   work: AddressWork;
   source: AddressSource;
-  /** The file extension of the address. If null, the format is that of the work. */
+  /** The file extension of the address. Null if it has none: the work then determines the format. */
   extension: AddressExtension | null;
   /** The requested width; null for an address of a single picture. */
   rung: RequestedWidth | null;
@@ -81,13 +81,15 @@ export function parseDeliveryAddress(url: string): DeliveryAddress | null {
 
 /**
  * The text that is signed.
- * @param end the expiry as it stands in the address.
+ * @param end the expiry, exactly as the address contains it.
  */
 export function signedMessageOf(path: string, end: string | number | null): string {
   return end === null ? path : `${path}?exp=${end}`;
 }
 
-/** The text of `exp`; null without one, undefined for an invalid one. Other query fields are ignored. */
+/**
+ * The text of the query field `exp`; null if it is absent, undefined if it is invalid. Other query fields are ignored.
+ */
 function expiryText(query: string): string | null | undefined {
   const [given, ...more] = query.split('&').filter((field) => field === 'exp' || field.startsWith('exp='));
   if (given === undefined) return null;
@@ -128,7 +130,7 @@ function parseSource(text: string): AddressSource | null {
   return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null;
 }
 
-/** Parses a preset at a version, or ops: `<op>[:<name>=<value>,…]` joined by `;`. */
+/** Parses the work in an address: `<preset>@<version>`, or ops `<op>[:<name>=<value>,…]` joined by `;`. */
 function parseWork(what: string): AddressWork | null {
   const text = percentDecoded(what) ?? '';
   if (PRESET_PATTERN.test(text)) {
@@ -170,7 +172,7 @@ function splitOnce(text: string, separator: string): string[] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** The characters of a signature: 192 bits of the HMAC in base64url. */
+/** The number of characters of a signature: 192 bits of the HMAC in base64url. */
 const SIGNATURE_CHARACTERS = 32;
 
 /**
@@ -181,7 +183,7 @@ export function signatureOf(secret: string, message: string): string {
   return createHmac('sha256', secret).update(message).digest('base64url').slice(0, SIGNATURE_CHARACTERS);
 }
 
-/** Whether a signature fits the message. The comparison takes constant time. */
+/** Whether a signature belongs to the message. The comparison takes constant time. */
 export function isSignatureOf(signature: string, secret: string, message: string): boolean {
   const expected = Buffer.from(signatureOf(secret, message));
   const given = Buffer.from(signature);

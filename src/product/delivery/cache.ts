@@ -23,7 +23,10 @@ export interface PictureCacheSettings {
   DELIVERY_CACHE_MEGABYTES: number;
 }
 
-/** Opens the cache of delivered pictures: in the bucket if the assets are in one, else on the disk of this host. */
+/**
+ * Opens the cache of delivered pictures. They are stored in the bucket if the assets are, and otherwise on the disk of
+ * this host.
+ */
 export function openPictureCache(
   settings: PictureCacheSettings,
   objects: ObjectStore,
@@ -40,8 +43,8 @@ export function openPictureCache(
 }
 
 /**
- * The disk space that delivered pictures leave free. It is twice what uploads leave, so that pictures never take the
- * space of an accepted upload.
+ * The disk space that delivered pictures leave free: twice the space that uploads leave free. Pictures therefore never
+ * use up the space of an upload that was accepted.
  */
 export function pictureReserve(
   uploadReserveBytes: number,

@@ -2,15 +2,16 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import { MAX_SIGNING_KEYS } from './schema.ts';
 
 /**
- * How long a cache may keep an error, in seconds. The time is short, so that the error of a corrected mistake
- * disappears soon.
+ * How long a cache may store an error, in seconds. It is short, so that the error disappears soon after its cause was
+ * corrected.
  */
 const REFUSAL_CACHED_SECONDS = 10;
 const BRIEF_CACHE_HEADERS = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
 
 /**
- * The error 404 for an address that is wrong or expired, has a width that is not allowed, has a key that is unknown or
- * revoked, or has a picture that does not exist or belongs to another account. All cases look the same to the caller.
+ * The error 404 for every address that cannot be served. Its form, signature or width is wrong, it has expired, its key
+ * is unknown or revoked, or its picture does not exist or belongs to another account. All cases look the same to the
+ * caller.
  */
 export function noSuchPictureError(): ApiError {
   const message =
@@ -19,8 +20,8 @@ export function noSuchPictureError(): ApiError {
 }
 
 /**
- * Adds the caching headers to an error. Caches may keep an error for some seconds if the next request would fail in the
- * same way, and no other error.
+ * Adds caching headers to an error that the next request would get as well. Caches may then store the error for some
+ * seconds. Other errors are returned unchanged.
  */
 export function withDeliveryCaching(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;
@@ -29,7 +30,7 @@ export function withDeliveryCaching(refusal: ApiError): ApiError {
   return new ApiError(refusal.code, refusal.message, { ...refusal, headers });
 }
 
-/** The reasons of errors that say that the source is unavailable: its host, or the store of its bytes. */
+/** The `reason` of an error when the source is unavailable: its host, or the store that holds its bytes. */
 const SOURCE_FAILURE_REASONS = ['url_unavailable', 'storage_read'];
 
 /** Whether an error says that the source of a picture cannot be reached or read. */
@@ -40,24 +41,24 @@ export function isSourceError(error: unknown): error is ApiError {
   return ['not_found', 'unsupported_format', 'payload_too_large'].includes(code) || param === 'url';
 }
 
-/** Whether an error is about the request or its source, so that every process would answer the same error now. */
+/** Whether an error is caused by the request or its source. Every process would return the same error now. */
 export function isCallerError(error: unknown): error is ApiError {
   return isSourceError(error) || (error instanceof ApiError && error.status < 429);
 }
 
-/** The error 404 for a key that does not exist or is another account's. */
+/** The error 404 for a signing key that does not exist or belongs to another account. */
 export function signingKeyNotFoundError(): ApiError {
   const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';
   return new ApiError('not_found', message, { param: 'keyId' });
 }
 
-/** The error 422 for another key of an account that has as many as it may. */
+/** The error 422 when an account already has the maximum number of signing keys. */
 export function tooManySigningKeysError(): ApiError {
   const message = `An account has at most ${MAX_SIGNING_KEYS} signing keys: revoke one that is not needed.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_SIGNING_KEYS } });
 }
 
-/** The error 500: other writers took every slot that was tried. */
+/** The error 500 when other calls took every slot that was tried for the new key. */
 export function signingKeysContendedError(): ApiError {
   const message = 'Too many calls make signing keys of this account at once: call again.';
   return new ApiError('internal_error', message, { retryAfterSeconds: 1 });

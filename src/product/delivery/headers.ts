@@ -7,14 +7,14 @@ import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './r
 const MAX_AGE_SECONDS = 31_536_000;
 const STALE_SECONDS = 86_400;
 
-/** The content policy of a picture: when a browser opens it as a page, it runs and loads nothing. */
+/** The content policy of a picture: a browser that opens it as a page runs no script and loads nothing. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The headers that were last built for a requested picture. They are reused while its ETag is the same; the ETag is
- * null without a picture.
+ * The headers that were last built for a requested picture. They are reused until its ETag changes. Without a picture,
+ * the ETag is null.
  */
 const cachedHeaders = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
 

@@ -24,10 +24,10 @@ const SECRET_LENGTH = 40;
 export interface SigningKeyDocument {
   _id: string;
   accountId: string;
-  /** The number of the key's slot in the account, from 0. */
+  /** The slot of the key in its account, from 0. Slots limit the number of keys. */
   slot: number;
   name: string;
-  /** The secret in plain text, because signatures are computed with it. */
+  /** The secret in plain text. It cannot be hashed, because it is needed to compute signatures. */
   secret: string;
   createdAt: string;
 }
@@ -51,7 +51,7 @@ export class SigningKeysStore {
   }
 
   /**
-   * Makes a key.
+   * Creates a signing key.
    * @throws ApiError resource_limit_exceeded when the account has the maximum number of keys.
    */
   async insert(accountId: string, name: string, now: Date): Promise<SigningKeyDocument> {
@@ -70,7 +70,7 @@ export class SigningKeysStore {
     return this.#keys.find({ accountId }, { sort: sortBy('-_id') });
   }
 
-  /** The key with this id, of any account, because an address names no account. */
+  /** The key with this id, whichever account owns it, because an address contains no account. */
   findAnyKey(keyId: string): Promise<SigningKeyDocument | null> {
     return this.#keys.findOne({ _id: keyId });
   }
@@ -83,13 +83,15 @@ export class SigningKeysStore {
 
 interface SigningKeyRoutesOptions {
   keys: SigningKeysStore;
-  /** Announces to every process that a key was revoked. */
+  /** Tells every process that a key was revoked. */
   signers: { announceRevocation(keyId: string): Promise<void> };
   gate: CallGate;
   now: () => Date;
 }
 
-/** The routes of signing keys: the account makes, lists and revokes them, and its own server signs with them. */
+/**
+ * The routes of signing keys. An account creates, lists and revokes keys; its own server uses them to sign addresses.
+ */
 export async function signingKeyRoutes(
   app: FastifyInstance,
   { keys, signers, gate, now }: SigningKeyRoutesOptions,

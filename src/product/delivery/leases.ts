@@ -5,12 +5,15 @@ import { isCallerError } from './errors.ts';
 
 const ENDED_CHANNEL = 'delivery/ended';
 /**
- * The lifetime of a lease. A process renews its lease while it works. If the process is killed, the others wait for
- * this time.
+ * The lifetime of a lease. A process renews its lease while it works. If the process is killed, the others wait at most
+ * this long.
  */
 const LEASE_MS = 3_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
-/** How often a waiting process tries to take the lease: its holder may have been killed, or its message lost. */
+/**
+ * How often a waiting process tries to take the lease, because its holder may have been killed, or the message about
+ * its end may have been lost.
+ */
 const POLL_MS = 500;
 
 interface LeasesOptions {
@@ -18,12 +21,12 @@ interface LeasesOptions {
   /** The name of the group of processes that share the leases: those of one host, or of all hosts. */
   scope: string;
   processId: string;
-  /** How long a process waits for the others before it does the work itself. */
+  /** How long a process waits for another one before it does the work itself. */
   waitMs: number;
   pause?: (pauseMs: number) => Promise<void>;
 }
 
-/** The refusal of work in the form that is sent to other processes. */
+/** An error of the work in the form in which it is sent to other processes. */
 interface RefusalMessage extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
   code: ErrorCode;
   message: string;
@@ -32,18 +35,21 @@ interface RefusalMessage extends Pick<ApiErrorContext, 'param' | 'details' | 're
 /** The message that the holder of a lease has ended its work. */
 interface EndedWorkMessage {
   lease: string;
-  /** Absent if the work succeeded, or failed for a reason that other processes may not have. */
+  /**
+   * The error with which the work failed. Absent if it succeeded, or failed for a reason that other processes may not
+   * have.
+   */
   refusal?: RefusalMessage;
 }
 
 /**
- * Leases for work that several processes want to do, so that only one of them does it at a time. The end of a lease
- * wakes the processes that wait for it, and tells them whether the work failed. Within a process, the caller must
- * prevent concurrent calls for the same work. If a message or a lease is lost, the work is late or is done twice.
+ * Leases for work that several processes may want at the same time, so that only one of them does it. When the holder
+ * of a lease ends, it wakes the waiting processes, and tells them if the work failed. Within one process, the caller
+ * must prevent concurrent calls for the same work. If a message or a lease is lost, the work is done late or twice.
  */
 export class Leases {
   readonly #options: LeasesOptions;
-  /** Wakes the work that waits for a lease, or refuses it. */
+  /** The waiting call for each lease: a function that wakes it, or makes it fail with an error. */
   readonly #waiting = new Map<string, (refusal: ApiError | undefined) => void>();
   #unsubscribe: () => void = () => {};
 
@@ -60,8 +66,8 @@ export class Leases {
   }
 
   /**
-   * Does work while no other process does the same.
-   * @throws the error of the work, or the refusal with which the work failed in another process.
+   * Does work unless another process is doing the same. In that case it waits for the other process first.
+   * @throws the error of the work, also if the work failed in another process.
    */
   async hold(name: string, work: () => Promise<void>): Promise<void> {
     const lease = `delivery/${this.#options.scope}/${name}`;
@@ -84,14 +90,15 @@ export class Leases {
   }
 
   /**
-   * Waits until the lease is taken here, or the time for waiting is over. Throws the refusal of the work in another
-   * process.
+   * Waits until this process has taken the lease, or the waiting time is over. Throws the error with which the work
+   * failed in another process.
    */
   async #wait(lease: string): Promise<void> {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
-      // The waiter is registered first, because the message about the end may arrive before the answer of the store.
+      // The call must be registered before it asks for the lease, because the message about the end may arrive before
+      // the answer.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
       if ((await this.#take(lease)) || leftMs <= 0) return;
@@ -100,9 +107,7 @@ export class Leases {
     }
   }
 
-  /**
-   * Takes or renews a lease. Returns true while the store is away, too, because work that is done twice does no harm.
-   */
+  /** Takes or renews a lease. If the store is unavailable, returns true, because doing the work twice does no harm. */
   #take(lease: string): Promise<boolean> {
     const { coordination, processId } = this.#options;
     return coordination.lease(lease, processId, LEASE_MS).catch(() => true);
@@ -111,7 +116,7 @@ export class Leases {
   async #end(lease: string, refusal: ApiError | undefined): Promise<void> {
     const { coordination, processId } = this.#options;
     const ended: EndedWorkMessage = { lease, ...(refusal && { refusal: refusalMessageOf(refusal) }) };
-    // The lease ends before the message is sent, so that the processes that are woken find it free.
+    // The lease is given back before the message is sent, so that the woken processes can take it.
     await Promise.allSettled([
       coordination.endLease(lease, processId),
       coordination.publish(ENDED_CHANNEL, JSON.stringify(ended)),

@@ -37,7 +37,9 @@ import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.t
 
 /** The name of the key that is made automatically for an account without keys. */
 const DEFAULT_KEY_NAME = 'delivery-links';
-/** The widest picture for a browser without srcset, if the preset allows narrower ones. */
+/**
+ * The maximum width for browsers without srcset. If the preset has no width as small as this, its smallest one is used.
+ */
 const FALLBACK_WIDTH_PX = 1_080;
 
 interface LinksOptions {
@@ -50,27 +52,27 @@ interface LinksOptions {
 }
 
 /**
- * The most characters of work in an address. Longer work is saved as a preset, because clients and caches refuse long
- * addresses.
+ * The maximum length of the work in an address. Longer work is saved as a preset, because clients and caches refuse
+ * long addresses.
  */
 const MAX_WORK_CHARACTERS = 2_000;
 
 interface CompiledLinkWork {
-  /** The work as an address names it; null if it must be saved as a preset. */
+  /** The work as the address contains it; null if it must be saved as a preset first. */
   what: string | null;
   recipe: PictureRecipe;
   steps: readonly PresetStep[];
 }
 
-/** The work of a link, and its name in the address. */
+/** The work of a link, and the text that stands for it in the address. */
 interface LinkedTransform {
   what: string;
   recipe: PictureRecipe;
-  /** The reference of the preset that was saved for the work; absent if none was saved. */
+  /** The preset that was saved for the work, as `<id>@<version>`; absent if none was saved. */
   saved?: string;
 }
 
-/** Makes signed addresses for callers that do not compute the HMAC themselves. */
+/** Makes signed addresses for callers that cannot compute the HMAC themselves. */
 export class SignedLinks {
   readonly #options: LinksOptions;
 
@@ -86,8 +88,8 @@ export class SignedLinks {
   }
 
   /**
-   * Makes one link. Its work is checked as it will be when the address is requested.
-   * @param where the prefix of field names: '', or `links[2].`.
+   * Makes one link. The checks of its work are those that a request to the address will make.
+   * @param where the prefix of field names in errors: '', or `links[2].`.
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
@@ -112,7 +114,7 @@ export class SignedLinks {
     return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
   }
 
-  /** The source as an address names it, and its file if it is an asset. */
+  /** The source in the form that the address contains. For an asset, its file is returned, too. */
   async #findSource(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
     const names = { assetId: `${where}assetId`, url: `${where}url` };
     const source = parseImageSource({ assetId, url }, names);
@@ -130,8 +132,8 @@ export class SignedLinks {
   }
 
   /**
-   * Checks the ops and presets of links without making links.
-   * @throws ApiError the errors of `link`, except those about its source, which is not read.
+   * Checks the ops and presets of links without making links. The sources are not read.
+   * @throws ApiError the errors of `link`, except those about its source.
    */
   async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
     if (links === undefined) await this.#compile(accountId, single, '');
@@ -204,7 +206,7 @@ function hasAllWidths(ladder: readonly number[] | null, widths: readonly number[
   return ladder !== null && widths.every((width) => ladder.includes(width));
 }
 
-/** The steps as an address writes them; null for steps that an address cannot hold. */
+/** The steps in the form that an address contains; null if the steps do not fit into an address. */
 function opsText(steps: readonly PresetStep[]): string | null {
   if (steps.length > MAX_ADDRESS_OPS) return null;
   const texts = steps.map(({ op: name, parameters = {} }) => {
@@ -230,10 +232,10 @@ interface Rung {
 }
 
 /**
- * The widths from which a browser chooses. No picture is enlarged, so all widths at or above the picture's own width
- * make the same file, and only the smallest of them is listed.
- * @param largest the size of the picture at the largest width; null if it is unknown before the pixels are read, so
- * that every width is listed.
+ * The widths from which a browser chooses. Pictures are never enlarged, so all widths from the picture's own width
+ * upwards lead to the same file; only the smallest of them is listed.
+ * @param largest the size of the picture at the largest width. Null if it is unknown before the pixels are read; every
+ * width is then listed.
  */
 function selectRungs(widths: readonly number[], largest: Size | null): Rung[] {
   const ownPx = largest?.width ?? Number.POSITIVE_INFINITY;
@@ -243,8 +245,8 @@ function selectRungs(widths: readonly number[], largest: Size | null): Rung[] {
 }
 
 /**
- * The addresses of one picture in several widths.
- * @param addressOf returns the address of a width.
+ * The addresses of one picture in several widths, as the attributes of an <img>.
+ * @param addressOf returns the address for a width.
  */
 function imageSourcesOf(rungs: readonly Rung[], addressOf: (width: number) => string): ImageSources {
   const largestPx = rungs.at(-1)?.pictureWidthPx ?? 0;
@@ -257,7 +259,7 @@ function imageSourcesOf(rungs: readonly Rung[], addressOf: (width: number) => st
 }
 
 /**
- * The size of the picture, predicted from the header of its source; null if it is unknown before the pixels are read.
+ * The size of the result, predicted from the header of its source; null if it is unknown before the pixels are read.
  */
 async function forecastSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
   const [made] = await previewPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
@@ -269,7 +271,7 @@ async function forecastSize(file: StoredFile, pass: ImagePass): Promise<Size | n
 type ImageSources = Pick<DeliveryLink, 'url' | 'srcset' | 'sizes'>;
 
 /**
- * An <img> that loads when it becomes visible. If the size of the picture is known, the <img> has it, so that the
+ * An <img> that loads when it comes into view. It contains the size of the picture, if that is known, so that the
  * layout of the page does not shift.
  */
 function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): string {

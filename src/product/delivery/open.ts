@@ -43,7 +43,7 @@ interface DeliveryOptions {
   allowance: RunAllowance;
   meters: { ops: OpMeter };
   publicUrl: () => string;
-  /** The version of this release. */
+  /** The version of this release. Each release has its own cached pictures. */
   engine: string;
   settings: PictureCacheSettings & { TRANSFORM_TIMEOUT_MS: number };
   now: () => Date;

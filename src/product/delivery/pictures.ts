@@ -4,13 +4,18 @@ import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 
-/** The most bytes of pictures that a process keeps in memory, and the most bytes of one of them. */
+/** How many bytes of pictures a process keeps in memory, and the size of the largest picture that it keeps. */
 const MAX_MEMORY_BYTES = 32 * MEGABYTE_BYTES;
 const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
-/** How long the source of a cached picture is not tried again after a failure, so that few readers wait for it. */
+/**
+ * How long the source of a cached picture is not tried again after a failure. In this time, the cached picture is
+ * served without waiting for the source.
+ */
 const SOURCE_RETRY_MS = 10_000;
 const MAX_FAILING_PICTURES = 10_000;
-/** The number of recent cache reads within which a second request for a picture is noticed. */
+/**
+ * The number of latest cache reads that are remembered. A picture that is read again within them is put into memory.
+ */
 const MAX_RECENT_READS = 500;
 
 /** A picture that was made, with its size and ETag. */
@@ -24,20 +29,23 @@ export interface MadePicture {
 }
 
 export interface CachedPicture extends MadePicture {
-  /** Epoch milliseconds. */
+  /** When the picture was made, in epoch milliseconds. */
   madeAtMs: number;
 }
 
-/** A picture that an address asks for. Equal requests have equal paths. */
+/** A picture that an address asks for. Requests for the same picture have the same `path`. */
 export interface PictureRequest {
   /** The path of the picture in the cache: `<account>/<source>/<name>`. */
   path: string;
-  /** How long the picture is fresh; null for ever, because its source never changes. */
+  /** How long the picture is fresh, in milliseconds. Null: it always is, because its source never changes. */
   freshMs: number | null;
-  /** How long a picture that is no longer fresh is served while its source fails. */
+  /** How long the picture may still be served after that, in milliseconds, if its source fails. */
   staleMs: number;
   make(): Promise<MadePicture>;
-  /** Whether the picture may still be cached after it was made. */
+  /**
+   * Whether the picture may stay in the cache. It is asked after the picture was made, because the source or the preset
+   * may have been deleted meanwhile.
+   */
   isWanted(): Promise<boolean>;
 }
 
@@ -54,16 +62,16 @@ interface PicturesOptions {
  */
 export class DeliveredPictures {
   readonly #options: PicturesOptions;
-  /** The pictures that are being found or made, until they are cached. */
+  /** The pictures that are being read or made. A picture stays here until it is cached. */
   readonly #running = new Map<string, Promise<CachedPicture>>();
   readonly #memory = new LRUCache<string, CachedPicture>({
     maxSize: MAX_MEMORY_BYTES,
     maxEntrySize: MAX_PICTURE_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  /** The pictures that were last read from the cache and are not in memory. */
+  /** The paths that were last read from the cache, and whose pictures are not in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
-  /** The cached pictures whose source has just failed. */
+  /** The paths of cached pictures whose source failed less than SOURCE_RETRY_MS ago. */
   readonly #failing: LRUCache<string, true>;
   readonly #meter: DeliveryMeter;
 
@@ -80,7 +88,7 @@ export class DeliveredPictures {
     return kept !== undefined && this.#isFresh(kept, request) ? this.#countAnswer('memory', kept) : null;
   }
 
-  /** Finds the picture, or makes it. Throws the error of the making, after which the next request tries again. */
+  /** Finds the picture, or makes it. If making it fails, the error is thrown, and the next request tries again. */
   async get(request: PictureRequest): Promise<CachedPicture> {
     const kept = this.findInMemory(request);
     if (kept !== null) return kept;
@@ -97,7 +105,7 @@ export class DeliveredPictures {
   /**
    * Deletes all pictures that were made for an account, or from one source.
    * @param folder `<account>` or `<account>/<source>`.
-   * @param prefix the beginning of the pictures' names.
+   * @param prefix deletes only pictures whose names begin with this text.
    */
   async forget(folder: string, prefix = ''): Promise<void> {
     for (const path of this.#memory.keys()) {
@@ -107,7 +115,10 @@ export class DeliveredPictures {
     await this.#options.cache.removeAll(folder, prefix);
   }
 
-  /** Finds or makes a picture. Calls `answer` as soon as the picture exists, and resolves when it is cached, too. */
+  /**
+   * Finds or makes a picture. `answer` is called as soon as the picture exists; the promise resolves later, when the
+   * picture is cached as well.
+   */
   async #find(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
@@ -121,7 +132,7 @@ export class DeliveredPictures {
     }
   }
 
-  /** Makes the picture, or reads the one that another process has just made. */
+  /** Makes the picture, or reads it from the cache if another process has just made it. */
   async #makeOnce(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const { cache, leases } = this.#options;
     if (cache.isOff) return answer(await this.#make(request));
@@ -140,7 +151,7 @@ export class DeliveredPictures {
     return this.#countAnswer('made', picture);
   }
 
-  /** Caches the picture for the other processes, unless its source or preset has been deleted. */
+  /** Stores the picture in the cache. It is removed again if its source or preset was deleted while it was made. */
   async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: CachedPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
@@ -150,8 +161,8 @@ export class DeliveredPictures {
   }
 
   /**
-   * Reads the cache. A picture is put into memory only at its second read. A picture that is requested only once would
-   * displace others, and cost the garbage collector more than the read.
+   * Reads the cache. A picture is put into memory at its second read: one that is requested only once would displace
+   * others, and would cost the garbage collector more time than the read.
    */
   async #read(path: string): Promise<CachedPicture | null> {
     const found = await this.#options.cache.read(path);
@@ -176,10 +187,13 @@ export class DeliveredPictures {
   }
 }
 
-/** Where a delivered picture came from. */
+/**
+ * Where a delivered picture came from: memory, the cache (`kept`), new work (`made`), or the running work of another
+ * request (`joined`).
+ */
 type PictureOrigin = 'memory' | 'kept' | 'made' | 'joined';
 
-/** Returns the number of bytes that the cache has in memory. */
+/** Returns the number of bytes of the pictures that are in memory. */
 type MemoryBytes = () => number;
 
 /** The metrics of delivered pictures and of their cache. */
@@ -218,7 +232,10 @@ class DeliveryMeter {
   }
 }
 
-/** Declares the gauges of the cache. Every process sees the same cache, so the largest of their figures is exported. */
+/**
+ * Declares the gauges of the cache. All processes share the cache and report the same figures, so the maximum is
+ * exported instead of the sum.
+ */
 function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
   new Gauge({
     name: 'darkroom_delivery_cache_bytes',

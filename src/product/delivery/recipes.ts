@@ -17,29 +17,33 @@ export const DEFAULT_WIDTHS: readonly number[] = [
 ];
 
 const MAX_RECIPES = 1_000;
-/** The longest text of ops whose recipe is cached, because longer texts rarely repeat. */
+/** The longest text of ops for which the recipe is cached. Longer texts rarely repeat. */
 const MAX_CACHED_OPS_CHARACTERS = 500;
 /** How long a process uses a cached preset before it is read again. */
 const PRESET_CACHE_MS = 500;
 /**
- * The effort of AVIF if the client accepts several formats: the fastest one, because any other takes longer than WebP.
+ * The AVIF effort when several formats are tried. It is the fastest one, because every other effort takes longer than
+ * WebP.
  */
 const FASTEST_AVIF_EFFORT = 0;
 
-/** The work on a source, before the address adds a width and a format. */
+/** The work that makes a picture from a source, before the address adds a width and a format. */
 export interface PictureRecipe {
-  /** The name under which usage counts the recipe: the op, `steps`, or `preset`. */
+  /** The name under which usage counts the work: an op's name, `steps`, or `preset`. */
   op: string;
   steps: readonly RequestedStep[];
-  /** The widths that addresses may ask for, ascending; null if no width can be asked for. */
+  /** The widths that an address may contain, ascending; null if it may contain none. */
   ladder: readonly number[] | null;
-  /** The fallback that is served while a source is unreachable; null to send the error. */
+  /** The picture that is served while the source is unreachable; null if the error is sent instead. */
   fallback: PresetFallback | null;
-  /** The cache tag to purge when it is deleted: `preset-<id>-<version>`. Null for ops, which are never deleted. */
+  /**
+   * The cache tag of the preset: `preset-<id>-<version>`. It is purged when the version is deleted. Null for ops, which
+   * cannot be deleted.
+   */
   tag: string | null;
 }
 
-/** The recipe of a preset while it is read, and when it was read. */
+/** The recipe of a preset, which may still be being read, and the time of that read. */
 interface CachedPresetRecipe {
   found: Promise<PictureRecipe>;
   recipe?: PictureRecipe;
@@ -49,20 +53,20 @@ interface CachedPresetRecipe {
 interface AddressAddition {
   /** The width in pixels. Absent: the recipe determines the size. */
   width?: number | undefined;
-  /** Absent: the format is that of the recipe. */
+  /** The format of the result. Absent: the recipe determines the format. */
   format?: OutputFormat | undefined;
-  /** Whether the format is one of several that are tried. */
+  /** Whether other formats are tried as well, and the smallest file wins. */
   isTried?: boolean;
 }
 
-/** The recipes that addresses name, and their passes. */
+/** Finds the recipes of addresses, compiles them to passes, and caches both. */
 export class PictureRecipes {
   readonly #models: ModelsFile;
   readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #presetRecipes: LRUCache<string, CachedPresetRecipe>;
-  /** Recipes by the text of their ops. The addresses of a page mostly differ in their sources only. */
+  /** Recipes by the text of their ops. The addresses on a page usually have the same ops and different sources. */
   readonly #opsRecipes = new LRUCache<string, PictureRecipe>({ max: MAX_RECIPES });
-  /** The compiled passes of each recipe, by what addresses add: at most one per width and format. */
+  /** The compiled passes of each recipe, with one entry per width and format that addresses have added. */
   readonly #passes = new WeakMap<PictureRecipe, Map<string, ImagePass>>();
 
   constructor(models: ModelsFile, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
@@ -73,7 +77,7 @@ export class PictureRecipes {
   }
 
   /**
-   * The recipe that an address names.
+   * The recipe that an address asks for.
    * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
    */
   async find(accountId: string, work: AddressWork): Promise<PictureRecipe> {
@@ -86,8 +90,8 @@ export class PictureRecipes {
   }
 
   /**
-   * Whether work is still what a cached address was compiled from. Ops never change. A preset is compared by the tag of
-   * its version, read within the last half second, because a deleted preset's name may be given to another one.
+   * Whether the work of a cached address has not changed since. Ops never change. For a preset, the version's tag must
+   * be the same as in a read of the last half second, because another preset may have got the name of a deleted one.
    */
   isUnchanged(accountId: string, work: AddressWork, tag: string | null): boolean {
     return work.kind === 'ops' || this.#presetRecipes.get(cacheKeyOf(accountId, work))?.recipe?.tag === tag;
@@ -100,7 +104,7 @@ export class PictureRecipes {
   }
 
   /**
-   * The single pass of a recipe.
+   * The recipe as a single pass.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
   compilePass(recipe: PictureRecipe, addition: AddressAddition = {}): ImagePass {
@@ -125,7 +129,7 @@ export class PictureRecipes {
       (recipe) => {
         look.recipe = recipe;
       },
-      // Failures are not cached, because a missing preset may be created at any time, and a store failure is temporary.
+      // A failure is not cached, because a missing preset may be created at any time, and a store may respond again.
       () => this.#presetRecipes.delete(key),
     );
     return found;
@@ -159,9 +163,9 @@ export function recipeOfSteps(steps: readonly RequestedStep[]): PictureRecipe {
 }
 
 /**
- * The width of the picture in pixels. A width without a pixel density must be an allowed one. With a density, the
- * smallest allowed width that is not below their product is taken.
- * @returns null if no allowed width fits.
+ * The width of the picture in pixels. A width without a density must itself be one of the ladder. With a density, it is
+ * the smallest width of the ladder that is at least width × density.
+ * @returns null if no width of the ladder fits.
  */
 export function allowedWidthFor(ladder: readonly number[], { width, dpr }: RequestedWidth): number | null {
   if (dpr === null) return ladder.includes(width) ? width : null;
@@ -171,7 +175,7 @@ export function allowedWidthFor(ladder: readonly number[], { width, dpr }: Reque
   return ladder.find((rung) => rung >= pixels) ?? null;
 }
 
-/** An op with its parameters, each parsed as its declared type. */
+/** Makes a step of an op in an address. Each parameter is parsed as its declared type. */
 function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   const op = findOp(name);
   const isKnown = op?.runs === 'pass';
@@ -182,8 +186,8 @@ function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
 }
 
 /**
- * The steps that an address adds: a resize to its width that never enlarges, and its format. The settings of the format
- * replace those of another format.
+ * The steps that an address adds to its recipe: a resize to its width, which never enlarges, and a conversion to its
+ * format. Encoder settings of the recipe for another format are dropped.
  */
 function additionSteps({ width, format, isTried = false }: AddressAddition): PresetStep[] {
   const effort = isTried && format === 'avif' ? { effort: FASTEST_AVIF_EFFORT } : {};
@@ -211,9 +215,9 @@ export interface SourceFacts {
 }
 
 /**
- * The formats that `auto` tries; the smallest file is returned. They are AVIF and WebP if the client names them in
- * Accept, and the format of the source. If browsers cannot read the source's format, PNG replaces it if there is
- * transparency, else JPEG. An animation stays one, so AVIF is not tried for it.
+ * The formats that `auto` tries, of which the smallest file is sent: AVIF and WebP if Accept names them, and the format
+ * of the source. If browsers cannot read that format, PNG takes its place for a picture with transparency, and JPEG for
+ * any other. For an animation AVIF is not tried, because the animation must be kept.
  */
 export function formatsForClient(accept: string | undefined, source: SourceFacts): OutputFormat[] {
   const isAnimated = source.frames > 1;
@@ -224,7 +228,7 @@ export function formatsForClient(accept: string | undefined, source: SourceFacts
   return modern.includes(own) ? modern : [...modern, own];
 }
 
-/** The part of Accept that decides on the formats of `auto`. */
+/** What `auto` depends on in the Accept header: clients with the same result get the same picture. */
 export function acceptedModernFormats(accept: string | undefined): OutputFormat[] {
   return formatsForClient(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }
@@ -232,7 +236,7 @@ export function acceptedModernFormats(accept: string | undefined): OutputFormat[
 const MODERN_FORMATS: readonly OutputFormat[] = ['avif', 'webp'];
 const UNIVERSAL_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
 
-/** A format that every browser reads and that loses as little of the source as possible. */
+/** A format that every browser reads, and that loses as little of the source as possible. */
 function universalFormatFor({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
   const universal = UNIVERSAL_FORMATS.find((one) => one === format);
   if (universal !== undefined) return universal;
@@ -240,7 +244,10 @@ function universalFormatFor({ format, hasAlpha, frames }: SourceFacts): OutputFo
   return hasAlpha ? 'png' : 'jpeg';
 }
 
-/** Whether Accept names the format. A wildcard does not count, because clients that know neither format send it. */
+/**
+ * Whether Accept names the format itself. A wildcard is not enough, because clients that know neither AVIF nor WebP
+ * send it as well.
+ */
 function acceptsFormat(accept: string | undefined, format: OutputFormat): boolean {
   return (accept ?? '').split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

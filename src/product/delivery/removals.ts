@@ -14,7 +14,7 @@ import { presetNamePrefix, presetTagOfName } from './resolver.ts';
 
 interface RemovalsOptions {
   cache: Pick<FileCache, 'paths'>;
-  /** The group of processes that share the cache. */
+  /** Identifies the processes that share the cache: those of one host, or of all hosts. */
   scope: string;
   pictures: Pick<DeliveredPictures, 'forget'>;
   recipes: Pick<PictureRecipes, 'forget'>;
@@ -26,7 +26,7 @@ interface RemovalsOptions {
 
 /**
  * Deletes the cached pictures of deleted accounts, assets and preset versions. Each deletion is announced to every
- * process. A sweep finds pictures that are left because a message was lost, or no process of the host was running.
+ * process. A sweep removes what is left over, because a message was lost or no process of the host was running.
  */
 export class CachedPictureRemovals {
   readonly #options: RemovalsOptions;
@@ -89,7 +89,7 @@ export class CachedPictureRemovals {
     return 0;
   }
 
-  /** Whether the preset version that a tag names was deleted. */
+  /** Whether the preset version with this tag was deleted. */
   async #wasVersionDeleted(accountId: string, tag: string): Promise<boolean> {
     try {
       await this.#options.presets.find(accountId, presetReferenceOfTag(tag), 'preset');

@@ -24,12 +24,12 @@ import {
 } from './recipes.ts';
 import type { SigningAccount } from './signers.ts';
 
-/** How long a picture of a public address is served before the address is read again, in seconds. */
+/** How long the picture of a public URL is served before the URL is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;
-/** How long a picture of a public address is served while the address fails, in seconds. */
+/** How long the picture of a public URL is served while the URL cannot be read, in seconds. */
 export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
 
-/** 192 bits in base64url. */
+/** The length of an ETag: 192 bits in base64url. */
 const ETAG_CHARACTERS = 32;
 
 interface AddressResolverOptions {
@@ -39,26 +39,29 @@ interface AddressResolverOptions {
   outbound: OutboundRequests;
   allowance: RunAllowance;
   meters: { ops: OpMeter };
-  /** The version of this release, because another release may make other bytes by the same pass. */
+  /**
+   * The version of this release. It is part of the cache path, because the same pass may make different bytes in
+   * another release.
+   */
   engine: string;
   timeoutMs: number;
   now: () => Date;
 }
 
-/** The picture that an address asks for, before any work. */
+/** The picture that an address asks for, before it is read or made. */
 export interface RequestedPicture extends PictureRequest {
-  /** The asset that is its source; null for a public address. */
+  /** The asset that is the source; null if the source is a public URL. */
   asset: { id: string; name: string | null; expiresAt: string | null } | null;
-  /** The strong ETag without quotes; null if it is known only from the picture. */
+  /** The strong ETag without quotes; null if it is computed from the finished picture. */
   etag: string | null;
-  /** The format, if it is known before the work. */
+  /** The format; null if the work determines it. */
   format: OutputFormat | null;
   /** The cache tag of the preset that makes the picture; null for ops. */
   presetTag: string | null;
   tags: string[];
 }
 
-/** Finds the picture that an address asks for: its pass, its source, and the path of its cached file. */
+/** Determines the picture that an address asks for: its pass, its source, and its path in the cache. */
 export class AddressResolver {
   readonly #options: AddressResolverOptions;
 
@@ -67,7 +70,8 @@ export class AddressResolver {
   }
 
   /**
-   * @param accept the Accept header of the client, for `auto`.
+   * Resolves an address.
+   * @param accept the Accept header of the client, which matters for `auto`.
    * @throws ApiError 404 when the asset or the preset was deleted, or the width is not allowed; invalid_param for steps
    * that cannot run.
    */
@@ -85,7 +89,7 @@ export class AddressResolver {
       extension === 'auto'
         ? null
         : recipes.compilePass(recipe, { width, format: formatOfAddress(extension) });
-    // With `auto`, the picture depends on what the client accepts; with a fixed format, it does not.
+    // Only with `auto` does the picture depend on what the client accepts.
     const identity = [
       this.#options.engine,
       fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],
@@ -121,9 +125,9 @@ export class AddressResolver {
   }
 
   /**
-   * The fallback that the preset of an address declares for a picture whose source is unreachable; null if it declares
+   * The picture to serve while the source of an address is unreachable, as its preset declares it; null if it declares
    * none.
-   * @throws ApiError as `resolve`, when the fallback is unreachable, too.
+   * @throws ApiError the errors of `resolve`, when the replacement is unreachable as well.
    */
   async resolveFallback(
     address: DeliveryAddress,
@@ -167,12 +171,15 @@ export class AddressResolver {
     return { source, digest, group: assetId, asset, file, terms: { freshMs: null, staleMs: 0 }, isThere };
   }
 
-  /** Makes the picture as a run of the account. Throws ApiError asset_not_found when the asset has been deleted. */
+  /**
+   * Makes the picture, and counts it as a run of the account.
+   * @throws ApiError asset_not_found when the asset has been deleted.
+   */
   #make({ signer, op, pixels, choosePasses, etag }: PicturePlan): Promise<MadePicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
     const startedMs = performance.now();
-    // The work has no abort signal of a client, because other readers wait for the same picture.
+    // The work is not aborted when the client disconnects, because other requests may wait for the same picture.
     const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
     return runCountedWork(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
       const image: LoadedImage =
@@ -194,22 +201,22 @@ export class AddressResolver {
   }
 }
 
-/** The work that makes the picture of an address. */
+/** How the picture of an address is made. */
 interface PicturePlan {
   signer: SigningAccount;
   op: string;
   pixels: PixelSource;
-  /** Returns the passes over the source. The smallest of their results is sent. */
+  /** Returns the passes that are tried on the source. The smallest result is sent. */
   choosePasses: (facts: SourceFacts) => ImagePass[];
-  /** Null if it is computed from the bytes. */
+  /** The ETag; null if it is computed from the bytes of the result. */
   etag: string | null;
 }
 
 interface PixelSource {
   source: DeliveryAddress['source'];
-  /** The digest of its bytes; for a public address, that of the address. */
+  /** The digest of the source's bytes; for a public URL, that of the URL. */
   digest: string;
-  /** The folder in which its pictures are kept. */
+  /** The folder of the cache for pictures of this source. */
   group: string;
   asset: RequestedPicture['asset'];
   file: StoredFile | null;
@@ -218,26 +225,26 @@ interface PixelSource {
 }
 
 /**
- * The file name of a cached picture. It begins with the tag of the preset that made the picture, so that both can be
- * deleted together.
+ * The name of a picture in the cache. It begins with the tag of its preset, so that all pictures of a deleted version
+ * can be found.
  */
 function pictureNameOf(tag: string | null, digest: string): string {
   return tag === null ? digest : `${presetNamePrefix(tag)}${digest}`;
 }
 
-/** The beginning of the file names of the pictures that a version of a preset made. */
+/** The beginning of the cache names of all pictures that a preset version made. */
 export function presetNamePrefix(tag: string): string {
   return `${tag}.`;
 }
 
-/** The tag of the preset that made the picture with a file name; null for a picture that ops made. */
+/** The tag of the preset in the cache name of a picture; null for a picture that ops made. */
 export function presetTagOfName(name: string): string | null {
   return name.includes('.') ? name.slice(0, name.indexOf('.')) : null;
 }
 
 /**
- * Replaces the error of a deleted asset or preset by the error of one that never existed, so that both look the same.
- * Any other error is thrown unchanged.
+ * Throws the same error for a deleted asset or preset as for one that never existed, so that callers cannot tell them
+ * apart. Any other error is thrown unchanged.
  */
 function asDeletedError(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
@@ -261,7 +268,7 @@ function sourceFactsOf({ bytes, header }: LoadedImage): SourceFacts {
   return { format, hasAlpha, frames };
 }
 
-/** The smallest output. Throws the first refusal if there is no output. */
+/** The smallest of the outputs. If every pass failed, throws the first error. */
 function smallestOutput(outputs: readonly (TransformTaskResult | ApiError)[]): TransformTaskResult {
   const made = outputs.filter((output): output is TransformTaskResult => !(output instanceof ApiError));
   const [first, ...others] = made;

@@ -41,15 +41,15 @@ const addressFields = {
 const WORK_DESCRIPTION =
   '`<preset>@<version>`, or one to five ops joined by `;`, each `<op>:<name>=<value>,<name>=<value>`.';
 
-/** Serves GET /d/…: pictures at signed addresses, which need no credential. */
+/** Serves GET /d/…: pictures at signed addresses, which need no other credential. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
   const { deliver } = new DeliveryCalls(options);
   openToEveryOrigin(app, () => true);
   refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPictureError);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
-  // The query is not validated, so that a malformed query is refused like a wrong signature and other fields are
-  // ignored.
+  // The query is not validated against a schema. A malformed query is refused like a wrong signature, and unknown
+  // fields are ignored.
   const unchecked = () => () => true;
   const config = { responseType: 'image/*', isUncounted: true, ignoresAccept: true } as const;
   const security: [] = [];
@@ -101,7 +101,7 @@ class DeliveryCalls {
     this.#options = options;
   }
 
-  /** Serves a picture. A picture in memory is sent at once, without a wait for a promise. */
+  /** Serves a picture. A picture in memory is sent synchronously, without awaiting a promise. */
   readonly deliver = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
     const known = this.#options.addresses.find(request.raw.url ?? '', request.headers.accept);
     if (known !== null && this.#sendAtOnce(request, reply, known)) return undefined;
@@ -137,7 +137,8 @@ class DeliveryCalls {
    */
   async #verify(request: FastifyRequest): Promise<SignedAddress> {
     const address = parseDeliveryAddress(request.raw.url ?? '');
-    // A blocked client may still use valid addresses: a cache or a proxy may request them for many readers.
+    // Even a blocked client may use addresses of known keys, because it may be a cache or a proxy that many people
+    // share.
     const signer =
       address &&
       (await this.#options.signers.verify(address, { mayReadStore: !this.#options.gate.isBlocked(request) }));
@@ -157,8 +158,8 @@ class DeliveryCalls {
   }
 
   /**
-   * Sends the fallback that the preset declares. Caches must not store it. Returns null if there is no fallback, or it
-   * is unreachable, too.
+   * Sends the fallback that the preset declares, marked so that caches do not store it. Returns null if there is no
+   * fallback or it is unreachable as well.
    */
   async #sendFallback(
     request: FastifyRequest,
@@ -181,7 +182,9 @@ class DeliveryCalls {
     }
   }
 
-  /** Sends the response if it needs neither a read nor work. Returns false otherwise. */
+  /**
+   * Sends the response if the picture, or its ETag alone, is enough without a read or work. Returns false otherwise.
+   */
   #sendAtOnce(request: FastifyRequest, reply: FastifyReply, known: CachedAddress): boolean {
     const { etag } = known.requested;
     const needsNoBytes =
@@ -195,7 +198,7 @@ class DeliveryCalls {
 
   /**
    * Sends the response.
-   * @param picture null if the ETag suffices, because the client has the picture or wants only its headers.
+   * @param picture null if the ETag is enough: the client has the picture already, or asks only for its headers.
    */
   #send(
     { headers }: FastifyRequest,
@@ -249,8 +252,7 @@ export async function linkRoutes(
       const key = await links.signingKey(accountId);
       if (sent === undefined) return successEnvelope('Address signed.', await links.link(key, single, ''));
       const made: DeliveryLink[] = [];
-      // Links are made one after the other, so that links with the same steps share the preset that is saved for the
-      // first.
+      // Links are made one after the other. Links with the same long steps then share one saved preset.
       for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
       return successEnvelope('Addresses signed.', { links: made });
     },

@@ -31,7 +31,7 @@ export type SigningKeyParams = Static<typeof SigningKeyParams>;
 
 /** The most links of one call. */
 const MAX_LINKS = 100;
-/** The longest life of a link, in seconds: ten years. */
+/** The longest lifetime of a link, in seconds: ten years. */
 const MAX_LINK_SECONDS = 315_360_000;
 
 const linkFields = {
@@ -115,7 +115,7 @@ const deliveryLink = {
 export const DeliveryLink = componentSchema('DeliveryLink', deliveryLink);
 export type DeliveryLink = Static<typeof DeliveryLink>;
 
-/** One link, or a list of links if a list was sent. */
+/** The response: one link, or a list of links if the request contained a list. */
 export const DeliveryLinks = Type.Object(
   {
     ...Type.Partial(DeliveryLink).properties,

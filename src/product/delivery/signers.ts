@@ -9,19 +9,22 @@ import type { SigningKeysStore } from './keys.ts';
 const REVOKED_CHANNEL = 'delivery/revoked';
 const MAX_SIGNERS = 10_000;
 const MAX_UNKNOWN_KEYS = 10_000;
-/** How long a process uses a cached key before it is read again. */
+/** How long a process uses a cached key before it reads the key again. */
 const KEY_CACHE_MS = 500;
 /**
- * How long an unknown key is not looked up again. The cached answer cannot be wrong, because no caller knows an id
- * before its key exists.
+ * How long an unknown key is not looked up again. A key with the same id cannot be created in the meantime, because ids
+ * are random.
  */
 const UNKNOWN_KEY_CACHE_MS = 30_000;
 
 const KEY_ID_PATTERN = /^sgk_[0-9A-Za-z]{24}$/;
-/** The account id that is looked up for unknown keys, so that they cost the same time as others. */
+/**
+ * For an unknown key, the account with this id is looked up. This takes the same time as the look-up for an existing
+ * key.
+ */
 const NO_ACCOUNT_ID = 'acc_none';
 
-/** The signer of an address: its key, and the plan of the key's account. */
+/** Who signed an address: the key, its account, and the account's plan. */
 export interface SigningAccount {
   keyId: string;
   accountId: string;
@@ -29,13 +32,13 @@ export interface SigningAccount {
   secret: string;
 }
 
-/** The signature of an address, and the signed text. */
+/** A signature, and the text for which it was made. */
 interface SignedMessage {
   keyId: string;
   signature: string;
   /** The signed text. */
   message: string;
-  /** Epoch seconds from which the address is refused; null for never. */
+  /** When the address expires, in epoch seconds; null if it never does. */
   expiresAt: number | null;
 }
 
@@ -53,16 +56,20 @@ interface SignersOptions {
 }
 
 /**
- * Finds the signers of addresses, and caches their keys. A key is read again after half a second, and at once when its
- * revocation or a change of its account is announced. Unknown keys cost the same reads and the same HMAC as others.
+ * Finds the keys of addresses, and caches them. A key is read again after half a second, and at once when it was
+ * revoked or its account changed. Verifying an unknown key takes the same reads and the same HMAC as verifying a known
+ * one.
  */
 export class SigningKeyCache {
   readonly #options: SignersOptions;
-  /** The last valid reading of each key, however old. Its existence proves that the id of the key is not invented. */
+  /**
+   * The last result of reading each key, however old. It shows that the key id exists, so that a blocked client may use
+   * it.
+   */
   readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_SIGNERS });
   readonly #unknown: LRUCache<string, true>;
   readonly #running = new Map<string, Promise<SigningAccount | null>>();
-  /** The secret that is used for unknown keys, so that they cost the same as others. */
+  /** The secret that is used for unknown keys, so that verifying them takes the same time. */
   readonly #decoy = randomBytes(32).toString('base64url');
   #unsubscribe: Array<() => void> = [];
 
@@ -90,7 +97,8 @@ export class SigningKeyCache {
   /**
    * The signer of an address. Null when the signature is wrong, the address has expired, or the account is suspended or
    * deleted.
-   * @param mayReadStore whether the store may be read for a key that this process has never seen.
+   * @param mayReadStore whether the store may be read for a key that this process has never seen. False for a blocked
+   * client.
    */
   async verify(
     { keyId, signature, message, expiresAt }: SignedMessage,
@@ -101,7 +109,10 @@ export class SigningKeyCache {
     return isRight && !this.hasExpired(expiresAt) ? signer : null;
   }
 
-  /** The signer of a key that was valid at most half a second ago. It is the same object while nothing has changed. */
+  /**
+   * The signer of a key that was read less than half a second ago. The same object is returned as long as nothing has
+   * changed.
+   */
   current(keyId: string): SigningAccount | undefined {
     return this.#freshKey(keyId)?.signer;
   }
@@ -110,7 +121,7 @@ export class SigningKeyCache {
     return expiresAt !== null && expiresAt * 1000 <= this.#options.now().getTime();
   }
 
-  /** Announces to every process that a key was revoked. */
+  /** Tells every process that a key was revoked. */
   async announceRevocation(keyId: string): Promise<void> {
     this.#forget(keyId);
     await this.#options.coordination.publish(REVOKED_CHANNEL, keyId);
@@ -122,7 +133,7 @@ export class SigningKeyCache {
 
   #forget(keyId: string): void {
     this.#cachedKeys.delete(keyId);
-    // The result of a read that began before the change must not be cached.
+    // A read that is still running began before the change, so its result must not be cached.
     this.#running.delete(keyId);
   }
 

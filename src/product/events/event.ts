@@ -1,6 +1,6 @@
 /**
- * The job events that the service announces. `webhook.test` never enters the outbox: it is sent to one endpoint at
- * once.
+ * The job events that the service announces. `webhook.test` is not among them: it is sent directly to one endpoint and
+ * never enters the outbox.
  */
 export const JOB_EVENT_TYPES = ['job.completed', 'job.failed'] as const;
 const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;
@@ -11,24 +11,24 @@ export type WebhookEventType = (typeof EVENT_TYPES)[number];
 /** An outcome that is announced to an account's webhook endpoints. */
 export interface OutboxEvent {
   /**
-   * The id: `evt_…`. The writer chooses it before the outcome and stores it in its own document, so that a repeat after
-   * a crash writes the same id and announces nothing twice.
+   * The id: `evt_…`. The writer chooses it before it decides the outcome, and stores it in the same document. After a
+   * crash it writes the event again with the same id, so that nothing is announced twice.
    */
   id: string;
   accountId: string;
   type: WebhookEventType;
-  /** The instant of the outcome, ISO 8601. Events are announced in this order. */
+  /** When the outcome was decided, as an ISO 8601 instant. Events are announced in this order. */
   createdAt: string;
   /**
-   * The order among events of the same instant. The number of an item is its position among the settled items. The
-   * number of a job is higher than those of its items.
+   * The order among events of the same instant. For an item, it is the number of items that had settled by then; a
+   * job's own event comes after those of its items.
    */
   sequence: number;
   /** The `data` of the event as its receivers get it. */
   data: Record<string, unknown>;
 }
 
-/** An event as the text that is sent. Every receiver gets the same bytes at every attempt. */
+/** The body of an event as text. Every receiver gets the same bytes at every attempt. */
 export function eventBodyText(event: { id: string; type: string; createdAt: string; data: unknown }): string {
   const { id, type, createdAt, data } = event;
   return JSON.stringify({ id, type, createdAt, data });

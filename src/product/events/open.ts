@@ -17,14 +17,14 @@ interface EventsOptions {
 type EventsListener = (events: OutboxDocument[]) => void;
 
 /**
- * The channel that wakes processes which fan out events. It is used when the writing process does not fan out events
- * itself.
+ * The channel that wakes a process which creates deliveries. It is used when the process that wrote the events creates
+ * none itself.
  */
 export const EVENTS_WRITTEN_CHANNEL = 'events/written';
 
 /**
- * An event as the outbox stores it. Its body is stored as text, because the caller chooses its keys, and a store may
- * not accept them as field names.
+ * An event as the outbox stores it. The body is stored as text, because callers choose some of its keys, and a store
+ * may not accept them as field names.
  */
 export interface OutboxDocument {
   _id: string;
@@ -44,9 +44,9 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * The outbox, in which slices announce outcomes. Events wait in it until the webhooks slice has made a delivery for
- * each endpoint that subscribes to them. Each process fans out its own events, and a sweep finds the events that a dead
- * process left.
+ * The outbox, in which slices announce outcomes. An event stays here until the webhooks slice has created a delivery
+ * for each endpoint that subscribes to it. Each process handles the events that it wrote; a sweep handles those that a
+ * dead process left.
  */
 export class EventOutbox {
   readonly #events: DocumentCollection<OutboxDocument>;
@@ -70,17 +70,17 @@ export class EventOutbox {
   }
 
   /**
-   * Whether any endpoint subscribes to events of this type, so that a writer can skip events without receivers.
-   * `WebhookSubscriptions` tells how old a negative answer may be.
+   * Whether any endpoint subscribes to events of this type. If not, the event need not be written.
+   * `WebhookSubscriptions` says how old a negative answer may be.
    */
   isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return this.#subscriptions.isWanted(accountId, type);
   }
 
   /**
-   * Stores those of the events that are not stored yet. An event may be written again after a crash, within the 14 days
-   * for which its deliveries are kept. When the promise resolves, the events are on disk and will be delivered, even if
-   * a process dies.
+   * Stores the events that are not stored yet. After a crash, an event may be written again, within the 14 days for
+   * which its deliveries are kept. When the promise resolves, the events are on disk and will be delivered, even if the
+   * process dies.
    */
   async write(written: readonly OutboxEvent[]): Promise<void> {
     const documents = written.map((event) => {
@@ -89,7 +89,7 @@ export class EventOutbox {
     });
     if (documents.length > 0) await this.#events.insertMany(documents);
     if (this.#fanOut !== null) this.#fanOut(documents);
-    // If the wake-up is lost, the events are only seconds late, because a sweep looks for them.
+    // If this message is lost, the events are only a few seconds late, because a sweep finds them.
     else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
@@ -107,7 +107,7 @@ export class EventOutbox {
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>
     this.#subscriptions.announceChange(accountId);
 
-  /** Sets the listener that fans out the events of this process. */
+  /** Sets the listener that creates deliveries for the events of this process. */
   onWritten(listen: EventsListener): void {
     this.#fanOut = listen;
   }
@@ -117,7 +117,7 @@ export class EventOutbox {
   }
 }
 
-/** The fields of an endpoint that are read here. The document belongs to the webhooks slice. */
+/** The fields of a webhook endpoint that this module reads. The document belongs to the webhooks slice. */
 interface Subscription {
   _id: string;
   accountId: string;
@@ -125,7 +125,7 @@ interface Subscription {
   events: WebhookEventType[];
 }
 
-/** The collection of endpoints. Only the webhooks slice writes it. */
+/** The collection of webhook endpoints. Only the webhooks slice writes to it. */
 export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
 
 const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
@@ -133,7 +133,7 @@ const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
 const SUBSCRIPTIONS_CACHE_MS = 2_000;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** Caches, for a few seconds, which accounts have endpoints for which events. */
+/** Caches for each account the event types to which its endpoints subscribe, for two seconds. */
 class WebhookSubscriptions {
   readonly #endpoints: DocumentCollection<Subscription>;
   readonly #coordination: Coordination;
@@ -161,10 +161,10 @@ class WebhookSubscriptions {
   }
 
   /**
-   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
-   * only an event without a receiver. A negative answer is at most 2 s old. If the message about a new endpoint is
-   * lost, outcomes of its first 2 s may not be announced. Otherwise, outcomes can be missed only during the few
-   * milliseconds that the message takes.
+   * Whether an enabled endpoint of the account subscribes to this type. An outdated positive answer costs only an event
+   * without a receiver. A negative answer is at most 2 s old: if the message about a new endpoint is lost, outcomes of
+   * those 2 s may not be announced to it. Otherwise outcomes are missed only during the few milliseconds that the
+   * message takes.
    */
   async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return (await this.#readTypes(accountId)).has(type);
@@ -185,7 +185,7 @@ class WebhookSubscriptions {
     if (kept !== undefined) return kept;
     const types = this.#read(accountId);
     this.#typesByAccount.set(accountId, types);
-    // A failed look-up is removed from the cache, so that the next call repeats it.
+    // A failed read is removed from the cache, so that the next call tries again.
     types.catch(() => this.#typesByAccount.delete(accountId));
     return types;
   }

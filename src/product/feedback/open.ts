@@ -69,7 +69,7 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
 }
 
 /**
- * Checks a report, and returns it as it is stored: with its kind in lower case and its message trimmed.
+ * Checks a report, and returns it as it is stored: its kind in lower case, its message trimmed.
  * @throws ApiError invalid_param on kind, message or context.
  */
 function checkFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {

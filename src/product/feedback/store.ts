@@ -14,8 +14,8 @@ import type { Feedback } from './schema.ts';
 export type FeedbackReport = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
 
 /**
- * A stored report. Its context is stored as JSON text, because the caller chooses its keys, and not every store accepts
- * every key.
+ * A stored report. The context is stored as JSON text, because callers choose its keys, and a store may not accept them
+ * as field names.
  */
 interface FeedbackDocument {
   _id: string;

@@ -27,10 +27,7 @@ export async function openJobStores(documents: DocumentStore, now: () => Date): 
   return { jobs, items, definitions };
 }
 
-/**
- * The dependencies that all parts of the slice share: its stores, and functions of other slices. They are put together
- * in open.ts.
- */
+/** What all parts of the jobs slice need: its stores, and functions of other slices. It is built in open.ts. */
 export interface JobsContext extends JobStores {
   coordination: Coordination;
   objects: ObjectStore;
@@ -41,15 +38,15 @@ export interface JobsContext extends JobStores {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;
   topUpUrl: () => string;
-  /** The limit of the stored requests of all jobs of one account, in bytes. */
+  /** The limit of the stored job requests of one account, in bytes. */
   maxKeptBytes: number;
   /** Identifies this process among all processes that share the stores. */
   owner: string;
-  /** The number of items of each kind that this process can work on at the same time. */
+  /** How many items of each kind of work this process can work on at the same time. */
   widths: Record<WorkKind, () => number>;
-  /** The most items of each kind that this process may claim (JOB_ITEMS). */
+  /** The maximum number of items of each kind that this process may claim: the setting JOB_ITEMS. */
   maxClaimedItems: () => number;
-  /** Called when a job has ended in any process. The job is passed if it ended in this process. */
+  /** Called when a job has ended in any process. The document is passed only if the job ended in this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;

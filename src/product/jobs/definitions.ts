@@ -14,7 +14,7 @@ import { isSandboxModel } from '../models/models.ts';
 import type { JobDocument } from './job.ts';
 import type { PlanSegment } from './plan.ts';
 
-/** The work of a job, as fixed at its submit. Later changes of presets, models and prices do not affect it. */
+/** What a job does, fixed when the job is submitted. Later changes of presets, models and prices do not affect it. */
 export interface JobDefinition {
   takes: ItemInputKind;
   produces: 'image' | 'json';
@@ -32,33 +32,33 @@ export interface JobDefinition {
   template?: { id: string; version: number };
 }
 
-/** What an item takes as its input: an asset, nothing (it is one of `count` results), or a row of data. */
+/** What an item takes as its input: an asset, nothing (the item is one of `count` results), or a row of data. */
 export type ItemInputKind = 'assets' | 'nothing' | 'rows';
 
-/** A variant of the work, with the plan and the price of its items. */
+/** A variant of the work, with the segments and the price of one of its items. */
 export interface PricedVariant {
   /** The variant's name, or its index as text; absent without variants. */
   name?: string;
-  /** The variant's parameters, merged over the job's. */
+  /** The parameters of the variant, merged into those of the job. */
   parameters: GivenParameters;
-  /** Empty for a render. */
+  /** The segments of the work. Empty for a render. */
   segments: PlanSegment[];
   /**
-   * Warnings about its steps. A synchronous call with the same steps returns the same warnings. Absent if there are
-   * none.
+   * Warnings about the steps of the variant. A synchronous call with the same steps would return the same warnings.
+   * Absent if there are none.
    */
   warnings?: CallWarning[];
   /** The cost of each segment for one item, in credits. */
   credits: number[];
 }
 
-/** The runs that one item counts against the processing allowance: one per pass, or one for the page of a render. */
+/** The runs that one item uses of the allowance: one per pass, or one for a render. */
 export function runsPerItem({ segments }: Pick<PricedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
 }
 
-/** The sandbox models on which segments run, each once. */
+/** The sandbox models that run segments of the variants, without duplicates. */
 export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): string[] {
   const models = variants.flatMap(({ segments }) =>
     segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
@@ -66,7 +66,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'seg
   return distinctValues(models.filter(isSandboxModel));
 }
 
-/** One warning for each sandbox model of these variants, because sandbox models invent their results. */
+/** One warning for each sandbox model of these variants, because a sandbox model invents its results. */
 export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
@@ -77,10 +77,10 @@ export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'
 
 type StoredParameters = Record<string, unknown>;
 
-/** Parameters, stored as the difference from other stored parameters. */
+/** Parameters, stored as their difference from a base: other parameters that are stored already. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** Names of the other parameters that these parameters lack; absent if there are none. */
+  /** The names in the base that these parameters do not have; absent if there are none. */
   without?: string[];
 }
 
@@ -88,22 +88,28 @@ type StoredSegment = Exclude<PlanSegment, { runs: 'model' }> | StoredModelSegmen
 
 interface StoredModelSegment extends Omit<Extract<PlanSegment, { runs: 'model' }>, 'parameters'> {
   /**
-   * The difference from the parameters of the same segment in the first variant. In the first variant: from the
-   * variant's own parameters.
+   * Stored as a difference. The base is the same segment in the first variant; in the first variant itself, it is the
+   * variant's parameters.
    */
   parameters: ParameterDelta;
-  /** Set when the schema equals the parameter `schema`. The schema is then stored only there. */
+  /** Set if the schema equals the segment's parameter `schema`. It is then stored only once, in the parameters. */
   hasSentSchema?: true;
 }
 
 interface StoredVariant extends Omit<PricedVariant, 'parameters' | 'segments'> {
-  /** The difference from the parameters of the first variant. In the first variant: from the parameters of the job. */
+  /**
+   * Stored as a difference. The base is the first variant's parameters; for the first variant itself, it is the job's
+   * parameters.
+   */
   parameters: ParameterDelta;
   segments: StoredSegment[];
 }
 
 interface StoredDefinition extends Omit<JobDefinition, 'variants'> {
-  /** Marks a definition that is stored as differences. Earlier definitions were stored whole, without this field. */
+  /**
+   * Marks a definition whose parameters are stored as differences. Earlier releases stored definitions in full, without
+   * this field.
+   */
   form: 'differences';
   variants: StoredVariant[];
 }
@@ -186,7 +192,7 @@ function applyParameterDelta(
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
-/** The definition of a job as it is stored. The definition is JSON text, because callers choose some of its keys. */
+/** The stored definition of a job. It is JSON text, because callers choose some of its keys. */
 interface DefinitionDocument {
   _id: string;
   accountId: string;
@@ -215,7 +221,10 @@ export class JobDefinitions {
     return new JobDefinitions(await documents.collection(JOB_DEFINITIONS_COLLECTION));
   }
 
-  /** Stores the definition of a new job. It is cached, because this process mostly works on the items too. */
+  /**
+   * Stores the definition of a new job. The definition is also cached, because this process usually works on the job's
+   * items.
+   */
   async insert({ _id, accountId }: JobDocument, definition: JobDefinition): Promise<void> {
     const text = serializeDefinition(definition);
     this.#cache(_id, text);

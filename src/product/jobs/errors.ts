@@ -7,7 +7,7 @@ import type { FieldHint } from '../../platform/http/errors/violations.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
-/** How often a job can be resumed: the most attempts after the first. */
+/** How often a job can be resumed, not counting the first attempt. */
 export const MAX_RESUMES = 5;
 
 /**
@@ -20,7 +20,7 @@ export function jobNotFoundError(jobId: string): ApiError {
   return new ApiError('job_not_found', message, { param: 'jobId', details });
 }
 
-/** The error 400 for a call that is impossible while the job has this status. */
+/** The error 400 for a call that a job with this status does not allow. */
 function invalidStateError(status: JobStatus, message: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
@@ -69,8 +69,8 @@ export function notLatestAttemptError(): ApiError {
 }
 
 /**
- * The error for a call that resumes an attempt while another call does so. The other call may still fail, or its
- * process may have died.
+ * The error for resuming an attempt that another call is resuming. That call may still fail, or its process may have
+ * died.
  */
 export function jobBeingResumedError(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';
@@ -91,7 +91,7 @@ export function aboveMaxCreditsError(price: number, maxCredits: number, items: n
 }
 
 /**
- * The error for missing assets.
+ * The error for assets that do not exist.
  * @param missing every id that is not an asset of the account.
  */
 export function assetsMissingError(missing: readonly string[]): ApiError {
@@ -104,8 +104,8 @@ export function assetsMissingError(missing: readonly string[]): ApiError {
 }
 
 /**
- * The error for an asset without bytes.
- * @param index the position of the first such asset in the list.
+ * The error for an asset that has no stored bytes.
+ * @param index the position of the first such asset in `assetIds`.
  */
 export function assetUnreadyError(index: number, status: string): ApiError {
   const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
@@ -133,7 +133,7 @@ export function outputsExceedQuotaError(outputs: number, left: number, topUpUrl:
   return new ApiError('asset_count_exceeded', message, { details: { left, upgradeUrl: topUpUrl } });
 }
 
-/** The error 422: the stored requests of the account's jobs are at their limit. */
+/** The error 422: the stored requests of the account's jobs would exceed their limit. */
 export function jobBytesExceededError(sentBytes: number, keptBytes: number, limit: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
@@ -149,7 +149,7 @@ export function tooManyWaitsError(): ApiError {
   return temporarilyUnavailableError('capacity', message, 5);
 }
 
-/** The error of a submit that reached its timeout before the job was stored. */
+/** The error of a submit that timed out before the job was stored. */
 export function submitTimedOutError(): ApiError {
   const context = { details: { reason: 'store_unavailable' }, retryAfterSeconds: 5 };
   return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', context);

@@ -9,7 +9,10 @@ import type { JobFilters } from './store.ts';
 
 const EPOCH_MS_PATTERN = /^-?\d{1,15}$/;
 const LAST_MS_OF_DAY = DAY_MS - 1;
-/** The last instant of the year 9999. Instants are compared as text, and the text of a later year is longer. */
+/**
+ * The last instant of the year 9999. Instants are compared as text, which is wrong for later years, because their text
+ * is longer.
+ */
 const MAX_INSTANT_MS = Date.UTC(10_000, 0) - 1;
 
 /**
@@ -28,14 +31,14 @@ export async function parseJobFilters(
   };
 }
 
-/** A window of creation times as instants in text. Both ends are included. */
+/** A range of creation times, as instants in text. Both ends are inclusive. */
 export interface CreationWindow {
   createdFrom?: string;
   createdTo?: string;
 }
 
 /**
- * Parses a window of creation times from epoch milliseconds, dates or instants.
+ * Parses a range of creation times from epoch milliseconds, dates or instants.
  * @param prefix what precedes the names of the fields in messages.
  * @throws ApiError invalid_param on createdFrom or createdTo.
  */
@@ -56,8 +59,8 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
 }
 
 /**
- * Parses one end of the window.
- * @param intoDayMs offset within the day for a date without a time.
+ * Parses one end of the range.
+ * @param intoDayMs for a date without a time, the time of day in milliseconds.
  */
 function parseBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
   if (sent === undefined) return undefined;

@@ -4,25 +4,25 @@ import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 
 /**
- * The most objects of a job that are removed. The limit is above the limit of items, because dead processes may have
- * left more objects.
+ * The maximum number of objects that are removed with a job. It exceeds the maximum number of items, because dead
+ * processes may have left more objects.
  */
 const MAX_LISTED_OBJECTS = 50_000;
 const CONCURRENT_DELETIONS = 16;
-/** The number of finished items that are read at once. */
+/** The number of finished items that one query reads. */
 const ITEMS_PER_READ = 100;
 
 const intermediateKeyPrefix = (jobId: string) => `between/${jobId}.`;
 
 /**
- * A new key for the result of a segment. It contains the job id, so that the object can be found when the job is
+ * A new object key for the result of a segment. It contains the job id, so that the object can be found when the job is
  * removed.
  */
 export function newIntermediateKey(jobId: string): string {
   return `${intermediateKeyPrefix(jobId)}${randomText(16)}`;
 }
 
-/** Deletes the intermediate results of the finished items of a job, which no segment needs any more. */
+/** Deletes intermediate results of finished items, which no later segment needs. */
 export async function deleteUnneededIntermediates(
   { items, objects }: Pick<JobsContext, 'items' | 'objects'>,
   jobId: string,
@@ -37,8 +37,8 @@ export async function deleteUnneededIntermediates(
 
 /**
  * Removes the intermediate results of a job; a repetition does no harm. The items of the job must still exist, because
- * they name the objects that were inherited from the previous attempt. Objects stay if the next attempt inherited them,
- * or if the previous attempt can still be resumed from them.
+ * they contain the keys of objects that were inherited from the previous attempt. An object stays if the next attempt
+ * has inherited it, or if the previous attempt can still be resumed from it.
  */
 export async function removeIntermediates(
   { jobs, items, objects }: Pick<JobsContext, 'jobs' | 'items' | 'objects'>,

@@ -29,7 +29,10 @@ import {
   transitionUpdate,
 } from './transitions.ts';
 
-/** The items. The indexes `order` and `status` are for callers, the others for the engine and its sweeps. */
+/**
+ * The collection of items. The indexes `order` and `status` serve the calls of the API, the others the engine and its
+ * sweeps.
+ */
 export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   name: 'jobItems',
   indexes: [
@@ -45,9 +48,12 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
 };
 
 const IDS_PER_CALL = 500;
-/** The number of items that are read per item to claim. Other processes may claim some of them at the same time. */
+/**
+ * How many items are read for each item to claim. The surplus is needed when other processes claim some of them at the
+ * same time.
+ */
 const CANDIDATES_PER_CLAIM = 4;
-/** The lease end of a claim that others may take at once. It lies in the past on every clock. */
+/** The lease end that lets other processes take a claim at once. It lies in the past on every clock. */
 const EXPIRED_LEASE_END = new Date(0).toISOString();
 /** The empty fields of a claim, for an item without an owner. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;

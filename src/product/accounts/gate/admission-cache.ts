@@ -4,18 +4,18 @@ import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_CACHE_MS } from '../revocations.ts';
 
-/** The most requests that one query to coordination counts in advance. */
+/** The maximum number of requests that one query to the coordination store counts in advance. */
 const MAX_PREPAID_REQUESTS = 100;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** How coordination is asked when the cache has no answer. */
+/** How the coordination store is asked when the cache has no answer. */
 interface AdmissionLoader {
   /**
-   * Asks coordination.
+   * Asks the coordination store whether the call is admitted.
    * @param ahead how many requests to count in advance.
    */
   load: (ahead: number) => Promise<AdmissionAnswer>;
-  /** Whether coordination must be asked in any case, because the call also needs a slot. */
+  /** Whether the coordination store must be asked in any case, because the call also needs a slot. */
   bypassesCache?: boolean;
 }
 

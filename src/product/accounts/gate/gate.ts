@@ -33,9 +33,9 @@ import { type CallSlotKind, CallSlots } from './slots.ts';
 /** The most calls of an account that may wait for jobs at once. */
 export const MAX_WAITING_JOB_CALLS = 8;
 
-/** The most downloads of many files that an account may have at once. */
+/** The maximum number of concurrent multi-file downloads of an account. */
 export const MAX_CONCURRENT_DOWNLOADS = 2;
-/** The most of these downloads that may use signed links. */
+/** How many of those downloads may be authorized by a signed link instead of a credential. */
 const MAX_LINK_DOWNLOADS = 1;
 
 const RATE_WINDOW_MS = 60_000;
@@ -68,7 +68,7 @@ interface GateOptions {
   authentication: Authentication;
   /** Rate windows are counted per host, over all of its processes. */
   hostId: string;
-  /** Distinguishes the slots that this process holds. */
+  /** Identifies this process as the holder of its slots. */
   processId: string;
   settings: GateSettings;
   /** Epoch milliseconds. */
@@ -178,7 +178,10 @@ export class CallGate {
     await invalidateCredentials(this.#options.coordination, [credentialId]);
   }
 
-  /** Counts a credential as wrong before it is verified. Throws ApiError 429 when the window was full. */
+  /**
+   * Counts a credential as wrong before it is verified, so that concurrent guesses cannot exceed the limit.
+   * @throws ApiError 429 when the address has already sent too many wrong credentials.
+   */
   async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
     const key = this.#failureWindowKey(clientNetworkOf(request.ip));
     const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);

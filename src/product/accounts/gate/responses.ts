@@ -13,7 +13,7 @@ export interface RateWindowState {
 }
 
 /**
- * Sends the rest of the caller's rate window: in the three headers of the API, and in the two of the draft standard.
+ * Sets the rate-limit headers of a response: the three of this API, and the two of the draft standard.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function sendRateLimitHeaders(

@@ -18,7 +18,7 @@ const MAX_SLOT_REUSE_MS = 30_000;
 const SLOT_LEASE_MS = MAX_CALL_MS + MAX_SLOT_REUSE_MS;
 /** How often the slot of a call that may take longer than its lease is renewed. */
 const RENEW_INTERVAL_MS = 60_000;
-/** The pauses before the further attempts to take a slot. */
+/** The pauses before the second and the third attempt to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
  * How long a returned slot waits before it is released. Within this time, the next call of the account in this process
@@ -33,7 +33,7 @@ const RETURNED_SLOT_WAIT_MS = 20;
  */
 export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
-/** A slot, which serves one call after another. */
+/** A slot of an account. Several calls may use it one after the other before it is released. */
 interface CallSlot extends LeasedSlotRequest {
   /** Until when further calls may reuse the slot, in elapsed milliseconds; null before coordination has granted it. */
   reusableUntilMs: number | null;
@@ -49,7 +49,7 @@ export class CallSlots {
    * slots.
    */
   readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
-  /** Returned slots, the latest last. */
+  /** Slots that calls have returned and that are not released yet, oldest first. */
   #returned: { slot: CallSlot; sinceMs: number }[] = [];
   #isReleaseScheduled = false;
   #holderCount = 0;
@@ -73,7 +73,7 @@ export class CallSlots {
       return await (slot === null ? this.#coordination.admit(full) : this.#admitWith(slot, full));
     } catch (error) {
       for (const given of returned) this.#release(given);
-      // After an error the slot may have been granted, so it is released.
+      // The slot may have been granted although the response was lost, so it is released.
       if (slot !== null) this.#release(slot);
       throw error;
     }
@@ -160,7 +160,7 @@ export class CallSlots {
     this.#clock.after(delayMs, () => this.#releaseDue());
   }
 
-  /** Releases the returned slots that no call has reused and that were not released along with another request. */
+  /** Releases the returned slots that no other call has taken over within RETURNED_SLOT_WAIT_MS. */
   #releaseDue(): void {
     this.#isReleaseScheduled = false;
     const dueMs = this.#clock.elapsedMs() - RETURNED_SLOT_WAIT_MS;

@@ -56,7 +56,7 @@ export class SessionCookie {
   isFromOwnPage(request: FastifyRequest): boolean {
     const { 'x-console': mark, 'sec-fetch-site': site, origin } = request.headers;
     if (mark !== '1') return false;
-    // The header Sec-Fetch-Site is missing if the page has neither https nor a loopback address.
+    // Browsers omit Sec-Fetch-Site for a page that was loaded over http from a host other than loopback.
     if (site !== undefined) return site === 'same-origin';
     if (origin === undefined) return true;
     const host = URL.parse(origin)?.host;

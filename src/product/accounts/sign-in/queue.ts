@@ -38,9 +38,9 @@ export class SignInQueue {
   }
 
   /**
-   * Waits until a sign-in may be verified. The returned function must be called when it was.
+   * Waits until a sign-in may be verified. The returned function must be called after the verification.
    * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
-   *   signal's reason when it aborts.
+   * signal's reason when it aborts.
    */
   async enter(network: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -82,8 +82,8 @@ export class SignInQueue {
   }
 
   /**
-   * Makes room for one more waiting sign-in of the network. A full queue refuses the last waiter of the network that
-   * would be served last, but only for a network that has no waiter yet.
+   * Makes room for one more waiting sign-in of the network. If the queue is full and the network has no waiting
+   * sign-in, the newest sign-in of the network that is served last is refused instead.
    */
   #makeRoom(network: string): void {
     const line = this.#queueOf(network);

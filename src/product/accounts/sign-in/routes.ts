@@ -24,7 +24,9 @@ interface SessionRoutesOptions {
   gate: CallGate;
   cookie: SessionCookie;
   coordination: Coordination;
-  /** Describes an account with its credits, which the billing slice knows. */
+  /**
+   * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
+   */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }

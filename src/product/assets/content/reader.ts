@@ -35,8 +35,8 @@ export class AssetReader {
   /**
    * Finds an asset. The `read` of the result reads its bytes later, and throws asset_not_found or provider_unavailable
    * with reason storage_read.
-   * @param param the field of the call that names the asset. Absent: assetId, and `file` for an asset that is too
-   *   large.
+   * @param param the field of the call that names the asset. Default: `assetId`, but `file` in the error for an asset
+   * that is too large.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large
    */
   readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
@@ -66,8 +66,8 @@ export class AssetReader {
   }
 
   /**
-   * Reads the bytes of an asset into their own memory, and returns them with their media type. Throws as `find` and its
-   * `read`.
+   * Reads the bytes of an asset into memory that only the caller uses, and returns them with their media type.
+   * @throws the errors of `find`, and of the `read` of its result.
    */
   readonly read = async (
     accountId: string,
@@ -103,7 +103,10 @@ function rethrowAsUnreadable(cause: unknown): never {
 
 const DELETED_CHANNEL = 'assets/gone';
 const MAX_CACHED_RECORDS = 10_000;
-/** Lifetime of a cached record, in case the message about the deletion of its asset was lost. */
+/**
+ * The lifetime of a cached record. It limits how long a deleted asset is found if the message about its deletion was
+ * lost.
+ */
 const RECORD_LIFE_MS = 20_000;
 
 /** An asset whose bytes are stored. */
@@ -143,7 +146,7 @@ export class AssetRecordCache {
   }
 
   /**
-   * @param param the field of the call that names the asset. Absent: assetId.
+   * @param param the field of the call that names the asset. Default: `assetId`.
    * @throws ApiError asset_not_found, invalid_state
    */
   async find(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
@@ -155,7 +158,10 @@ export class AssetRecordCache {
     return this.#records.has(keyOf(accountId, assetId));
   }
 
-  /** Finds an asset in the store and replaces its cached record. Throws as `find`. */
+  /**
+   * Finds an asset in the store and replaces its cached record.
+   * @throws the errors of `find`.
+   */
   async findStored(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
     this.#records.delete(key);
@@ -193,7 +199,7 @@ function keyOf(accountId: string, assetId: string): string {
 
 /**
  * Finds the asset, in any status.
- * @param param the field of the call that names it. Absent: assetId.
+ * @param param the field of the call that names the asset. Default: `assetId`.
  * @throws ApiError asset_not_found
  */
 export async function findAsset(
@@ -209,8 +215,8 @@ export async function findAsset(
 
 /**
  * Finds an asset whose bytes are stored.
- * @param param the field of the call that names it. Absent: assetId.
- * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
+ * @param param the field of the call that names the asset. Default: `assetId`.
+ * @throws ApiError asset_not_found; invalid_state while the asset is PENDING, and when it FAILED.
  */
 export async function findAssetWithContent(
   store: AssetsStore,

@@ -107,7 +107,7 @@ function hasPreviewParameter({ query }: FastifyRequest): boolean {
   return (query as AssetContentQuery).preview !== undefined;
 }
 
-/** The parameters of ops that change a picture. */
+/** The parameters of the ops `resize` and `convert`. People send them here by mistake to get a changed picture. */
 const IMAGE_PARAMETERS = new Set(
   ['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})),
 );

@@ -48,9 +48,9 @@ export async function sendFileOrRange(
 }
 
 /**
- * The single range that a GET asks for. It is null, so that the whole content is sent, if the GET asks for no range,
- * for several, or for one outside the content. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range
- * applies only to content with that ETag.
+ * The single range that a GET asks for. Null means that the whole content is sent: no range was asked for, or several,
+ * or one outside the content. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range applies only to
+ * content with that ETag.
  */
 function requestedRange(
   { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
@@ -76,7 +76,8 @@ const MAX_AGE_SECONDS = 31_536_000;
 
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
- * A browser must revalidate pictures that the console shows, because another person may use it after a sign-out.
+ * A browser must revalidate pictures that the console shows, because another person may use the browser after a
+ * sign-out.
  * @param ends the times after which no copy may be used, in epoch milliseconds; null means no such time.
  */
 export function cacheControlHeader(

@@ -67,7 +67,8 @@ export class IncomingImageReader {
 
   /**
    * @param client aborts when the client disconnects.
-   * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
+   * @throws ApiError payload_too_large on `file` or `body`; invalid_param; an error of the download when the body names
+   * a URL.
    */
   async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImagesBody> {
     const body = request.body as Readable;
@@ -161,8 +162,8 @@ export class UploadIntake {
   readonly #objects: ObjectStore;
   readonly #imageWorkers: ImageWorkers;
   /**
-   * The queue of uploads whose stored bytes are read back for a thread. It admits as many as keep the threads busy,
-   * because a waiting upload holds no bytes in memory. Accounts are served in turn.
+   * The queue of uploads whose stored bytes are read back for a thread. It admits only enough uploads to keep the
+   * threads busy, so that the others hold no bytes in memory while they wait. Accounts are served in turn.
    */
   readonly #queue: AdmissionQueue;
 

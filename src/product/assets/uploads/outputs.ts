@@ -94,7 +94,7 @@ export class JobOutputs {
     if (collection !== null && shown > 0) await this.#options.collections.touch(accountId, collection);
   }
 
-  /** Removes an output that is recorded with no item. If the removal fails, the sweep repeats it. */
+  /** Removes an output that belongs to no recorded item. If the removal fails, the sweep repeats it. */
   async discard(accountId: string, assetId: string): Promise<void> {
     const asset = await this.#options.store.abandon(accountId, assetId, 'made');
     if (asset !== null) await this.#options.removal.finish(asset);

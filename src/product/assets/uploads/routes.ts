@@ -138,7 +138,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   );
 }
 
-/** An asset as the response to its upload shows it: without the tags of its file, unless they were asked for. */
+/** An asset as the response to its upload shows it. The metadata tags of the file are included only on request. */
 export function uploadedAssetData(
   { asset, palette }: UploadedAsset,
   query: Pick<UploadQuery, 'metadata'>,
@@ -239,7 +239,10 @@ async function receiveImages(
   }
 }
 
-/** Warnings about labels of an upload that had no effect, because an asset that existed before keeps its own labels. */
+/**
+ * Warnings about labels of an upload that had no effect. If the account already has the asset, the asset keeps its own
+ * labels.
+ */
 function ignoredLabelWarnings(labels: AssetLabels, outcomes: ReceivedImages['outcomes']): CallWarning[] {
   const existing = outcomes.flatMap((outcome) =>
     'asset' in outcome && !outcome.isNew ? [outcome.asset] : [],

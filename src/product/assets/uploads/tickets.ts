@@ -23,8 +23,8 @@ interface TicketRoutesOptions {
 }
 
 /**
- * Tickets: addresses for one upload each, which a program without the key may use, such as the shell of an agent. A
- * ticket is a reserved asset and a signed address, which contains the limits of the upload.
+ * The routes of tickets. A ticket is an address for one upload, for a program that has no API key, such as the shell of
+ * an agent. It consists of a reserved asset and a signed address that contains the limits of the upload.
  */
 export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOptions): Promise<void> {
   const { gate, uploads, links } = options;
@@ -115,9 +115,9 @@ function ticketGrantOf(assetId: string, { contentTypes = '', maxBytes = '' }: Up
 }
 
 /**
- * Opens the file of a multipart body, else the whole body, regardless of its Content-Type, because curl sends the type
- * of a form.
- * @throws ApiError invalid_param on `file` for a body without bytes; the ticket can be used again then.
+ * Opens the file of a multipart body. Any other body is the file itself, whatever its Content-Type, because curl sends
+ * the type of a form by default.
+ * @throws ApiError invalid_param on `file` for a body without bytes. The ticket remains valid.
  */
 async function openTicketImage(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);

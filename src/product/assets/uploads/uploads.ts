@@ -64,11 +64,11 @@ export interface UploadedAsset {
   palette?: AssetPalette;
 }
 
-/** Options for making an asset of stored bytes. */
+/** Options of `Uploads.finish`. */
 interface FinishOptions {
   /** Aborts when the client disconnects. */
   client: AbortSignal;
-  /** The largest number of palette colours; undefined: no palette is measured. */
+  /** The largest number of palette colours. Undefined: no palette is measured. */
   palette: number | undefined;
 }
 
@@ -85,8 +85,8 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of an image. The caller must make them an asset by `finish`, or abandon them.
-   * @throws ApiError of the image or of the object store; nothing is stored then.
+   * Stores the bytes of an image. The caller must then call `finish` to make them an asset, or `abandon`.
+   * @throws ApiError for the image or the object store. Nothing is stored then.
    */
   async storeBytes(
     { accountId }: AssetOwner,
@@ -113,7 +113,7 @@ export class Uploads {
 
   /**
    * Makes stored bytes an asset. If the account has uploaded equal bytes before, the existing asset is returned.
-   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
+   * @throws ApiError for the image, the plan's limit or the object store. Nothing is stored then.
    */
   async finish(
     owner: AssetOwner,
@@ -134,7 +134,7 @@ export class Uploads {
   }
 
   /**
-   * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
+   * Creates an asset without bytes. Until `expiresAt`, anyone with its signed URL may send the bytes once.
    * @throws ApiError asset_count_exceeded
    */
   async reserveAsset(owner: AssetOwner, labels: Omit<AssetLabels, 'expiresAt'>): Promise<AssetDocument> {
@@ -149,7 +149,7 @@ export class Uploads {
 
   /**
    * Stores the bytes of a reserved asset, once.
-   * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
+   * @throws ApiError asset_not_found; invalid_state when bytes were sent before; an error for the image.
    */
   async upload(
     accountId: string,
@@ -164,10 +164,10 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of a reserved asset. Returns null when the asset does not accept bytes, or no longer. Of
-   * concurrent calls, on any host, only one is accepted.
+   * Stores the bytes of a reserved asset. Returns null when the asset does not wait for bytes. Of concurrent calls, on
+   * any host, only one is accepted.
    * @param contentTypes the media types that the image may have.
-   * @throws ApiError asset_not_found when it was deleted meanwhile; of the image.
+   * @throws ApiError asset_not_found when the asset was deleted during the upload; an error for the image.
    */
   async tryUpload(
     accountId: string,
@@ -190,14 +190,14 @@ export class Uploads {
       if (asset === null) throw assetNotFoundError(assetId);
       return { asset, isNew: true, ...withoutAbsentFields({ palette: described.image.palette }) };
     } catch (error) {
-      // If the undoing fails, the asset expires like one that was never uploaded.
+      // If the upload cannot be undone, the asset expires as if nothing had been uploaded.
       await this.#undoUpload(claimed, objectKey, error).catch(() => undefined);
       throw error;
     }
   }
 
   /**
-   * Records a visible asset in its collection, and confirms its quota. If the process dies before, the sweep confirms
+   * Adds a visible asset to its collection, and confirms its quota. If the process dies before that, the sweep confirms
    * the quota.
    */
   async confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
@@ -237,8 +237,9 @@ export class Uploads {
   }
 
   /**
-   * The account's existing asset with these bytes. A full account is refused here, before the costly description,
-   * unless another upload of the same bytes took the last unit of its quota.
+   * The account's existing asset with these bytes, or null. A full account is refused here, before the costly
+   * description. Before the refusal the asset is looked up again, because a concurrent upload of the same bytes may
+   * have taken the last unit of the quota.
    * @throws ApiError asset_count_exceeded
    */
   async #findIdenticalOrRefuseFull(
@@ -254,8 +255,8 @@ export class Uploads {
   }
 
   /**
-   * Makes an asset visible whose bytes are stored and described. If the account already has an asset with these bytes,
-   * that one is returned instead.
+   * Makes an asset visible after its bytes were stored and described. If the account already has an asset with these
+   * bytes, the existing asset is returned instead.
    */
   async #show(owner: AssetOwner, asset: AssetDocument, content: AssetContentFields): Promise<AssetDocument> {
     const same = await this.#reserveQuota(owner, asset._id, content.digest);
@@ -274,9 +275,9 @@ export class Uploads {
   }
 
   /**
-   * Undoes an upload to a reserved asset. If the bytes were no image, the asset has failed. After any other failure,
-   * the URL can be used again. The key of the object is removed from the document last, so that the sweep can find the
-   * object until it is deleted.
+   * Undoes an upload to a reserved asset. If the bytes were not an image, the asset becomes FAILED. After any other
+   * failure, the URL can be used again. The key of the object is removed from the document last, so that the sweep can
+   * find the object until it is deleted.
    */
   async #undoUpload(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
     const expiresAt = this.#fromNow(FAILED_ASSET_LIFE_MS).toISOString();

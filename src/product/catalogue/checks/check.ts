@@ -26,11 +26,11 @@ import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Checks parameters against their op's contract, and normalizes the spelling of a deterministic op's parameters. The
- * result is stored and run. The parameters of a model's op stay as sent; those of an AI image op only have to be an
- * object.
- * @param at the field `parameters`, or `parameters.<name>` of it, as it was sent.
- * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
+ * Checks parameters against their op's contract. Those of a deterministic op are also brought to a normal spelling;
+ * those of a model's op stay as sent, and those of an AI image op only have to be an object.
+ * @param at finds the field in which `parameters`, or `parameters.<name>`, was sent.
+ * @returns the parameters to store and run.
+ * @throws ApiError invalid_param on the parameter, with details of what was received and what is allowed.
  */
 export function checkOpParameters(
   op: Op,
@@ -48,7 +48,7 @@ export function checkOpParameters(
   throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
 }
 
-/** Makes the error for a violation. It names the parameter as the caller sent it. */
+/** Makes the error for a violation. The error names the parameter as the caller sent it. */
 export function parameterError(
   { key, message, details, corrections = [] }: ParameterViolation,
   at: SentFieldFinder,
@@ -62,10 +62,10 @@ export function sentFieldOfCall(key: string): SentField {
   return sentFieldAt(key.replace(/^parameters\./, ''));
 }
 
-/** The most ops that a message names when a parameter belongs to other ops. */
+/** The maximum number of ops that the message about another op's parameter names. */
 const MAX_NAMED_OPS = 3;
 
-/** A hint that other ops have a parameter: a sentence, and steps that run both ops. */
+/** A hint that other ops have the parameter: a sentence, and steps that run both ops. */
 interface OtherOpsHint {
   says: string;
   instead?: { steps: object[] }[];
@@ -73,7 +73,7 @@ interface OtherOpsHint {
 
 const NO_HINT: OtherOpsHint = { says: '' };
 
-/** Looks for other ops that have a parameter which this deterministic op lacks. The hint is empty if none has it. */
+/** Finds other ops with a parameter that this deterministic op lacks. The hint is empty if no op has the parameter. */
 function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: GivenParameters): OtherOpsHint {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NO_HINT;
   const takers = Object.values<Op>(OPS).filter(
@@ -100,9 +100,10 @@ function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: Give
   return { says, ...(instead.length > 0 && { instead }) };
 }
 
-/** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */
+/** Types are not coerced and defaults are not filled in, so that parameters stay as sent. */
 const ajv = new Ajv({
-  // The schema of schemas is not compiled, which would hold up the first call of each process.
+  // Schemas are not validated themselves. Ajv would have to compile its meta-schema, which delays the first call of
+  // each process.
   validateSchema: false,
   strict: true,
   strictTypes: false,
@@ -112,8 +113,8 @@ const ajv = new Ajv({
 const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${CSS_COLOUR_EXAMPLES}` };
 
 /**
- * The first violation of a schema by `value`, or undefined. Each schema is compiled at its first use, and its validator
- * is kept for ever, because schemas are not made per call.
+ * The first violation of a schema by `value`, or undefined. Each schema is compiled at its first use. Its validator is
+ * kept until the process ends, so a schema must not be made per call.
  * @param owner the op or registry operation of the contract, for the message.
  * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
  */
@@ -124,7 +125,7 @@ export function findFirstViolation(
 ): ParameterViolation | undefined {
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
-  // A misspelt name is reported first, because the missing name is only its consequence.
+  // A misspelt name is reported before a missing one, because the latter usually results from the former.
   const [unknown, ...others] = unknownKeys(schema, value);
   if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
   // For a choice between schemas, ajv lists the failures of each schema first, and the failure of the choice last.
@@ -198,7 +199,9 @@ function undeclaredKeys(
   };
 }
 
-/** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */
+/**
+ * The end of the message about an invalid value: what the value probably means, and which allowed words are similar.
+ */
 function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (schema.format === 'css-color') return colourHint(value);
   if (typeof value !== 'string') return { says: '' };
@@ -212,7 +215,7 @@ function hintFor(value: unknown, schema: TSchema): ValueHint {
   };
 }
 
-/** The words that a schema allows, directly or in one of its alternatives. */
+/** The words that a schema allows, directly or in any of its alternatives. */
 function allowedWordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
   return [...words.map(String), ...(anyOf ?? []).flatMap(allowedWordsOf)];
 }

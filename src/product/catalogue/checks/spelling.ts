@@ -48,7 +48,7 @@ function parseAs(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':
-      // `readFlag` accepts other spellings of true and false.
+      // Other spellings of true and false are accepted elsewhere, by `readFlag`.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':
@@ -61,7 +61,7 @@ function parseAs(type: string | undefined, text: string): unknown {
 /** Other names of formats, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
-/** Other names of positions, in lower case and without signs between words. */
+/** Other names of positions, in lower case and without separators between words. */
 const POSITIONS = new Map<string, string>(
   Object.entries({
     centre: 'center',
@@ -100,7 +100,10 @@ export function normalizeParameterSpelling(op: Op, given: GivenParameters): Give
   );
 }
 
-/** Normalizes a step for storing and comparing. A registry step, and one that will be refused, stays as sent. */
+/**
+ * Normalizes a step for storing and comparing. A registry operation stays as sent, and so does a step that the checks
+ * will refuse.
+ */
 export function normalizeStepSpelling<S extends { op?: string; parameters?: GivenParameters }>(step: S): S {
   const op = findOp(step.op);
   if (op === undefined || step.parameters === undefined) return step;

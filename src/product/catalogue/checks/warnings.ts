@@ -12,9 +12,9 @@ export interface StepWarning {
   name?: string;
   /** The parameter that was probably meant. */
   meant?: { name: string; value: string };
-  /** One sentence naming steps by index. */
+  /** One sentence that names the steps by their index. */
   message: string;
-  /** Indexes of the steps concerned, the redundant step first. */
+  /** The indexes of the steps concerned. The redundant step is the first. */
   steps: number[];
 }
 
@@ -62,8 +62,8 @@ function shadowedFormatWarnings(pass: PassSteps): StepWarning[] {
 }
 
 /**
- * Warnings about a resize that follows a step with a definite output size, if no step between them depends on that
- * size.
+ * Warnings about a resize whose input already has a fixed size from an earlier step, if no step in between depends on
+ * that size.
  */
 function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
@@ -91,7 +91,7 @@ function repeatedResizeWarning(earlier: PlacedStep, later: PlacedStep): StepWarn
   return found;
 }
 
-/** Whether a step is a resize that neither crops nor pads. Of several such steps, only the last one matters. */
+/** Whether a step is a resize that neither crops nor pads. The last of several such steps alone determines the size. */
 function isPlainResize({ operation, params }: OperationStep): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
@@ -153,7 +153,7 @@ function noEffectWarnings(pass: PassSteps): StepWarning[] {
 /** Settings that only some encoders read. */
 const ENCODER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
 
-/** Warnings about settings that no encoder of the result uses. */
+/** Warnings about settings that have no effect, because the encoder of the result does not read them. */
 function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
   const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
   if (formats === undefined) return [];
@@ -184,7 +184,8 @@ function isSettingRead(
 const CROP_PARAMETERS = ['gravity', 'focalX', 'focalY'] as const;
 
 /**
- * Warnings about a gravity or a focal point of a resize that cuts nothing off. A gravity also has an effect on padding.
+ * Warnings about a gravity or a focal point on a resize that crops nothing. On a resize that pads, a gravity has an
+ * effect and is not warned about.
  */
 function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
   const { params } = fragment.steps.find(({ operation }) => operation === 'resize') ?? {};
@@ -205,7 +206,8 @@ function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): Step
 }
 
 /**
- * Converts warnings about steps to warnings of a call, without sentences. Each is followed by what was probably meant.
+ * Converts warnings about steps to the warnings of a call, which are codes without sentences. A code may be followed by
+ * what was probably meant.
  */
 export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] {
   return warnings.flatMap(({ code, name, meant }) => [
@@ -214,7 +216,7 @@ export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] 
   ]);
 }
 
-/** The last step of a pass that sets the format, and the format. */
+/** The last step of a pass that sets the format, together with that format. */
 function lastFormatStepOf(pass: PassSteps) {
   const step = pass.findLast((one) => formatSetBy(one) !== undefined);
   const format = step && formatSetBy(step);

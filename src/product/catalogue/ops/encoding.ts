@@ -29,7 +29,7 @@ export const convertOp = definePixelOp({
   },
 });
 
-/** The parameters that set a target for the result. Exactly one of them is sent. */
+/** The parameters that set a target for the result, of which a call sends exactly one. */
 const TARGET_PARAMETERS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
 const LIKENESS_TARGETS = ['minSsim', 'ssimulacra2'] as const;
 

@@ -44,9 +44,7 @@ export const resizeOp = definePixelOp({
   },
 });
 
-/**
- * The violation of sending both a focal point and a gravity. Both determine what a crop keeps, so only one may be sent.
- */
+/** The violation when both a focal point and a gravity are sent. Each of them determines what a crop keeps. */
 function focalPointViolation(given: {
   gravity?: string | undefined;
   focalX?: number | undefined;
@@ -115,7 +113,7 @@ export const cropOp = definePixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    // The rule has checked that a crop without an aspect has both sides.
+    // `width` and `height` are present: the rule requires both for a crop without an aspect.
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [

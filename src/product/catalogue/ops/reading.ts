@@ -8,8 +8,8 @@ import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../..
 import type { PixelOp, SyncOp } from '../op.ts';
 
 /**
- * The fields that both reading ops share. They return JSON about a picture, while the caller waits or as the last step
- * of a job.
+ * What both reading ops have in common. They return JSON about a picture, in a synchronous call or as the last step of
+ * a job.
  */
 const READING_OP = {
   runs: 'pass',

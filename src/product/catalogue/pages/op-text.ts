@@ -29,7 +29,7 @@ function isNumeric(type: string): boolean {
   return type === 'integer' || type === 'number';
 }
 
-/** The bounds of a number, or of the length of a text or a list. */
+/** The bounds of a number, of the length of a text, or of the number of entries of a list. */
 function boundsOf(type: string, min: number | undefined, max: number | undefined): string {
   if (min === undefined && max === undefined) return '';
   const counted = isNumeric(type) ? '' : type === 'array' ? ' entries' : ' characters';
@@ -45,7 +45,7 @@ export function runsOnlyWithinSyncSteps(name: string): boolean {
 }
 
 /**
- * The synchronous call of an op as `POST /path?query`, with the image as its body. For a render, its JSON body follows.
+ * The synchronous call of an op as `POST /path?query`. The image is its body; for a render, the JSON body is appended.
  * Undefined for an op that runs in jobs only.
  */
 export function syncCallText(definition: OpDefinition): string | undefined {
@@ -65,8 +65,8 @@ export function readableQueryText(parameters: Readonly<Record<string, unknown>>)
 }
 
 /**
- * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
- * escaped.
+ * Escapes a query value so that people can read it. JSON keeps its brackets and quotes; only characters that would end
+ * the value are escaped.
  */
 function queryValueText(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -31,8 +31,7 @@ import {
 import { type PresetStep, type RequestedStep, refuseFields, savedSteps } from './step.ts';
 
 /**
- * Compiles a list of steps against the catalogue, and cuts it into segments. The list is checked completely, so that it
- * can run.
+ * Compiles a list of steps and divides it into segments. Every step is checked against the catalogue.
  * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
 export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile): CompiledSegment[] {
@@ -41,7 +40,7 @@ export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile
   return splitIntoSegments(compiled);
 }
 
-/** The obstacle that a step reads a second picture which the call does not contain. */
+/** The obstacle to a synchronous call of a step that reads a second picture, when the call contains no such picture. */
 const READS_SECOND_ASSET = 'reads a second asset';
 
 /** The reason why a list of steps is not one pass. `does` completes the sentence "has a step that …". */
@@ -155,7 +154,10 @@ function compileOperation(operation: string, params: unknown, at: SentFieldFinde
   return { decode: {}, steps: [{ operation, params: checked }], encode: {} };
 }
 
-/** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
+/**
+ * Compiles a step that runs a model: finds its model, its prompt (by default, that of the op) and the JSON Schema of
+ * its answer.
+ */
 function compileAiStep(
   op: AiOp,
   { model: named, prompt, at, ...sent }: RequestedStep,
@@ -175,7 +177,10 @@ function compileAiStep(
   };
 }
 
-/** Refuses parameters that the model would refuse. A parameter that is null is not sent to the model. */
+/**
+ * Refuses parameters that are outside the model's limits. A null parameter is not checked, because it is not sent to
+ * the model.
+ */
 function checkModelParameters(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
   const sent = withoutAbsentFields(parameters);
   const violation = findFirstViolation(modelParametersSchema(model), sent, model.id);
@@ -186,10 +191,16 @@ function checkModelParameters(model: Model, parameters: GivenParameters, at: Sen
   throw parameterError({ ...violation, message }, at);
 }
 
-/** The schema of a prompt for an op that declares none. It is accepted, because some models of the op use a prompt. */
+/**
+ * The schema of a prompt for an op that declares none. A prompt is accepted anyway, because some models of the op use
+ * one.
+ */
 const ANY_PROMPT = promptSchema('What to heed.');
 
-/** The schema of the prompt of each AI op. Each is made once, because validators are cached per schema object. */
+/**
+ * The schema of the prompt of each AI op. Each schema is made only once, because its compiled validator is cached by
+ * schema object.
+ */
 const PROMPTS = Object.fromEntries(
   Object.values<Op>(OPS).map((op) => [op.op, argumentsSchema({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
 ) as Record<AiOp['op'], TObject>;
@@ -212,7 +223,8 @@ function checkAnswerSchema(model: Model, { schema }: GivenParameters, { refuse }
 }
 
 /**
- * Refuses steps in a wrong position: one with a JSON answer before the end, and a step in a chain that gets no image.
+ * Refuses steps in a wrong position: a step with a JSON answer before the end, and a step without an input image in a
+ * list of several steps.
  */
 function refuseMisplacedSteps(steps: readonly CompiledStep[]): void {
   for (const { op, index, at } of steps) {

@@ -21,7 +21,7 @@ export interface DeterministicStep {
   index: number;
   /** The op; absent for an operation of the registry. */
   op?: PixelOp;
-  /** The parameters of the op by their canonical names, or those of the operation of the registry. */
+  /** The parameters of the op by their canonical names, or the arguments of the registry operation. */
   parameters: GivenParameters;
   fragment: PassFragment;
   at: SentFieldFinder;
@@ -32,9 +32,9 @@ export interface AiStep {
   runs: 'model';
   index: number;
   op: AiOp;
-  /** The named model, else the op's default. */
+  /** The model that the step names, or else the op's default model. */
   model: Model;
-  /** The prompt as sent. Subjects are not yet expanded. */
+  /** The prompt as sent. Mentions of subjects are not replaced yet. */
   prompt?: string;
   parameters: GivenParameters;
   /** JSON Schema of the answer; absent if an image is made. */
@@ -72,8 +72,8 @@ export function splitIntoSegments(steps: readonly CompiledStep[]): CompiledSegme
 }
 
 /**
- * Joins adjacent deterministic steps into one pass. A later step's encoder settings win over an earlier one's; but the
- * settings for reading the input and for metadata must not conflict.
+ * Joins adjacent deterministic steps into one pass. The encoder settings of a later step override those of an earlier
+ * one. The settings for reading the input and for metadata must not conflict.
  * @throws ApiError invalid_param on the parameter that conflicts with an earlier step.
  */
 export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
@@ -118,7 +118,8 @@ export function findSentParameter(
 }
 
 /**
- * The step, if it is the only one and runs an op. A parameter of the pass then belongs to it even if it was not sent.
+ * The step, if it is the only one and runs an op. Errors then name a parameter of this op even if the parameter was not
+ * sent.
  */
 function singleOpStep([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
   return others.length === 0 && step?.op !== undefined ? step : undefined;
@@ -152,7 +153,7 @@ function formatsOf(encode: EncodeOptions): string[] {
 
 const SINGLE_VALUE_SETTINGS = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
-/** Refuses a step that gives another value to a setting of which the pass has only one. */
+/** Refuses a step that gives a different value to a setting which the pass can have only once. */
 function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
   const seen = new Map<string, unknown>();
   for (const step of steps) {
@@ -171,18 +172,12 @@ function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
   }
 }
 
-/**
- * The index of a single frame, because the first frame can also be given by its name. Other values are returned
- * unchanged.
- */
+/** Converts `first` to the frame index 0, so that both spellings are equal. Other values are returned unchanged. */
 function frameIndexOrSame(frame: unknown): unknown {
   return frame === 'first' ? 0 : frame;
 }
 
-/**
- * Refuses steps that choose frames in two ways, since a single frame and a choice of several exclude each other, and
- * ranges that end before they begin.
- */
+/** Refuses steps that choose both a single frame and several frames, and frame ranges that end before they begin. */
 function refuseConflictingFrameChoices(steps: readonly DeterministicStep[]): void {
   const frame = steps.map(({ fragment }) => fragment.decode.frame).find((one) => one !== undefined);
   for (const step of steps) {
@@ -232,8 +227,8 @@ function framesParameterOf(decode: DecodeOptions): 'frame' | (typeof FRAME_SELEC
 }
 
 /**
- * Refuses lossless for a lossy format. Settings of another format have been removed before; the others were sent
- * without a format.
+ * Refuses `lossless` for a lossy format. Settings for a previous format were already removed; the remaining ones apply
+ * to this format.
  */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
   const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => losslessImpossibleReason(one) ?? []);

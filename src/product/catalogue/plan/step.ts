@@ -11,7 +11,7 @@ import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
-/** The most steps in a list. It is far above what is needed, and protects the store and its readers. */
+/** The maximum number of steps in a list. It is far more than needed, and limits what is stored and read. */
 const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
@@ -92,7 +92,7 @@ export interface RequestedStep extends PresetStep {
 }
 
 /**
- * Gives each step a function that finds the place where a field of it was sent.
+ * Gives each step a function that finds where each of its fields was sent.
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
@@ -102,8 +102,9 @@ export function sentSteps(steps: readonly PresetStep[], where = 'steps'): Reques
 }
 
 /**
- * The steps of a saved preset. They are checked again, because an earlier release may have checked them by other
- * contracts. An error names the parameter that named the preset.
+ * The steps of a saved preset. They are checked again, because an earlier release may have accepted other parameters.
+ * An error names the parameter of the call that contains the preset's name.
+ * @param param the name of that parameter.
  */
 export function savedSteps(steps: readonly PresetStep[], param: string): RequestedStep[] {
   return steps.map((step, index) =>
@@ -112,8 +113,8 @@ export function savedSteps(steps: readonly PresetStep[], param: string): Request
 }
 
 /**
- * Gives a step the function that finds where its fields were sent, and moves fields of a model's op out of its
- * parameters.
+ * Gives a step the function that finds where its fields were sent. Also moves `prompt` and similar fields of a model's
+ * op out of its `parameters`.
  */
 export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
@@ -146,9 +147,9 @@ export function withLiftedFields<T extends { parameters?: unknown }>(
 }
 
 /**
- * Refuses fields that have no meaning here.
- * @param why the reason, as the end of the sentence.
- * @param ownName the field to use instead. The correction then renames the refused field.
+ * Refuses fields that have no meaning in this call.
+ * @param why the reason, as the end of the message.
+ * @param ownName the field to use instead. If given, the error suggests renaming the refused field to it.
  * @throws ApiError invalid_param on the first of the fields that was sent.
  */
 export function refuseFields<T extends object>(
@@ -177,7 +178,7 @@ function savedStepField(param: string, name: string): SentField {
   return { param, name, path: name, refuse };
 }
 
-/** Largest parameters of a job, or of one step, in bytes of JSON. */
+/** The maximum size of the parameters of a job, or of one step, as bytes of JSON. */
 const MAX_PARAMETERS_BYTES = 64 * 1024;
 
 /**
@@ -193,11 +194,12 @@ export function checkStepSizes(steps: readonly PresetStep[], where: string): voi
 }
 
 /**
- * @throws ApiError invalid_param on `param` for parameters of an op, or another value with a limit, that are too
- *   large.
+ * Checks that a value (by default, the parameters of an op) is at most `limit` bytes as JSON.
+ * @throws ApiError invalid_param on `param` if the value is larger.
  */
 export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
-  // A value that is too large is not serialized whole, because that would hold up the event loop.
+  // A value that is too large is serialized only up to the limit, because serializing all of it would block the event
+  // loop.
   if (value === undefined || Buffer.byteLength(truncatedJson(value, limit + 1)) <= limit) return;
   throw invalidParamError(param, `${param} is over ${limit} bytes of JSON: send less.`, { limit });
 }

@@ -12,12 +12,12 @@ import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject, type RequestedStep
 /** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 
-/** A mention of a subject in a prompt. Its name may be followed by spaces. */
+/** A mention of a subject in a prompt, such as `{{subject.anna}}`. The name may be followed by spaces. */
 const SUBJECT_PLACEHOLDER = /\{\{\s*subject\.([^{}]*)\}\}/g;
 
 /**
- * Checks the sent subjects, but not whether their images exist.
- * @param param `subjects`, or the full name of an earlier version's subjects.
+ * Checks the sent subjects, except whether their images exist.
+ * @param param the full name of the field, such as `subjects` or `versions[2].subjects`.
  * @throws ApiError invalid_param on `param`.
  */
 export function parseSubjects(sent: readonly unknown[], param: string): PromptSubject[] {
@@ -47,10 +47,10 @@ function readSubject(sent: unknown, index: number, param: string): PromptSubject
 }
 
 /**
- * Refuses subjects that no step sends to a model, more pictures than a model accepts, and prompts that name a missing
- * subject.
- * @param steps those that run models.
- * @param param the name of the subjects.
+ * Refuses subjects that no step sends to a model, more pictures than a model accepts, and prompts that mention an
+ * unknown subject.
+ * @param steps the steps that run models.
+ * @param param the name of the field that contains the subjects.
  * @throws ApiError invalid_param on `param`, or on the prompt of a step.
  */
 function checkSubjectsAreUsed(
@@ -68,7 +68,9 @@ function checkSubjectsAreUsed(
   }
 }
 
-/** Refuses a prompt that mentions a missing subject, or that is too long with the descriptors. */
+/**
+ * Refuses a prompt that mentions an unknown subject, or that becomes too long when descriptors replace the mentions.
+ */
 function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSubject[]): void {
   const names = subjects.map(({ name }) => name);
   for (const [, mentioned = ''] of prompt.matchAll(SUBJECT_PLACEHOLDER)) {
@@ -135,7 +137,7 @@ export interface RequestedAnswerSchema {
   param: string;
 }
 
-/** A list of steps with its subjects. It is valid except for rules that need a store or a thread. */
+/** A list of steps with its subjects. It was checked against all rules that need neither a store nor a thread. */
 export interface CheckedSteps {
   segments: CompiledSegment[];
   subjects: PromptSubject[];
@@ -146,8 +148,8 @@ export interface CheckedSteps {
 }
 
 /**
- * Compiles a list of steps and checks its subjects, but not whether their assets exist.
- * @param param the name of the subjects, for example `versions[2].subjects`.
+ * Compiles a list of steps and checks its subjects, except whether their assets exist.
+ * @param param the name of the field that contains the subjects, for example `versions[2].subjects`.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function checkSteps(

@@ -21,7 +21,7 @@ const FIRST_PATH = SCREENS[0]?.path ?? '';
 const ACTIVITY_DELAY_MS = 1_000;
 const RETRY_MS = 2_000;
 
-/** Loaded only when it is drawn, because a person who is signed in does not need it. */
+/** The module is loaded when the form is drawn, because a signed-in person does not need it. */
 const SignIn = lazyComponent(async () => (await import('./sign-in.ts')).SignIn);
 
 /** The whole page: the menu, the screen at the address, and the sign-in form if nobody is signed in. */
@@ -35,7 +35,7 @@ export function ConsoleFrame() {
       navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
-  // The operator's screens need no account. They ask for a credential of the operator.
+  // The operator's screens need no account; they ask for the operator's own credential.
   const isOperators = screenAt(path)?.screen.for === 'operator';
   const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
@@ -159,7 +159,7 @@ function ActivityBar() {
   </div>`;
 }
 
-/** Tells the reader that the connection is lost, and retries until it is restored. */
+/** Tells the user that the connection is lost, and retries until it is restored. */
 function ConnectionNotice() {
   const isLost = offlineState.use();
   useEffect(() => {
@@ -175,8 +175,8 @@ function ConnectionNotice() {
 startRouter();
 listenToKeys();
 startSession();
-// The frame waits for the module of the screen, so that it is drawn only once. If the module cannot be loaded, the
-// screen shows the error.
+// The first draw waits for the module of the screen, so that the page is drawn only once. If the module cannot be
+// loaded, the screen shows the error.
 await screenAt(location.pathname)
   ?.screen.Screen.load()
   .catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * The response that says who is signed in. This module imports no other, so its request does not wait for the other
- * modules. `startSession` reads the response.
+ * The response that says who is signed in. This module imports no other module, so the request is sent before the
+ * others are loaded. `startSession` reads the response.
  */
 export const accountAnswer = fetch('/api/v1/account', { headers: { 'x-console': '1' } });
 // A rejection is handled later, by the session. This handler only prevents the report of an unhandled rejection.

@@ -46,7 +46,7 @@ export class SharedState<T> {
     const [, draw] = useState({});
     const shown = this.#value;
     useEffect(() => {
-      // The value may have changed between the drawing and this effect.
+      // The value may have changed after the component was drawn and before this effect ran.
       if (!Object.is(shown, this.#value)) draw({});
       return this.listen(() => draw({}));
     }, [this]);

@@ -6,7 +6,7 @@ import { ErrorBox, Page, Placeholder } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
 import { OPERATOR_MARK_KEY, offlineState, operatorSessionState } from './session.ts';
 
-/** The name of a call, such as `GET /state`. */
+/** The method and the path of a call, such as `GET /state`. */
 type OperatorCallName = keyof OperatorCalls;
 type Sent<N extends OperatorCallName, K extends 'query' | 'body'> =
   OperatorCalls[N] extends Record<K, infer Part extends object> ? Part : never;
@@ -24,8 +24,8 @@ const TIMEOUT_MS = 70_000;
 let openedSessions = 0;
 
 /**
- * Calls the operator's interface and returns the data of the envelope. A call that is not answered in time is made once
- * more over another connection, which another process may accept.
+ * Calls the operator's interface and returns the data of the envelope. If no answer arrives in time, the call is
+ * repeated once over a new connection, which another process may accept.
  * @throws DarkroomError
  */
 export async function callOperator<N extends OperatorCallName>(
@@ -97,7 +97,7 @@ async function sendOperatorRequest(
     return response;
   }
   const failure = await readFailure(response, location.origin);
-  // An error of an earlier session must not end a session that was opened in the meantime.
+  // The error may belong to an earlier session. It must not end a session that was opened after the request.
   if (openedSessions === openedBefore && isSessionMissing(failure, path)) operatorSessionState.set('none');
   throw failure;
 }
@@ -112,8 +112,8 @@ function isSessionMissing({ status }: DarkroomError, path: string): boolean {
 const ONE_TIME_LINK_PATTERN = /^#(opl_\w+)$/;
 
 /**
- * Shows an operator's screen to those with the credential, and asks all others for it. The first call of the screen
- * finds out whether there is a session.
+ * Shows an operator's screen if the operator is signed in, and otherwise a sign-in form. The first call of the screen
+ * finds out which.
  */
 export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
   const session = operatorSessionState.use();
@@ -121,7 +121,7 @@ export function OperatorOnly({ title, children }: { title: string; children: () 
   const [link] = useState(() => ONE_TIME_LINK_PATTERN.exec(location.hash)?.[1]);
   useEffect(() => {
     if (link === undefined) return;
-    // The link works only once, so it is removed from the address.
+    // The link works only once, so its secret is removed from the address.
     history.replaceState(null, '', location.pathname + location.search);
     void act(() => openOperatorSession({ link })).then(
       (isOpen) => isOpen || operatorSessionState.set('none'),

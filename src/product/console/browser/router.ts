@@ -9,7 +9,7 @@ const address = new SharedState(currentAddress());
 
 /**
  * Goes to an address of the console.
- * @param replaces whether it replaces the current address in the history.
+ * @param replaces whether the new address replaces the current one in the browser's history.
  */
 export function navigate(to: string, { replaces = false } = {}): void {
   if (replaces) history.replaceState(null, '', to);
@@ -42,8 +42,8 @@ export function useAddress(): ScreenAddress {
 }
 
 /**
- * State that is kept in the address, so that it can be shared and the back button works.
- * @param defaults the fields, with the value of each that the address leaves out.
+ * State that is kept in the query of the address, so that a link restores it and the back button undoes a change.
+ * @param defaults the value of each field when the address does not contain it.
  * @returns the values, and a function that changes some of them.
  */
 export function useQuery<T extends Readonly<Record<string, string>>>(
@@ -74,6 +74,6 @@ function currentAddress(): ScreenAddress {
 }
 
 export interface ScreenProps {
-  /** The part of the path below the address of the screen: '', or `job_1` for `/console/jobs/job_1`. */
+  /** The part of the path below the screen's own path: '', or `job_1` for `/console/jobs/job_1`. */
   rest: string;
 }

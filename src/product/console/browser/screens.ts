@@ -2,13 +2,13 @@ import { type FunctionComponent, html } from './html.ts';
 import { type LazyComponent, lazyComponent, Placeholder } from './parts/page.ts';
 import type { ScreenProps } from './router.ts';
 
-/** A screen in the menu. */
+/** A screen that the menu lists. */
 export interface ListedScreen {
   /** The path of the screen. The paths of its subpages begin with it. */
   path: string;
   title: string;
   group: 'Make' | 'Work' | 'Account' | 'Operate';
-  /** Who sees the screen. Absent: everybody who is signed in to an account. */
+  /** Who sees the screen. Absent: everybody who is signed in. */
   for?: 'operator';
   Screen: LazyComponent<ScreenProps>;
 }
@@ -16,7 +16,7 @@ export interface ListedScreen {
 const lazyScreen = (load: () => Promise<FunctionComponent<ScreenProps>>) =>
   lazyComponent(load, () => html`<${Placeholder} />`);
 
-/** Every screen, in the order of the menu. The console begins with the first one. */
+/** Every screen, in the order of the menu. The first one is the start page of the console. */
 export const SCREENS: readonly ListedScreen[] = [
   {
     path: '/console/playground',
@@ -82,7 +82,7 @@ export const SCREENS: readonly ListedScreen[] = [
   },
 ];
 
-/** The screen at a path, and the part of the path below it. */
+/** The screen for a path, and the rest of the path below the screen's own path. */
 export function screenAt(path: string): { screen: ListedScreen; rest: string } | undefined {
   const screen = SCREENS.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   return screen && { screen, rest: path.slice(screen.path.length + 1) };

@@ -7,9 +7,9 @@ import { SharedState } from './html.ts';
 
 /** Who is signed in, as far as this page knows. */
 export type Session =
-  /** It is not known yet, or could not be found out because of `error`. */
+  /** It is not known yet who is signed in, or the attempt to find out failed with `error`. */
   | { kind: 'unknown'; error?: unknown }
-  /** Nobody is signed in. `isOver` means that a session has ended. */
+  /** Nobody is signed in. `isOver` is true after a session has ended, and false if there was none. */
   | { kind: 'none'; isOver: boolean }
   | { kind: 'cookie' | 'key'; account: Account };
 
@@ -20,7 +20,7 @@ const session = new SharedState<Session>({ kind: 'unknown' });
 /** Whether the last call did not reach the service. */
 export const offlineState = new SharedState(false);
 export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>('unknown');
-/** The key in local storage that marks a browser that has had an operator's session. */
+/** The key in local storage by which a browser remembers that it has had an operator's session. */
 export const OPERATOR_MARK_KEY = 'darkroom-operator';
 /** The number of calls that wait for a response. */
 export const callsInFlight = new SharedState(0);
@@ -28,7 +28,7 @@ export const callsInFlight = new SharedState(0);
 const LAST_ACCOUNT_KEY = 'darkroom-account';
 /**
  * The id of the account whose screens are shown; null for none. The screens stay visible behind the sign-in form when
- * the session ends. They are also drawn before the service has confirmed the session.
+ * the session ends. At the start, they are drawn before the service has confirmed the session.
  */
 export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT_KEY));
 /** The pasted API key. It is kept in memory only, so that it is lost when the page is closed. */
@@ -37,7 +37,7 @@ let pastedKey: string | undefined;
 let firstAnswer: Promise<Response> | undefined = accountAnswer;
 const otherTabs = new BroadcastChannel('darkroom-console');
 
-/** Sends the calls of screens that are drawn before the whole client is loaded. */
+/** Sends the calls of the first screen, which is drawn before the whole client is loaded. */
 export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
 /** Sends the calls that sign in and out. */
 const sessionTransport = new Transport({
@@ -57,8 +57,8 @@ const accountTransport = new Transport({
 });
 
 /**
- * Sends a call of a screen. If nobody is signed in, the call fails here, because the service counts it as a wrong
- * credential, and blocks a network after sixty of them.
+ * Sends a call of a screen. If nobody is signed in, the call fails without a request: the service would count the
+ * request as a wrong credential, and it blocks a network after sixty of them.
  * @throws UnauthorizedError
  */
 export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -73,8 +73,8 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
 }
 
 /**
- * Sends a request with the pasted key, or else with the cookie. It has the header by which the service recognizes these
- * pages.
+ * Sends a request with the pasted API key, or else with the cookie. A header tells the service that a page of the
+ * console sends it.
  * @param sent the response to the same request, if it was sent before.
  */
 async function sendWithCredential(
@@ -90,7 +90,7 @@ async function sendWithCredential(
   try {
     const response = await (sent ?? fetch(input, { ...init, headers }));
     offlineState.set(false);
-    // An error of an earlier session must not end a session that was begun in the meantime.
+    // The error may belong to an earlier session. It must not end a session that began after the request.
     if (response.status === 401 && session.value === asked) recordSessionEnd();
     return response;
   } catch (error) {
@@ -125,7 +125,7 @@ export function startSession(): void {
   void refreshSession();
 }
 
-/** Asks who is signed in. A failure is not thrown, but becomes a state of the session. */
+/** Asks who is signed in. A failure is stored in the session's state instead of being thrown. */
 export async function refreshSession(): Promise<void> {
   try {
     await readAccount(pastedKey === undefined ? 'cookie' : 'key');
@@ -145,7 +145,7 @@ export async function signInByPassword(email: string, password: string): Promise
 
 /**
  * Signs in by a link.
- * @param token of the link, which works once.
+ * @param token the token of the link, which works once.
  * @throws DarkroomError
  */
 export async function signInByLink(token: string): Promise<void> {
@@ -155,7 +155,7 @@ export async function signInByLink(token: string): Promise<void> {
 
 /**
  * Signs in by an API key.
- * @param key as it was pasted, possibly with a scheme before it.
+ * @param key the key as it was pasted. It may begin with a scheme, such as `ApiKey`.
  * @throws DarkroomError
  */
 export async function signInByKey(key: string): Promise<void> {
@@ -168,11 +168,13 @@ export async function signInByKey(key: string): Promise<void> {
   }
 }
 
-/** Signs out. A cookie's session ends in the service and in every tab. A pasted key is forgotten by this tab. */
+/**
+ * Signs out. The session of a cookie ends in the service and in every tab; a pasted key is only forgotten by this tab.
+ */
 export async function signOut(): Promise<void> {
   if (session.value.kind === 'cookie') {
     await readNamedCall(sessionTransport, 'POST /auth/sign-out', {}).catch((error) => {
-      // The session had already ended.
+      // A 401 means that the session had already ended.
       if (!(error instanceof UnauthorizedError)) throw error;
     });
     otherTabs.postMessage('signed out' satisfies TabMessage);

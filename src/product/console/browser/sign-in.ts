@@ -6,7 +6,7 @@ import { signInByKey, signInByLink, signInByPassword } from './session.ts';
 
 /**
  * The sign-in form.
- * @param isOver whether it covers the screen of a session that has ended.
+ * @param isOver whether a session has ended; its screen then stays visible behind the form.
  */
 export function SignIn({ isOver }: { isOver: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);

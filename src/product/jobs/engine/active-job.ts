@@ -2,25 +2,25 @@ import type { ClaimedItem, JobDocument } from '../job.ts';
 import { ItemStoppedError, isBatchJob } from '../rules.ts';
 
 /**
- * The kinds of work: `pixels` for image threads, `batches` for child processes, `pages` for browsers, and `models`,
- * which need no thread.
+ * The kinds of work by what they need: `pixels` an image thread, `batches` a child process, `pages` a browser, and
+ * `models` none of these.
  */
 export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
 
 /**
- * The kind of a job's work. Large and small jobs are claimed separately, so that small ones never wait for items of
- * large ones.
+ * The kind of a job's work. Large and small image jobs are different kinds, so that items of small jobs never wait for
+ * those of large jobs.
  */
 export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkKind {
   if (job.type === 'process') return isBatchJob(job) ? 'batches' : 'pixels';
   return job.type === 'render' ? 'pages' : 'models';
 }
 
-/** The slot in this process that a claimed item holds. */
+/** The slot of this process that a claimed item occupies. */
 export interface RunnerItemSlot {
   /** Frees the slot. A second call does nothing. */
   release(): void;
-  /** Whether this process works on further items of the job. */
+  /** Whether this process holds or claims further items of the same job. */
   hasSiblings(): boolean;
 }
 
@@ -30,16 +30,16 @@ export interface ItemAtWork {
   slot: RunnerItemSlot;
 }
 
-/** A job whose items this process claims. */
+/** A running job whose items this process claims. */
 export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: ItemPrefetch;
   isClaiming = false;
-  /** Whether the last claim found no more items, and no wake-up has come since that claim began. */
+  /** Whether the last claim found no more items. It is false if a wake-up arrived after that claim began. */
   isExhausted = false;
   readonly #stopping = new AbortController();
   #wakeUps = 0;
-  /** The number of items of the job that hold a slot here or are being claimed. */
+  /** How many items of the job occupy a slot in this process or are being claimed. */
   claimedCount = 0;
 
   constructor(job: JobDocument, prefetch: ItemPrefetch) {
@@ -52,17 +52,17 @@ export class ActiveJob {
     return this.#stopping.signal;
   }
 
-  /** Stops claiming items of the job, and gives up its items that wait for a worker. */
+  /** Stops claiming items of the job, and gives up the items that wait for a worker. */
   stop(): void {
     this.#stopping.abort(new ItemStoppedError());
   }
 
-  /** The number of further items that may be claimed. */
+  /** How many more items may be claimed. */
   get freeSlots(): number {
     return Math.min(this.prefetch.freeSlots, this.prefetch.limitPerJob - this.claimedCount);
   }
 
-  /** Whether to claim more items of the job now. The prefetch decides how many are claimed together. */
+  /** Whether to claim more items of the job now. */
   canClaim(nowMs: number): boolean {
     if (this.#hasNoMoreToClaim || this.isClaiming || !this.prefetch.mayClaim(nowMs)) return false;
     return this.freeSlots >= this.prefetch.batch;
@@ -77,15 +77,15 @@ export class ActiveJob {
     return this.isExhausted || this.waitSignal.aborted;
   }
 
-  /** Records that there may be items to claim again. */
+  /** Records that the job may have items to claim again. */
   wake(): void {
     this.#wakeUps += 1;
     this.isExhausted = false;
   }
 
   /**
-   * Begins a claim. The returned function ends the claim, and takes as its argument whether the claim found no more
-   * items. A wake-up in between may concern an item that the claim did not see.
+   * Begins a claim. The returned function ends it, and must be told whether the claim found no more items. That is
+   * ignored if a wake-up arrived in between, because it may concern an item that the claim did not see.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;
@@ -96,7 +96,7 @@ export class ActiveJob {
     };
   }
 
-  /** Reserves slots before a claim. A negative count frees the slots that the claim did not use. */
+  /** Reserves slots before a claim. A negative count frees the slots that the claim did not need. */
   reserve(count: number): void {
     this.claimedCount += count;
     this.prefetch.claimedCount += count;
@@ -120,14 +120,14 @@ export class ActiveJob {
   }
 }
 
-/** The three ways in which a pending claim can end. Exactly one of them is called. */
+/** The three ways in which a pending claim can end. Exactly one of these functions is called. */
 interface ClaimOutcomes {
   begin(job: JobDocument): void;
   giveBack(): Promise<void>;
   drop(): void;
 }
 
-/** The claim of a new job's only item. It is stored with the item, so that the job needs no other claim. */
+/** A claim of the only item of a new job. It is stored together with the item, which saves a separate claim. */
 export class PendingClaim {
   /** The item as it is to be stored. */
   readonly item: ClaimedItem;
@@ -139,18 +139,18 @@ export class PendingClaim {
     this.#outcomes = ends;
   }
 
-  /** Begins the work on the item, because its job runs. */
+  /** Begins the work on the item, because the job is now running. */
   begin(job: JobDocument): void {
     this.#isOver = true;
     this.#outcomes.begin(job);
   }
 
-  /** Makes the item ready in the store, for the process that later runs the job. */
+  /** Stores the item as unclaimed, because the job does not run yet. The process that works on it later claims it. */
   async giveBack(): Promise<void> {
     await this.#outcomes.giveBack().finally(() => this.drop());
   }
 
-  /** Drops the claim, because the job was not stored. After another end, this method does nothing. */
+  /** Drops the claim, because the job was not stored. It does nothing if the claim has already ended in another way. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -160,54 +160,54 @@ export class PendingClaim {
 
 /**
  * How many items a process claims beyond those that it works on. While a thread works on one item, the bytes of the
- * next are read, and the last results are described, stored and recorded. For a small picture, that takes longer than
- * the work itself.
+ * next item are read, and the results of the previous ones are described, stored and recorded. For a small picture,
+ * this takes longer than the work itself.
  */
 const ITEMS_CLAIMED_AHEAD = 6;
-/** The slots that a single job may not take, so that a large job never takes all of them. */
+/** How many slots a single job must leave to others, so that a large job never takes all of them. */
 const SLOTS_FOR_OTHER_JOBS = 1;
-/** The work that one claim aims at, in milliseconds, so that many short items are claimed together. */
+/** How much work one claim should contain, in milliseconds. Short items are therefore claimed many at a time. */
 const BATCH_WORK_MS = 200;
 /**
- * The smallest batch. A claim of several items takes three queries, and a claim of one item takes one, so smaller
- * batches would cost more.
+ * The smallest batch. Claiming several items takes three queries, and claiming one item takes one, so a smaller batch
+ * would not save any.
  */
 const MIN_BATCH_SIZE = 4;
 const MAX_BATCH_SIZE = 64;
 const INITIAL_MEAN_MS = 200;
 const SMOOTHING_FACTOR = 0.2;
 
-/** How long claiming pauses while a store is away. After the pause, a single item is tried. */
+/** How long claiming pauses while a store is unavailable, in milliseconds. After each pause, a single item is tried. */
 const CLAIM_PAUSE_MS = { first: 1_000, longest: 5_000 };
 
 /**
- * Decides how many items of one kind of work a process claims ahead. While a store that the items need is away,
- * claiming pauses. After the pause, items are claimed one by one, until one reaches the stores.
+ * Decides how many items of one kind of work a process claims in advance. While a store that the items need is
+ * unavailable, claiming pauses. After the pause, items are claimed one by one, until one of them reaches the stores.
  */
 export class ItemPrefetch {
   readonly #width: () => number;
   readonly #maxItems: () => number;
-  /** Mean milliseconds between completed items while items are worked on. */
+  /** The moving average of the time between two completed items, in milliseconds. Idle time does not count. */
   #meanMs = INITIAL_MEAN_MS;
   #lastEndMs = 0;
-  /** Length of the last pause; 0 after an item has reached the stores. */
+  /** The length of the last pause in milliseconds; 0 after an item has reached the stores. */
   #pauseMs = 0;
   #pauseBeganMs = 0;
   #resumesMs = 0;
-  /** The number of items that hold a slot here or are being claimed. */
+  /** How many items occupy a slot or are being claimed. */
   claimedCount = 0;
 
   /**
-   * Both functions are called at each use, because their numbers may change.
-   * @param width the number of items that can be worked on at the same time.
-   * @param maxItems the most items that may be claimed in any case.
+   * Both functions are called at each use, because their results may change.
+   * @param width how many items can be worked on at the same time.
+   * @param maxItems the upper limit of claimed items: the setting JOB_ITEMS.
    */
   constructor(width: () => number, maxItems: () => number) {
     this.#width = width;
     this.#maxItems = maxItems;
   }
 
-  /** Number of items in one claim. */
+  /** How many items one claim takes. */
   get batch(): number {
     if (this.#pauseMs > 0) return 1;
     const items = Math.min(
@@ -219,32 +219,31 @@ export class ItemPrefetch {
   }
 
   /**
-   * The most items that may be claimed at a time: enough to keep the threads busy until there is room for another
-   * batch.
+   * How many items may be claimed in all. It is enough to keep the threads busy until there is room for another batch.
    */
   get limit(): number {
     const base = this.#width() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
     return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));
   }
 
-  /** The most items that a single job may have here. */
+  /** How many of these items may belong to a single job. */
   get limitPerJob(): number {
     return Math.max(1, this.limit - SLOTS_FOR_OTHER_JOBS);
   }
 
-  /** Whether one more item would be worked on without a wait. */
+  /** Whether the work on another item could begin immediately. */
   get isIdle(): boolean {
     return this.claimedCount < Math.min(this.#width(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
-  /** Whether the pause of claiming is over at an instant. */
+  /** Whether claiming is not paused at an instant. */
   mayClaim(nowMs: number): boolean {
     return nowMs >= this.#resumesMs;
   }
 
   /**
-   * Records a claim. While a store is away, each claim is a single try, and another pause follows it.
-   * @returns milliseconds until the next try; 0 outside a pause.
+   * Records a claim. While a store is unavailable, a claim takes a single item, and another pause follows it.
+   * @returns milliseconds until the next claim; 0 if no store is unavailable.
    */
   recordClaim(nowMs: number): number {
     if (this.#pauseMs > 0) this.#resumesMs = nowMs + this.#pauseMs;
@@ -253,7 +252,7 @@ export class ItemPrefetch {
 
   /**
    * Records that an item has reached the stores.
-   * @returns whether a store was away before.
+   * @returns whether claiming was paused before.
    */
   recordStoreReached(): boolean {
     const wasPaused = this.#pauseMs > 0;
@@ -263,9 +262,9 @@ export class ItemPrefetch {
   }
 
   /**
-   * Records an item that failed because a store was away. For all items that began before the pause, the pause is
-   * lengthened only once.
-   * @returns milliseconds until the next try; 0 when a pause has already been recorded.
+   * Records an item that failed because a store was unavailable. Many items may fail in one outage, so items that began
+   * before the pause do not lengthen it.
+   * @returns milliseconds until the next claim; 0 if the pause was not lengthened.
    */
   recordOutage(startedMs: number, nowMs: number): number {
     if (this.#pauseMs > 0 && startedMs < this.#pauseBeganMs) return 0;
@@ -275,14 +274,14 @@ export class ItemPrefetch {
     return this.#pauseMs;
   }
 
-  /** The number of further items that may be claimed. */
+  /** How many more items may be claimed. */
   get freeSlots(): number {
     return this.limit - this.claimedCount;
   }
 
   /**
    * Records the start and the end of the work on an item. If the work on several items overlaps, only the time since
-   * the last end counts.
+   * the previous end counts.
    */
   recordWork(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);

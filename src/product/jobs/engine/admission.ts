@@ -4,8 +4,8 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { PendingClaim } from './active-job.ts';
 
 /**
- * Starts jobs: a fixed number per account and type may run at a time, and the job that has waited longest is next. A
- * unique index over the running jobs limits their number, so that nothing has to be counted or given back.
+ * Starts waiting jobs. A fixed number of jobs per account and type may run at a time, and the job that has waited
+ * longest is next. A unique index over the running jobs enforces the number, so that no counter can become wrong.
  */
 export class JobAdmission {
   readonly #jobs: JobsStore;
@@ -33,11 +33,12 @@ export class JobAdmission {
   }
 
   /**
-   * Shows a hidden job, and starts it when a slot is free and no other job is before it.
-   * @param turn.isNext whether no other job waits. If a slot is free, the job is then shown as running in one update.
-   * @param turn.claim the claim of its only item. The work on the item begins if the job runs here. Otherwise the
-   *   item is given back before the job is shown.
-   * @returns the job afterwards; null when it was given up meanwhile.
+   * Makes a hidden job visible, and starts it if a slot is free and no other job is waiting.
+   * @param turn.isNext whether no other job is waiting. If a slot is free, one update then makes the job visible and
+   * running.
+   * @param turn.claim the claim of its only item. If the job is started here, the work on the item begins; otherwise
+   * the item is given back before the job becomes visible.
+   * @returns the job afterwards; null when it was given up in the meantime.
    */
   async show(
     job: JobDocument,

@@ -17,10 +17,10 @@ interface CompletionOptions {
 }
 
 /**
- * Completes jobs, each once. One conditional update gives a job its final status and its charge: the update that
- * records its last outcomes if all of them succeeded (outcomes.ts), else a separate one. The clean-up needs only the
- * job's document. It charges the account, returns unused quota, and then stores the event. Each of these steps has its
- * own idempotency key, so that the sweep may repeat it.
+ * Completes jobs, each once. One conditional update stores the final status and the charge of a job. If all items
+ * succeeded, it is the same update that records the last outcomes (outcomes.ts). The clean-up that follows needs only
+ * the job's document: it charges the account, returns unused quota, and then stores the event. Each of these steps
+ * takes effect only once, so the sweep may repeat it.
  */
 export class JobCompletion {
   readonly #context: JobsContext;
@@ -33,8 +33,8 @@ export class JobCompletion {
   }
 
   /**
-   * Completes a job whose items have all ended, and cleans up. Any other job is returned unchanged.
-   * @param terms.isPublished whether the events of the job's last recorded outcomes are already published.
+   * Completes a job if all of its items have ended, and cleans up. Any other job is returned unchanged.
+   * @param terms.isPublished whether the events of the last recorded outcomes are already published.
    */
   async completeIfOver(job: JobDocument, { isPublished = false } = {}): Promise<JobDocument> {
     const { jobs } = this.#context;
@@ -47,21 +47,21 @@ export class JobCompletion {
     const asRead = { completedItems, failedItems };
     const ended = await jobs.move(job._id, transition, { asRead, $set: set });
     if (ended?.phase === 'ended') return this.#cleanUpAndStartWaiting(ended);
-    // The job has changed since it was read, perhaps because another process was faster.
+    // The job has changed since it was read. Another process may have completed it.
     const other = (await jobs.get(job._id)) ?? job;
     if (other.phase === 'ended') await this.cleanUp(other);
     return other;
   }
 
-  /** Completes a job that is being cancelled, if its last item has just been put back. */
+  /** Completes a job that is being cancelled, after an item was put back, if it was the last one. */
   async completeIfCancelled(jobId: string): Promise<void> {
     const job = await this.#context.jobs.get(jobId);
     if (job?.status === 'CANCELLING') await this.completeIfOver(job);
   }
 
   /**
-   * Cleans up after a job that has ended. Repeating it has no further effect.
-   * @returns false when another process has done it.
+   * Cleans up after a job that has ended. A repetition has no further effect.
+   * @returns false when another process has already finished the clean-up.
    */
   cleanUp(job: EndedJob): Promise<boolean> {
     return this.#runOnce(job, async () => {
@@ -70,14 +70,17 @@ export class JobCompletion {
     });
   }
 
-  /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
+  /**
+   * Whether all items of an unfinished job have ended. If the job is being cancelled, its unclaimed items are cancelled
+   * first.
+   */
   async #haveItemsEnded(job: UnfinishedJob): Promise<boolean> {
     if (job.status !== 'CANCELLING') return haveAllItemsSettled(job);
     await this.#context.items.cancelWaiting(job._id);
     return !(await this.#context.items.hasUnsettled(job._id));
   }
 
-  /** Updates the number of cancelled items in a job that is being cancelled. Any other job is returned unchanged. */
+  /** Updates the count of cancelled items of a job that is being cancelled. Any other job is returned unchanged. */
   async #updateCancelledCount(job: UnfinishedJob): Promise<JobDocument> {
     if (job.status !== 'CANCELLING') return job;
     const cancelledItems = await this.#context.items.countByStatus(job._id, 'CANCELLED');
@@ -85,7 +88,7 @@ export class JobCompletion {
     return (await this.#context.jobs.update(job._id, asRead, { $max: { cancelledItems } })) ?? job;
   }
 
-  /** Cleans up a job that has just ended, and starts the jobs that waited for its slot. */
+  /** Cleans up a job that has just ended, and starts jobs that were waiting for its slot. */
   async #cleanUpAndStartWaiting(ended: EndedJob): Promise<JobDocument> {
     await Promise.all([
       this.#cleanUpAndNotify(ended),
@@ -95,8 +98,8 @@ export class JobCompletion {
   }
 
   /**
-   * Cleans up a job that has just ended. Calls in this process that wait for the job are answered after the first part
-   * of the clean-up.
+   * Cleans up a job that has just ended. Calls of this process that wait for the job get their response after the first
+   * part of the clean-up.
    */
   #cleanUpAndNotify(job: EndedJob): Promise<boolean> {
     return this.#runOnce(job, async () => {
@@ -111,7 +114,7 @@ export class JobCompletion {
     });
   }
 
-  /** Runs a clean-up, or joins the one that is running in this process. */
+  /** Runs a clean-up. If this process is already running one for the job, its promise is returned instead. */
   #runOnce(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
     const known = this.#runningCleanUps.get(job._id);
     if (known !== undefined) return known;
@@ -120,7 +123,10 @@ export class JobCompletion {
     return cleaning;
   }
 
-  /** The part of the clean-up that precedes the first response about the end: the charge and the return of quota. */
+  /**
+   * The first part of the clean-up: the charge and the return of quota. It comes before any response that reports the
+   * end of the job.
+   */
   async #settleAccount(job: EndedJob): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
@@ -129,7 +135,7 @@ export class JobCompletion {
     ]);
   }
 
-  /** Gives back the quota of outputs that were reserved and not made. */
+  /** Returns the quota that was reserved for outputs which were not made. */
   async #returnQuota(job: EndedJob): Promise<void> {
     const { jobs, assets } = this.#context;
     const { _id, accountId } = job;
@@ -144,8 +150,8 @@ export class JobCompletion {
   }
 
   /**
-   * The part of the clean-up that no response depends on. The event about the end comes last.
-   * @returns false when another process has done it.
+   * The second part of the clean-up, for which no response waits. The event about the end of the job comes last.
+   * @returns false when another process has already finished the clean-up.
    */
   async #finishCleanUp(job: EndedJob): Promise<boolean> {
     await Promise.all([

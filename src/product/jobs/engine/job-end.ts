@@ -22,8 +22,8 @@ interface JobEnd {
 }
 
 /**
- * The end of a job, to be stored together with its last outcomes. It is null if the job does not end with these
- * outcomes. It is also null for a job with failed or cancelled items: these can be read only after their outcomes are
+ * Prepares the end of a job, to be stored together with its last outcomes. Returns null if these outcomes do not end
+ * the job, and if some items failed or were cancelled: the error of the job can be read only after their outcomes are
  * published.
  */
 export async function prepareEndWithOutcomes(
@@ -50,7 +50,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   const isCancelled = job.status === 'CANCELLING';
   const status = finalJobStatusOf(job);
   const [cancelledUsage, error, isAnnounced, cancelledItems] = await Promise.all([
-    // Items that the cancellation stopped between two segments have used runs and credits, too.
+    // An item that was cancelled between two segments of a chain has used runs and credits, too.
     isCancelled && job.type === 'chain' ? items.sumUsageOfCancelled(job._id) : { runs: 0, credits: 0 },
     readJobError(context, job),
     events.isWanted(job.accountId, jobEventTypeOf(status)),
@@ -75,7 +75,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   };
 }
 
-/** The error fields of a job with failed items, taken from one of these items. */
+/** The error fields of the job, taken from one of its failed items; empty if no item failed. */
 async function readJobError({ items }: EndContext, job: JobDocument): Promise<Partial<EndedJob>> {
   if (job.failedItems === 0) return {};
   const failure = await items.firstFailure(job._id);

@@ -2,8 +2,8 @@ import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 
 /**
- * What happens to the item of a dead process when its claim has expired. It is tried again, or it fails because it is
- * probably the cause of the deaths.
+ * What follows when the claim of a dead process has expired: the item is tried again (`again`), or it fails because it
+ * has probably killed its processes (`poison`).
  */
 type ExpiredLease = 'again' | 'poison';
 
@@ -15,12 +15,14 @@ interface JobsMetricsOptions {
 }
 
 /**
- * Options of gauges that every process reads from the store. Their values are equal, so the largest is reported instead
- * of the sum.
+ * Options of the gauges that every process reads from the shared store. All processes report the same value, so the
+ * maximum is exported instead of the sum.
  */
 const SHARED_GAUGE_OPTIONS = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
 
-/** The metrics of jobs by type. The help text of each says what it counts. No label contains an account or an id. */
+/**
+ * The metrics of jobs, by type. Their help texts say what each of them counts. No label contains an account or an id.
+ */
 export class JobMetrics {
   readonly claims = counter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
   readonly retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
@@ -37,7 +39,8 @@ export class JobMetrics {
   readonly #gauges: Metric[];
 
   constructor({ jobs, itemsAtWork, now }: JobsMetricsOptions) {
-    // The counters start at zero, so that an alert sees the first expired lease as an increase.
+    // The counters start at zero. Otherwise an alert would miss the first expired lease, because the series would begin
+    // at one.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
       this.#leases.inc({ followed_by: followedBy }, 0);
     const running = new Gauge({
@@ -59,8 +62,8 @@ export class JobMetrics {
       name: 'darkroom_job_items_open',
       help: 'Items of unfinished jobs that have not settled.',
       async collect() {
-        // During an outage of the store, the gauges keep their last values, so that the other metrics can still be
-        // read.
+        // During an outage of the store, these gauges keep their last values, so that reading the metrics does not
+        // fail.
         const rows = await jobs.readBacklog().catch(() => null);
         if (rows === null) return;
         this.reset();

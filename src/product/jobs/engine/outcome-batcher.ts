@@ -8,7 +8,7 @@ import type { DecidedItem, OutcomeRecorder, RecordedJobView } from './outcomes.t
 
 interface WaitingOutcome {
   decided: DecidedItem;
-  /** How often the job had been read before the outcome was decided. */
+  /** How often the job had been read when the outcome was decided. */
   readCount: number;
   recorded: () => void;
   failed: (error: unknown) => void;
@@ -16,9 +16,8 @@ interface WaitingOutcome {
 
 const MAX_BATCH_SIZE = 64;
 /**
- * A process that works on more items of a job waits at least this long between two recordings, because a recording
- * takes three writes, however many outcomes it counts. The counters and events of a batch are late by at most this
- * time.
+ * The minimum interval between two recordings of a job while this process works on more of its items. A recording takes
+ * three writes, however many outcomes it contains. The counts and events of the job are late by at most this time.
  */
 const MIN_RECORDING_INTERVAL_MS = 250;
 const MAX_KEPT_BATCHES = 1_000;
@@ -32,13 +31,13 @@ interface BatcherOptions {
 
 interface OutcomeToRecord extends ItemAtWork {
   outcome: ItemOutcome;
-  /** Ends the wait for a document store that is down. */
+  /** Aborts the wait for a document store that does not respond. */
   signal: AbortSignal;
 }
 
 /**
- * Records the outcomes of a process. Outcomes that are decided during a recording, or shortly after it, are recorded
- * together in the next one.
+ * Collects the outcomes that this process decides, and records those of a job together. Outcomes that are decided
+ * during a recording, or shortly after it, wait for the next one.
  */
 export class OutcomeBatcher {
   readonly #options: BatcherOptions;
@@ -49,9 +48,9 @@ export class OutcomeBatcher {
   }
 
   /**
-   * Decides the outcome of an item and records it. The slot of the item is released when the outcome is decided, unless
-   * a full batch waits to be recorded.
-   * @returns false when the claim had been lost; nothing is recorded then.
+   * Decides the outcome of an item and records it. The item's slot is freed when the outcome is decided, but only after
+   * the recording if the batch of the job is full.
+   * @returns false if the claim had been lost; nothing is recorded then.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
@@ -62,8 +61,8 @@ export class OutcomeBatcher {
   }
 
   /**
-   * The batch of a job.
-   * @param job as it was before its items were claimed.
+   * The batch in which outcomes of a job wait.
+   * @param job the job as it was before its items were claimed.
    */
   #batchOf(job: JobDocument): JobBatch {
     const known = this.#batches.get(job._id);
@@ -81,7 +80,7 @@ class JobBatch {
   readonly #jobId: string;
   readonly #options: BatcherOptions;
   readonly #clock: Clock;
-  /** Called when the job has ended, or when no outcome of it waits. */
+  /** Called when the job has ended, or when no more outcomes of the job are waiting. */
   readonly #onIdle: (isOver: boolean) => void;
   readonly #view: RecordedJobView;
   readonly #waiting: WaitingOutcome[] = [];
@@ -90,7 +89,7 @@ class JobBatch {
   #lastMs = Number.NEGATIVE_INFINITY;
   /** Cancels the timer of the next recording; null when no timer runs. */
   #cancelTimer: (() => void) | null = null;
-  /** Whether more outcomes of the job will follow, as the slot of the latest item says. */
+  /** Whether this process will decide more outcomes of the job. It asks the slot of the latest item. */
   #hasMore = () => false;
 
   constructor(job: JobDocument, options: BatcherOptions, onIdle: (isOver: boolean) => void) {
@@ -98,7 +97,7 @@ class JobBatch {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#onIdle = onIdle;
-    // A job without recorded outcomes has nothing to publish, so it need not be read again.
+    // If the job has no settlement, there is nothing to publish, and the job need not be read again.
     this.#view = { job: job.settlement === null ? job : null, readCount: 0 };
   }
 

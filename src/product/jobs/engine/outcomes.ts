@@ -21,16 +21,19 @@ export type DecidedItem = Pick<ItemDocument, '_id' | 'index'> & {
 /** The job whose outcomes a process records, as the process last saw it. */
 export interface RecordedJobView {
   /**
-   * The job after the last recording, whose outcomes are published. Null when another process may have recorded since.
+   * The job after the last recording, with its outcomes published. Null when another process may have recorded outcomes
+   * since.
    */
   job: JobDocument | null;
-  /** How often the job was read. An outcome that was decided before the last reading may already be counted in it. */
+  /**
+   * How often the job was read. If an outcome was decided before the last read, the job may already have counted it.
+   */
   readCount: number;
 }
 
 /**
- * The most rounds of a recording. If another process records first, another round reads the job again and records the
- * rest.
+ * The maximum number of attempts to record a batch. When another process has recorded first, the next attempt reads the
+ * job again and records the rest of the batch.
  */
 const MAX_ROUNDS = 200;
 
@@ -56,9 +59,10 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Records decided outcomes of one job and publishes them. If they complete the job, its clean-up publishes them.
-   * @param view is updated. Without a job in it, the job is read first.
-   * @returns the job afterwards; null when it does not exist any more.
+   * Records decided outcomes of one job and publishes them. If the outcomes complete the job, its clean-up publishes
+   * them.
+   * @param view is updated. If it contains no job, the job is read first.
+   * @returns the job afterwards; null when it no longer exists.
    */
   async record(
     jobId: string,
@@ -82,7 +86,10 @@ export class OutcomeRecorder {
     throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
   }
 
-  /** Counts a batch in one update, and ends the job if the batch completes it. Null when another process was faster. */
+  /**
+   * Counts a batch in one update, and ends the job if the batch completes it. Null when another process has recorded
+   * first.
+   */
   async #count(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
     const sums = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
@@ -106,15 +113,15 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Publishes the last settlement of a job. Repeating it has no further effect.
-   * @param knownItems the items of the settlement, if they were already read.
+   * Publishes the last settlement of a job. A repetition has no further effect.
+   * @param knownItems items of the settlement that need not be read.
    */
   async publish(job: JobDocument, knownItems: readonly DecidedItem[] = []): Promise<void> {
     await this.#publishEvents(job, knownItems);
     await this.finalizeItems(job);
   }
 
-  /** Gives the items of the last settlement their final status. Repeating it has no further effect. */
+  /** Gives the items of the last settlement their final status. A repetition has no further effect. */
   async finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
     const byStatus = Map.groupBy(settlement?.items ?? [], ({ status }) => status);
     await Promise.all(
@@ -137,7 +144,7 @@ export class OutcomeRecorder {
     await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 
-  /** The settlement of a batch, with an event for each outcome to which a webhook endpoint subscribes. */
+  /** Makes the settlement of a batch. It contains an event for each outcome to which a webhook endpoint subscribes. */
   async #readSettlement(job: JobDocument, batch: readonly DecidedItem[]): Promise<SettledBatch> {
     const [completed, failed] = await Promise.all([
       this.#context.events.isWanted(job.accountId, 'job.item.completed'),
@@ -160,7 +167,7 @@ export class OutcomeRecorder {
 /** The fields of an item that its event contains. */
 type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
 
-/** The events of a settlement's items, each with the number of items that had settled by then. */
+/** The events for the items of a settlement. Each contains the number of items that had settled by then. */
 function itemEventsOf(
   job: JobDocument,
   settlement: SettledBatch,

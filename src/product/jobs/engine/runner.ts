@@ -32,17 +32,17 @@ import type { JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
 
-/** How long a claim is valid, and how often it is renewed. */
+/** How long a claim is valid, and how often it is renewed, in milliseconds. */
 const LEASE_MS = 30_000;
 const RENEW_INTERVAL_MS = 10_000;
 /** How long a stopping process continues its work before it puts items back. */
 const SHUTDOWN_WORK_MS = 8_000;
-/** How long a stopping process waits for the store to take items back. Otherwise their leases expire. */
+/** How long a stopping process tries to put items back into the store. If that fails, their leases expire. */
 const SHUTDOWN_GIVE_BACK_MS = 2_000;
 const MAX_POLLED_JOBS = 500;
-/** The most items whose pauses have ended that are made ready at a time. */
+/** The maximum number of items that are made ready at a time after their pauses have ended. */
 const MAX_PROMOTED = 2_000;
-/** The error that an item shows while it waits for a store. */
+/** The error that an item has while it waits for an unavailable store. */
 const STORE_OUTAGE_ERROR: ItemError = {
   code: 'internal_error',
   message: 'A store of the service does not answer: the item waits for it.',
@@ -57,23 +57,23 @@ interface RunnerOptions {
 }
 
 /**
- * Claims items of running jobs, works on them and has their outcomes recorded. Every API process has one runner.
- * Runners know of each other only by the claims in the store.
+ * Claims items of running jobs, works on them, and has their outcomes recorded. Every API process has one runner.
+ * Runners learn of each other only through the claims in the store.
  */
 export class JobRunner {
   readonly #context: JobsContext;
   readonly #options: RunnerOptions;
   readonly #clock: Clock;
-  /** Identifies this runner. Earlier runners of the same process had other names. */
+  /** Identifies this runner. Each runner has a new random name, so that it is never taken for an earlier one. */
   readonly #owner: string;
   readonly #prefetches: Record<WorkKind, ItemPrefetch>;
   readonly #active = new Map<string, ActiveJob>();
   /**
-   * The jobs in the order of service: the account that was served least recently is next, with its least recently
-   * served job.
+   * The jobs in the order in which they are served. The next account is the one that was served least recently; of its
+   * jobs, the one that was served least recently is next.
    */
   readonly #queue = new FairQueue<ActiveJob>();
-  /** Items that this process has claimed, until their outcomes are recorded. */
+  /** Items that this process has claimed and whose outcomes are not recorded yet. */
   readonly #ownedItems = new Map<string, ClaimedItem>();
   readonly #abandoning = new AbortController();
   readonly #renewTimer: NodeJS.Timeout;
@@ -95,14 +95,14 @@ export class JobRunner {
     this.#renewTimer.unref();
   }
 
-  /** Looks for items to claim in a job. */
+  /** Looks for items of a job to claim. */
   wake = (jobId: string): void => {
     this.#checkJob(jobId).catch(this.#warn('A job was not checked; the sweep finds it'));
   };
 
   /**
-   * Starts a job that was just read.
-   * @returns whether all its items are begun here at once, so that other processes need no wake-up.
+   * Begins a job that was just read.
+   * @returns whether the work on all of its items begins here at once. Other processes then need no wake-up.
    */
   start(job: JobDocument): boolean {
     const { isIdle } = this.#prefetches[workKindOf(job)];
@@ -114,7 +114,7 @@ export class JobRunner {
 
   /**
    * Claims the only item of a job that is about to be stored.
-   * @returns null if it would not be worked on at once.
+   * @returns null if the work on the item could not begin at once.
    */
   claimNew = (newItem: ItemDocument, type: JobType): PendingClaim | null => {
     const prefetch = this.#prefetches[workKindOf({ type, totalItems: 1 })];
@@ -145,7 +145,7 @@ export class JobRunner {
   }
 
   /**
-   * Begins no further items of a job that is being cancelled. Its unclaimed items are cancelled in the store, not here.
+   * Begins no more items of a job that is being cancelled. Its unclaimed items are cancelled elsewhere, in the store.
    */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#active.get(jobId);
@@ -154,7 +154,7 @@ export class JobRunner {
     this.#removeIfIdle(activeJob);
   };
 
-  /** Looks at every running job, in case a wake-up message was lost. */
+  /** Looks for items in every running job, in case a wake-up message was lost. */
   async pollJobs(): Promise<void> {
     if (this.#context.draining.aborted) return;
     for (const job of await this.#context.jobs.findRunning(MAX_POLLED_JOBS)) this.#add(job);
@@ -169,7 +169,8 @@ export class JobRunner {
   }
 
   /**
-   * Stops the runner. Running work gets some seconds to finish. All other items are put back, which takes at most 2 s.
+   * Stops the runner. Work that has begun gets some seconds to finish. All other items are put back, which takes at
+   * most 2 s.
    */
   async stop(): Promise<void> {
     const { promise: idle, resolve } = Promise.withResolvers<void>();
@@ -187,7 +188,7 @@ export class JobRunner {
     await settledWithin(SHUTDOWN_GIVE_BACK_MS, givenBack, this.#clock);
   }
 
-  /** Looks for items to claim in a job. A job that is not active here is read first. */
+  /** Looks for items of a job to claim. If the job is not active in this process, it is read first. */
   async #checkJob(jobId: string): Promise<void> {
     if (this.#context.draining.aborted) return;
     const job = this.#active.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
@@ -196,7 +197,7 @@ export class JobRunner {
     this.#claimMore();
   }
 
-  /** Claims items of a running job from now on. If the job was added before, its items are looked for again. */
+  /** Claims items of a running job from now on. If the job is active already, its items are looked for again. */
   #add(job: JobDocument): void {
     const known = this.#active.get(job._id);
     if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
@@ -209,7 +210,7 @@ export class JobRunner {
     this.#queue.add(accountId, activeJob);
   }
 
-  /** Claims items as long as there is room and work. */
+  /** Claims items as long as there are free slots and jobs with items. */
   #claimMore(): void {
     while (!this.#context.draining.aborted) {
       const next = this.#queue.next({ canServe: (activeJob) => activeJob.canClaim(performance.now()) });
@@ -225,7 +226,7 @@ export class JobRunner {
     if (pauseMs > 0) setTimeout(() => this.#claimMore(), pauseMs).unref();
   }
 
-  /** Reserves slots for some items of a job, claims the items, and works on them. */
+  /** Reserves slots, claims items of a job for them, and works on the items. */
   async #claim(activeJob: ActiveJob): Promise<void> {
     const { job, prefetch } = activeJob;
     const startedMs = performance.now();
@@ -240,7 +241,7 @@ export class JobRunner {
       this.#warn('Items could not be claimed')(error);
       this.#pauseClaims(prefetch, startedMs);
     }
-    // After a claim of all items, nothing more can be claimed.
+    // If the claim took every item of the job, no more can be claimed.
     endClaim(claimed === null || claimed.length === job.totalItems);
     const items = claimed ?? [];
     activeJob.reserve(items.length - count);
@@ -249,12 +250,12 @@ export class JobRunner {
     this.#removeIfIdle(activeJob);
   }
 
-  /** Pauses the claims of this kind of work, because a store that the items need is away. */
+  /** Pauses claiming for this kind of work, because a store that its items need is unavailable. */
   #pauseClaims(prefetch: ItemPrefetch, startedMs: number): void {
     this.#claimMoreAfter(prefetch.recordOutage(startedMs, performance.now()));
   }
 
-  /** Works on an item whose slot is reserved, until this process has nothing left to do for it. */
+  /** Works on an item for which a slot is reserved, until this process has nothing more to do with the item. */
   async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
     const slot = activeJob.slot(() => {
       this.#removeIfIdle(activeJob);
@@ -267,8 +268,8 @@ export class JobRunner {
   }
 
   /**
-   * Works on an item and records its outcome. If an error prevents the recording, the lease of the item expires, and
-   * another process takes the item.
+   * Works on an item and records its outcome. If an error prevents the recording, the item's lease expires, and another
+   * process takes the item.
    */
   async #workOnce({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
     const { job, item } = work;
@@ -289,7 +290,7 @@ export class JobRunner {
     }
   }
 
-  /** Has an outcome recorded. If the claim was lost, the output that was made is discarded. */
+  /** Has an outcome recorded. If the claim was lost, the output is discarded. */
   async #record(work: ItemAtWork, outcome: ItemOutcome): Promise<void> {
     const { job } = work;
     if (await this.#options.batcher.record({ ...work, outcome, signal: this.#abandoning.signal })) return;
@@ -298,7 +299,7 @@ export class JobRunner {
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  /** Puts an item back if a retry may succeed, and records any other failure. */
+  /** Handles a failure: the item is put back if a retry may succeed, and fails otherwise. */
   async #fail(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
     const { job, item } = work;
     if (isUncountedTry(failure, item)) {
@@ -314,14 +315,14 @@ export class JobRunner {
     await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
-  /** Puts an item back to wait until the stores respond again. */
+  /** Puts an item back. It waits until the unavailable store responds again. */
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#options.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
   }
 
-  /** Puts an item back to be retried after a pause, or to be cancelled if its job is. */
+  /** Puts an item back. It is tried again after a pause, or cancelled if its job is being cancelled. */
   async #retryLater(
     item: ClaimedItem,
     pauseMs: number,
@@ -337,7 +338,7 @@ export class JobRunner {
     await this.#options.completion.completeIfCancelled(item.jobId);
   }
 
-  /** Makes items of all processes ready whose pauses have ended, and claims some of them. */
+  /** Makes items ready again whose pauses have ended, whichever process put them back, and claims some of them. */
   async #promoteRetries(): Promise<void> {
     try {
       const { jobIds } = await this.#context.items.promote(MAX_PROMOTED);
@@ -354,7 +355,7 @@ export class JobRunner {
     await this.#promoteRetries();
   }
 
-  /** Removes a job that has no items to claim. The job is found again when it has some. */
+  /** Removes a job that has no items to claim. If it gets some later, it is added again. */
   #removeIfIdle(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
     if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
@@ -379,7 +380,7 @@ export class JobRunner {
   }
 }
 
-/** Waits until the steps have ended, at most `limitMs`. */
+/** Waits until all promises have settled, but at most `limitMs`. */
 async function settledWithin(
   limitMs: number,
   steps: ReadonlyArray<Promise<unknown>>,

@@ -2,19 +2,19 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 
 const CHANNELS = {
-  /** A job has items to claim. */
+  /** A job may have items to claim. */
   work: 'jobs/work',
   /** A job has ended. */
   end: 'jobs/end',
-  /** A job is being cancelled: no more of its items may be claimed or begun. */
+  /** A job is being cancelled: no more of its items may be claimed, and no claimed ones begun. */
   stop: 'jobs/stop',
 } as const;
 
 type JobSignal = keyof typeof CHANNELS;
 
 /**
- * Messages between the processes of all hosts, each about one job. A message may be lost, so every receiver also polls,
- * less often.
+ * Messages between the processes of all hosts. Each concerns one job. A message may be lost, so every receiver also
+ * polls at a longer interval.
  */
 export class JobSignals {
   readonly #coordination: Coordination;
@@ -31,9 +31,7 @@ export class JobSignals {
       .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
   }
 
-  /**
-   * Resolves with a function that unsubscribes. Messages may arrive before it resolves, so the handlers must be ready.
-   */
+  /** Subscribes to the messages. Resolves with a function that unsubscribes. Messages may arrive before it resolves. */
   async subscribe(handlers: Record<JobSignal, (jobId: string) => void>): Promise<() => void> {
     const ends = await Promise.all([
       this.#coordination.subscribe(CHANNELS.work, handlers.work),

@@ -21,22 +21,23 @@ interface SweepsOptions {
 
 const INTERVAL_MS = 15_000;
 /**
- * The age from which an outcome or an ended job is taken over. A younger one probably still belongs to a live process.
+ * The age from which the sweep handles a decided outcome or an ended job. Before that, the process that owns it is
+ * probably still alive.
  */
 const MIN_STALE_AGE_MS = 10_000;
-/** The age from which the removal of a job is taken over. A live process would have finished it. */
+/** The age from which the sweep continues the removal of a job. A live process would have finished it by then. */
 const MIN_STUCK_REMOVAL_AGE_MS = 5 * 60_000;
-/** The age at which the work on an item has certainly ended. */
+/** The time after which the work on an item has certainly ended. */
 const MAX_ITEM_WORK_MS = HOUR_MS;
-/** The time that owners get to renew their claims after an outage. */
+/** How long owners may renew their claims after an outage, before the claims are considered expired. */
 const RENEWAL_GRACE_MS = 12_000;
 const SWEEP_BATCH_SIZE = 200;
 const ITEM_BATCH_SIZE = 500;
 
 /**
- * Sweeps for jobs and items that dead processes, lost messages and expiry have left. Each sweep may run in any process,
- * and in several at once, because every step has a condition that lets it take effect only once. A sweep returns how
- * many documents it changed, not how many it read; those that it cannot change are left for the next round.
+ * Sweeps for what dead processes, lost messages and expiry have left of jobs and items. A sweep may run in several
+ * processes at once, because every step has a condition that lets it take effect only once. It returns how many
+ * documents it changed, not how many it read; what it cannot change is left for the next round.
  */
 export class JobSweeps {
   readonly #context: JobsContext;
@@ -63,8 +64,8 @@ export class JobSweeps {
   }
 
   /**
-   * Records items whose outcomes were left unrecorded.
-   * @returns the number of recorded items, without those of jobs that no longer exist.
+   * Records decided outcomes that no process has recorded.
+   * @returns the number of recorded items. Items of jobs that no longer exist are not counted.
    */
   async #recordStale(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
@@ -80,8 +81,9 @@ export class JobSweeps {
   }
 
   /**
-   * Finds claims whose lease has expired. After an outage of the document store, or a pause of this process, owners get
-   * time to renew their claims. During that time, only claims of processes that were seen to end are returned.
+   * Finds claims whose lease has expired. After an outage of the document store, or after a pause of this process,
+   * owners first get time to renew their claims; until then, only claims of processes that are known to have ended are
+   * returned.
    */
   async #findExpiredLeases(): Promise<ClaimedItem[]> {
     const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * INTERVAL_MS;
@@ -95,7 +97,7 @@ export class JobSweeps {
   }
 
   /**
-   * Ends the expired claims of processes that died or are paused. The items are made ready for other processes, or
+   * Ends the expired claims of processes that died or do not respond. The items become ready for other processes, or
    * fail.
    */
   async #sweepExpiredLeases(now: Date): Promise<number> {
@@ -106,8 +108,8 @@ export class JobSweeps {
       if (isPoisonItem(item)) {
         this.#options.metrics.countExpiredLease('poison');
         const outcome = poisonItemOutcome(item, now);
-        // A paused owner may just have finished a segment, which must be billed. The outcome is then left to the next
-        // sweep.
+        // The owner may be alive and may just have finished a segment, which must be billed. In that case the item is
+        // left to the next sweep.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;
@@ -138,7 +140,9 @@ export class JobSweeps {
     );
   }
 
-  /** Starts jobs that wait although a slot is free, and wakes runners for running jobs whose items nobody claims. */
+  /**
+   * Starts jobs that are waiting although a slot is free, and wakes the runners for running jobs with unclaimed items.
+   */
   async #startWaitingJobs(): Promise<number> {
     for (const { accountId, type } of await this.#context.jobs.findWaitingGroups())
       await this.#options.admission.startWaiting(accountId, type);
@@ -157,7 +161,7 @@ export class JobSweeps {
     return moved;
   }
 
-  /** Removes outputs of claims that were lost together with their process. */
+  /** Removes outputs that belong to no recorded item, because their process died or lost its claim. */
   async #sweepOutputs(now: Date): Promise<number> {
     const before = instantBefore(now, MAX_ITEM_WORK_MS);
     const outputs = await this.#context.assets.outputs.findLeftOver(before, SWEEP_BATCH_SIZE);
@@ -173,7 +177,7 @@ export class JobSweeps {
     return discarded;
   }
 
-  /** Removes an expired job with its results, in steps. */
+  /** Removes an expired job and its results, in several steps. */
   async #remove(job: JobDocument): Promise<void> {
     while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(this.#context, job);

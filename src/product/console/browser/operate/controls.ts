@@ -12,7 +12,7 @@ import { ErrorBox, Progress, Section } from '../parts/page.ts';
 import { useAction, useLoad } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
 
-/** The change of a setting that a verdict or a finding proposes. The settings form shows it. */
+/** A change of a setting that a verdict or a finding suggests. The settings form shows the suggestion. */
 export const proposedSetting = new SharedState<{ setting: string; value?: number } | null>(null);
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -23,7 +23,7 @@ const LOG_LEVEL_DURATIONS = [
 ];
 
 /**
- * Changes a setting after a confirmation, and shows what each process answered.
+ * Changes a setting after a confirmation, and shows the answer of each process.
  * @throws DarkroomError
  */
 export async function changeSetting(
@@ -38,7 +38,7 @@ export async function changeSetting(
 }
 
 /**
- * Replaces a process after a confirmation.
+ * Replaces an API process by a new one, after a confirmation.
  * @throws DarkroomError
  */
 export async function drainProcess({ name }: OperatorProcess): Promise<void> {
@@ -130,7 +130,7 @@ function LogForm({ level }: { level: string }) {
 
 const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 
-/** The doctor's findings about the host, problems first. They are read once, and again on demand. */
+/** The findings of `doctor` about the host, problems first. They are read once, and again when the user asks for it. */
 export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useLoad(
@@ -185,7 +185,9 @@ function FindingRow({ finding, settings }: { finding: OperatorFinding; settings:
   </li>`;
 }
 
-/** The value that a remedy proposes for a setting, such as `Set PROCESSES to 2`. */
+/**
+ * The value for a setting that the text of a remedy contains: 2 in `Set PROCESSES to 2`. Absent if it contains none.
+ */
 function proposalIn(setting: string, remedy: string): { setting: string; value?: number } {
   const [, value] = new RegExp(`${setting} (?:to|=) ?(\\d+)`).exec(remedy) ?? [];
   return value === undefined ? { setting } : { setting, value: Number(value) };

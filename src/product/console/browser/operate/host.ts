@@ -6,7 +6,7 @@ import type { Series } from '../parts/plot-drawing.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
 
-/** The number of series in a plot, each with its own colour. */
+/** The maximum number of series in a plot. Each series has its own colour. */
 const MAX_SERIES = 6;
 const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
@@ -16,7 +16,9 @@ const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['providerMs', 'models'],
 ];
 
-/** Plots of a host's last hour. An operator's action is a line in each plot; the first plot names it. */
+/**
+ * Plots of a host's last hour. A vertical line in each plot marks an operator's action; only the first plot labels it.
+ */
 export function Plots({ history }: { history: OperatorHistory }) {
   const times = history.at.map((ms) => ms / 1_000);
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
@@ -63,7 +65,7 @@ export function Plots({ history }: { history: OperatorHistory }) {
   </div>`;
 }
 
-/** The series with a prefix that had the highest values. A series keeps its colour. */
+/** The series with this name prefix that have the highest values. Sorted by name, so that colours are stable. */
 function largestSeries({ series }: OperatorHistory, prefix: string): Series[] {
   return Object.entries(series)
     .filter(([name]) => name.startsWith(prefix))
@@ -94,7 +96,7 @@ const POOL_TITLES: readonly [name: string, title: string, isWide: boolean][] = [
   ['render', 'Render', true],
 ];
 
-/** The API processes of a host: what each is working on, and what waits. */
+/** The API processes of a host: what each is working on, and what is waiting. */
 export function Processes(props: { host: OperatorHost; onDrain: (process: OperatorProcess) => void }) {
   const { host, onDrain } = props;
   const columns: Column<OperatorProcess>[] = [
@@ -111,7 +113,7 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
         title,
         isNumber: true,
         isWide,
-        // The column of waiting tasks follows the column of busy threads.
+        // A narrow column, so that the column of the pool's waiting tasks is close to it.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),
@@ -155,7 +157,7 @@ function stateView({ state, silentMs }: OperatorProcess) {
   return html`<${Status} status=${`silent ${Math.round(silentMs / 1_000)} s`} tone="bad" />`;
 }
 
-/** How many threads of a pool are busy, and what waits for one. */
+/** How many threads of a pool are busy, and how many tasks wait for a thread. */
 function poolView(pool: OperatorPool | undefined) {
   if (pool === undefined) return '–';
   const { threads, busy, queued } = pool;
@@ -200,7 +202,7 @@ export function Roles({
   </table></div>`;
 }
 
-/** A figure with a bar of its share. */
+/** A figure with a bar that shows its share of `of`. */
 function ShareBar({ part, of, text }: { part: number; of: number; text: string }) {
   const share = Math.min(1, of > 0 ? part / of : 0);
   return html`<span class="role-share"><i style=${{ width: `${share * 100}%` }}></i></span> ${text}`;

@@ -1,10 +1,10 @@
 import type { OperatorHistory, OperatorHost } from '../operator-schema.ts';
 
-/** The number of samples in the hour that the service keeps. */
+/** The number of samples that the service keeps: one hour of them. */
 const MAX_SAMPLES = 360;
 const MAX_MARKS = 200;
 
-/** Joins the latest samples of a host with the known ones, up to an hour. */
+/** Appends the latest samples of a host to the known ones. Samples older than an hour are dropped. */
 export function joinHistories(known: OperatorHistory | undefined, latest: OperatorHistory): OperatorHistory {
   const last = known?.at.at(-1) ?? 0;
   const fresh = latest.at.map((at) => at > last);

@@ -14,7 +14,7 @@ interface BulkWork<T> {
   /** Returns the name of an item for the list of failures. */
   nameOf: (row: T) => string;
   act: (row: T, signal: AbortSignal) => Promise<unknown>;
-  /** Called when all items are done, or the reader has stopped the action. */
+  /** Called when all items are done, or the user has stopped the action. */
   onEnd?: () => void;
 }
 
@@ -79,7 +79,7 @@ export function useBulk() {
   return { run, view, isRunning: state?.isRunning ?? false };
 }
 
-/** Returns the rows one by one to concurrent callers, because an iterator of pages answers one request at a time. */
+/** Returns the rows one by one to concurrent callers. A caller waits while another one reads a page. */
 function oneByOne<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();

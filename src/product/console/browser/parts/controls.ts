@@ -74,7 +74,7 @@ interface SelectProps {
   [attribute: string]: unknown;
 }
 
-/** A drop-down list with several choices. */
+/** A drop-down list. */
 export function Select({ choices, onChange, ...attributes }: SelectProps) {
   return html`<select ...${attributes} onChange=${onChange && onText(onChange)}>
     ${choices.map((choice) => {
@@ -131,7 +131,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
   </div>`;
 }
 
-/** The message of an error that names this field, even within a list of steps. */
+/** The message of an error about this field, even if the error names it within a list of steps. */
 export function errorMessageAt(error: unknown, name: string): string | undefined {
   if (!(error instanceof DarkroomError) || error.param === undefined) return undefined;
   const named = error.param.split('.').at(-1);
@@ -178,7 +178,7 @@ function Control(props: ControlProps) {
   return html`<${TextControl} ...${props} />`;
 }
 
-/** A number field. It has a slider if both bounds exist and the range is small enough for one. */
+/** A number field. A slider is added if both bounds exist and the range is small. */
 function NumberControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, min, max, default: fallback } = parameter;
   const hasSlider = min !== undefined && max !== undefined && max - min <= MAX_SLIDER_RANGE;
@@ -206,7 +206,7 @@ function NumberControl({ name, parameter, value, onChange }: ControlProps) {
 
 const MAX_SLIDER_RANGE = 400;
 
-/** A text field, which holds JSON if the value is not text. Invalid JSON is kept as it is typed. */
+/** A text field. A value that is not text is edited as JSON; invalid JSON stays as typed. */
 function TextControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, enum: choices, default: fallback } = parameter;
   const isText = type.includes('string');

@@ -10,7 +10,7 @@ export interface FilterField {
   /** The name of the filter among the values. */
   name: string;
   label: string;
-  /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the reader's time zone. */
+  /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the user's time zone. */
   kind: 'search' | 'text' | 'choice' | 'instant';
   /** The options of a choice. The first one means no filter. */
   choices?: readonly SelectOption[];
@@ -23,10 +23,10 @@ interface FiltersProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-/** How long a typed filter waits for the next letter, in milliseconds. */
+/** How long a filter waits after the last typed letter before it takes effect, in milliseconds. */
 const TYPING_DELAY_MS = 250;
 
-/** If a list has more filters than this besides the first one, they are folded on phones. */
+/** How many filters are shown on phones besides the first one. If a list has more, they are folded. */
 const MAX_UNFOLDED_FILTERS = 2;
 
 /** The filters of a list. A typed filter takes effect shortly after the last letter. */
@@ -63,7 +63,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   </search>`;
 }
 
-/** The filters that are set, in the form of query fields. */
+/** The filters that are set, as query fields. Filters with empty values are left out. */
 export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
@@ -103,7 +103,10 @@ function ChoiceFilter({ field: { name, label, choices = [] }, value, onChange }:
   </label>`;
 }
 
-/** A filter by an instant. The address holds it in UTC, so that readers in other time zones see the same. */
+/**
+ * A filter by an instant. The address contains the instant in UTC, so that a shared link selects the same rows in every
+ * time zone.
+ */
 function InstantFilter({ field: { name, label }, value, onChange }: FilterProps) {
   const change = onText((local) => onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }));
   return html`<label class="choice">
@@ -120,7 +123,8 @@ function localTimeText(instant: string): string {
 }
 
 /**
- * The filters of a list of presets or templates. One of them selects those of the account or those of the service.
+ * The filters of a list of presets or templates: a search, and a choice between those of the account and those of the
+ * service.
  * @param search the label of the search field.
  */
 export function savedListFilters(search: string): readonly FilterField[] {
@@ -152,7 +156,7 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
   </span>`;
 }
 
-/** The look of a column. It overrides the defaults of the columns that most tables have. */
+/** Overrides how one of the following common columns looks. */
 type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
@@ -160,13 +164,19 @@ export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Col
   return { name: 'id', title: 'Id', isWide: true, width: '13em', of, ...look };
 }
 
-/** @param name the field with the instant. */
+/**
+ * A column of instants, shown in local time.
+ * @param name the field that contains the instant.
+ */
 export function timeColumn<Row>(name: keyof Row & string, title: string, look: ColumnLook = {}): Column<Row> {
   const of = (row: Row) => html`<${Time} at=${row[name]} />`;
   return { name, title, isWide: true, width: '14em', of, ...look };
 }
 
-/** @param name the field with the number. */
+/**
+ * A column of numbers.
+ * @param name the field that contains the number.
+ */
 export function countColumn<Row>(
   name: keyof Row & string,
   title: string,
@@ -189,8 +199,8 @@ interface LiveList<T> extends PagedList<T> {
 }
 
 /**
- * A list, newest first, whose first page is read again and again: new rows appear at the top, and known rows are
- * updated. Further pages are read as the reader scrolls.
+ * A list, newest first. Its first page is read repeatedly: new rows appear at the top, and known rows are updated.
+ * Further pages are read when the user scrolls.
  */
 export function useLiveList<T>(
   open: (signal: AbortSignal) => Pages<T>,
@@ -230,7 +240,7 @@ interface LiveProps {
   readAt: number | undefined;
 }
 
-/** Shows whether a list is updated, and lets the reader pause the updates. */
+/** Shows whether a list is updated, and lets the user pause the updates. */
 export function LiveSwitch({ isPaused, setPaused, readAt }: LiveProps) {
   useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
   return html`<span class="live">

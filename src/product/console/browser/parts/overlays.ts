@@ -13,7 +13,7 @@ interface DialogProps {
   children?: View;
 }
 
-/** A dialog over the screen. The keyboard focus stays in it. Escape closes it and returns the focus. */
+/** A modal dialog. The keyboard focus stays in it. Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, onClose, actions, closes = 'Close', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -42,7 +42,7 @@ interface DialogQuestion {
 
 const openQuestion = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
-/** Asks the reader to confirm an action. Resolves with false if the reader declines. */
+/** Asks the user to confirm an action. Resolves with false if the user declines. */
 export function askToConfirm(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
     openQuestion.value?.answer(false);
@@ -56,7 +56,7 @@ export function askToConfirm(question: DialogQuestion): Promise<boolean> {
   });
 }
 
-/** Draws the question that `askToConfirm` asks. */
+/** Draws the question that `askToConfirm` currently asks. */
 export function Dialogs() {
   const question = openQuestion.use();
   if (question === null) return null;
@@ -100,13 +100,13 @@ function removeToast(id: number): void {
   shownToasts.set(shownToasts.value.filter((one) => one.id !== id));
 }
 
-// The questions and undo buttons of one account are removed when another account signs in.
+// When another account signs in, the questions and undo buttons of the previous account are removed.
 shownAccount.listen(() => {
   openQuestion.value?.answer(false);
   shownToasts.set([]);
 });
 
-/** Draws the messages of `toast`. */
+/** Draws the messages that `toast` shows. */
 export function Toasts() {
   const undone = ({ id, undo }: Toast) => {
     removeToast(id);
@@ -131,10 +131,13 @@ interface KeyBinding {
 }
 
 const isHelpOpen = new SharedState(false);
-/** The keys that the current screen has assigned. */
+/** The keys that the current screen handles. */
 const screenKeys = new Set<KeyBinding>();
 
-/** Assigns a key to an action of this screen. `?` lists it. The key does nothing while somebody types. */
+/**
+ * Assigns a key to an action while this screen is shown. Pressing `?` lists the keys. A key does nothing while the user
+ * types in a field.
+ */
 export function useKey(key: string, does: string, act: () => void): void {
   useEffect(() => {
     const added = { key, does, act };
@@ -143,7 +146,7 @@ export function useKey(key: string, does: string, act: () => void): void {
   });
 }
 
-/** Starts to listen to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
+/** Listens for keys on the whole page: `/` moves to the search field, and `?` lists all keys. */
 export function listenToKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
@@ -157,7 +160,7 @@ export function listenToKeys(): void {
   });
 }
 
-/** The list of the keys, while it is open. */
+/** The list of the keys, if the user has opened it. */
 export function KeyHelp() {
   if (!isHelpOpen.use()) return null;
   const keys: readonly (readonly [keys: string, does: string])[] = [

@@ -43,7 +43,7 @@ export function NotLoadedPage({ error, reload, ...page }: UnreadPageProps) {
   return html`<${Page} ...${page}><${NotLoaded} error=${error} reload=${reload} /><//>`;
 }
 
-/** Stands in for data that is not loaded: a placeholder of the same size, or the error with a button that retries. */
+/** Is shown while data is not loaded: a placeholder of the expected size, or the error with a button that retries. */
 export function NotLoaded({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
   return error === undefined
     ? html`<${Placeholder} />`
@@ -87,9 +87,9 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
 interface ErrorBoxProps {
   error: unknown;
   onRetry?: () => void;
-  /** Applies the changes that an error lists to the form. If absent, the changes are only shown. */
+  /** Called to apply the changes that an error lists to the form. If absent, the changes are only shown. */
   onFix?: (fix: readonly Fix[]) => void;
-  /** Replaces the contents of the form by the alternative that an error lists. */
+  /** Called to replace the contents of the form by the alternative that an error lists. */
   onInstead?: (instead: OtherCall) => void;
 }
 
@@ -120,7 +120,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   </div>`;
 }
 
-/** An alternative call, with a button that puts it into the form. A job opens the form of a new job. */
+/** An alternative call, with a button. The button puts it into the form; for a job, it opens the form of a new job. */
 function alternativeView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {
@@ -142,7 +142,7 @@ export function fixView({ param, rename, replace, add, remove }: Fix): View {
 }
 
 /**
- * A progress bar. It appears after a second.
+ * A progress bar. It appears only after a second.
  * @param value from 0 to 1. Absent if the progress is unknown.
  */
 export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
@@ -176,7 +176,7 @@ export type LazyComponent<Props> = FunctionComponent<Props> & { load: () => Prom
 /**
  * Makes a component whose module is loaded when the component is first drawn. If the load fails, the component shows
  * the error and a button that retries.
- * @param waiting is drawn during the load. Default: nothing.
+ * @param waiting what is drawn during the load. Default: nothing.
  */
 export function lazyComponent<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,

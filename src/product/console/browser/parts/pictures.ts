@@ -2,15 +2,15 @@ import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 
 interface ThumbProps {
   id: string;
-  /** The longest edge of the picture, in pixels of the file. */
+  /** The longest edge of the preview, in pixels. */
   edge?: 64 | 128 | 256;
   /** The alternative text; empty if text beside the picture says the same. */
   alt?: string;
 }
 
 /**
- * The most previews that are cached while the page is open. Each has an object URL, which is revoked when it is
- * dropped.
+ * The maximum number of cached previews. Each has an object URL, which is revoked when the preview is dropped from the
+ * cache.
  */
 const MAX_PREVIEWS = 400;
 /** The most previews that are fetched at the same time, because each takes a slot of the account. */
@@ -18,11 +18,11 @@ const MAX_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
 const previewUrls = new Map<string, string>();
-/** The functions that let the waiting previews be fetched, in their order. */
+/** The functions that start the waiting fetches of previews, first come first. */
 const waitingFetches: Array<() => void> = [];
 let fetchCount = 0;
 
-/** A small picture of an asset. It is requested when it becomes visible; its space is reserved before. */
+/** A small picture of an asset. Its space is reserved; the picture is requested when it scrolls into view. */
 export function Thumbnail({ id, edge = 128, alt = '' }: ThumbProps) {
   const box = useRef<HTMLSpanElement>(null);
   const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));
@@ -60,7 +60,7 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
   if (known !== undefined) return known;
   await waitForTurn(signal);
   try {
-    // The client is loaded here, because the first screen must not wait for it.
+    // The client is imported here instead of at the top, so that the first screen does not wait for it.
     const { api } = await import('../api.ts');
     const preview = await api.assets.preview(id, edge, { signal, maxRetries: 3 });
     const address = URL.createObjectURL(await preview.blob());
@@ -94,7 +94,7 @@ export function useObjectUrl(blob: Blob | undefined): string | undefined {
   return url;
 }
 
-/** Reads the size of a picture by letting the browser decode it. */
+/** Reads the size of a picture in pixels by letting the browser decode it. */
 export async function readSize(blob: Blob): Promise<{ width: number; height: number }> {
   const bitmap = await createImageBitmap(blob);
   const { width, height } = bitmap;

@@ -3,23 +3,23 @@ import { countText } from './values.ts';
 
 export interface Series {
   label: string;
-  /** One value for each time; null if it is not known. */
+  /** One value for each time; null where the value is unknown. */
   values: readonly (number | null)[];
 }
 
 export interface PlotProps {
   /** The subject of the plot, in a few words. */
   label: string;
-  /** In epoch seconds, ascending. */
+  /** The times of the values, in epoch seconds, ascending. */
   times: readonly number[];
   series: readonly Series[];
   /** The height in pixels. */
   height?: number;
-  /** Formats a value. Default: as a plain number. */
+  /** Formats a value for the axis and the legend. Default: as a plain number. */
   textOf?: (value: number) => string;
   /** Events, which are drawn as vertical lines at their times. */
   marks?: readonly { at: number; text: string }[];
-  /** Whether the series are stacked on one another, as the parts of a whole. */
+  /** Whether the series are stacked on one another, because they are parts of a whole. */
   isStacked?: boolean;
 }
 
@@ -29,7 +29,10 @@ export interface LivePlot {
   end(): void;
 }
 
-/** The colours of the series, as CSS tokens. The legend in parts.css uses the same. */
+/**
+ * The colours of the series, as names of CSS variables. The legend in parts.css uses the same colours in the same
+ * order.
+ */
 const COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
 const GRID_COLOUR = '--line';
 const AXIS_WIDTH_PX = 62;
@@ -111,8 +114,8 @@ const DATE_FORMAT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'n
 const DAY_SECONDS = 86_400;
 
 /**
- * The labels of the time axis.
- * @param seconds between two labels.
+ * Returns the function that formats the labels of the time axis.
+ * @param seconds the time between two labels.
  */
 function timeLabelsFor(seconds: number): (at: number) => string {
   const format = seconds < DAY_SECONDS ? TIME_FORMAT : DATE_FORMAT;
@@ -128,7 +131,7 @@ function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedD
   return [[...times], ...values];
 }
 
-/** The height of the plot relative to its curves. The labels of marks need room above the curves. */
+/** The height of the plot as a multiple of its highest curve. Marks with text need more room above the curves. */
 function headroomOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }
@@ -138,7 +141,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   const scale = devicePixelRatio;
   ctx.save();
   ctx.font = `${11 * scale}px system-ui, sans-serif`;
-  // The drawing of the axes has changed the alignment of text.
+  // The text alignment is set again, because drawing the axes has changed it.
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
@@ -153,7 +156,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
   }
-  // The latest mark has a label. An earlier mark has one if it does not overlap the label of a later mark.
+  // The latest mark is always labelled. An earlier mark is labelled if its label does not overlap that of a later mark.
   const gap = 4 * scale;
   let free = end;
   for (const { x, text } of shown.toReversed()) {

@@ -5,7 +5,7 @@ import { countText, timeText } from './values.ts';
 
 const HEIGHT_PX = 180;
 
-/** A plot of values over time. The pointer and the arrow keys select a time, whose values are shown. */
+/** A plot of values over time. The pointer and the arrow keys select a time; the values at this time are shown. */
 export function Plot(props: PlotProps) {
   const { label, times, series, height = HEIGHT_PX, textOf = countText } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -64,7 +64,7 @@ export function Plot(props: PlotProps) {
   </figure>`;
 }
 
-/** Describes a series in words, for readers who cannot see the plot. */
+/** Describes a series in words, for users who cannot see the plot. */
 function seriesSummary(textOf: (value: number) => string) {
   return ({ label, values }: Series): string => {
     const known = values.filter((value) => value !== null);

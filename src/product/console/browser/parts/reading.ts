@@ -38,8 +38,8 @@ type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 const MAX_BACKOFF = 8;
 
 /**
- * Loads data, and loads it again when one of `deps` changes. Data for the previous `deps` is dropped. A failed load is
- * repeated when the connection is restored, or when somebody signs in after a 401.
+ * Loads data, and loads it again when one of `deps` changes; the data for the previous `deps` is dropped. After a
+ * failure, the load is repeated when the connection is restored, or after a 401, when somebody signs in.
  */
 export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): LoadedData<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
@@ -74,8 +74,8 @@ export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): Loa
 }
 
 /**
- * Loads data repeatedly. It pauses while the reader has paused it or the tab is hidden, and waits longer after
- * failures.
+ * Loads data repeatedly. Loading stops while the user has paused it or the tab is hidden. After failures, the pause
+ * between two loads grows.
  * @param everyMs the pause between a response and the next request.
  */
 export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
@@ -108,8 +108,8 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 }
 
 /**
- * Loads a list page by page, and from its start when one of `deps` changes. The old rows stay visible until the new
- * ones arrive.
+ * Loads a list page by page. When one of `deps` changes, the list is loaded from its start, and the old rows stay
+ * visible until the new ones arrive.
  */
 export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): PagedList<T> {
   const [state, setState] = useState<Omit<PagedList<T>, 'more' | 'reload'>>({
@@ -161,7 +161,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
   return { ...state, more, reload };
 }
 
-/** Runs the action of a button or a form, one at a time. */
+/** Runs the action of a button or a form. While an action runs, another one is ignored. */
 export function useAction() {
   const [state, setState] = useState<{ isActing: boolean; error: unknown }>({
     isActing: false,

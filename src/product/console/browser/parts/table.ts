@@ -31,7 +31,7 @@ interface TableProps<Row> {
   hasMore?: boolean;
   more?: () => void;
   isLoading?: boolean;
-  /** The error of the last load, and the function that repeats it. */
+  /** The error of the last load. */
   error?: unknown;
   reload?: () => void;
   /** Shown if there are no rows. */
@@ -44,7 +44,7 @@ const SPARE_ROWS = 12;
 const FIRST_ROWS = 60;
 const PAGE_ROWS = 10;
 
-/** A list of rows, or why there are none. */
+/** A table of rows. Without rows, it says why: they are being loaded, they could not be loaded, or there are none. */
 export function Table<Row>(props: TableProps<Row>) {
   const { rows, isLoading, error, reload, empty = html`<${Empty} title="Nothing yet" />` } = props;
   return html`
@@ -54,7 +54,7 @@ export function Table<Row>(props: TableProps<Row>) {
 }
 
 /**
- * Rows of equal height. Only the visible rows are drawn, so that a list of a hundred thousand rows scrolls as fast as a
+ * Rows of equal height. Only the rows in view are drawn, so that a list of a hundred thousand rows scrolls as fast as a
  * short one. The arrow keys, Home and End move between rows, Enter opens a row, and Space selects it.
  */
 function VirtualRows<Row>(props: TableProps<Row>) {
@@ -185,7 +185,7 @@ function TableRow<Row>(props: OneRowProps<Row>) {
   </tr>`;
 }
 
-/** Determines which rows are drawn, and loads more rows when the last ones come into view. */
+/** Determines which rows are in view and must be drawn. Loads more rows when the last ones come into view. */
 function useRowsInView<Row>(
   box: RefObject<HTMLDivElement | null>,
   { rows, hasMore, isLoading, more }: TableProps<Row>,
@@ -217,7 +217,7 @@ function rowForKey(key: string, active: number, count: number): number | undefin
 
 function scrollToRow(box: HTMLElement | null, row: number): void {
   const { scrollTop = 0, clientHeight = 0 } = box ?? {};
-  // The head of the table covers the first visible row.
+  // When scrolling up, the row above must be visible too, because the head of the table covers the first row.
   const [top, bottom] = [row * ROW_PX, (row + 2) * ROW_PX];
   if (top < scrollTop) box?.scrollTo({ top });
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });
@@ -228,7 +228,7 @@ function columnClassOf(isNumber = false, isWide = false): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** Whether a click was on the row itself, and did not select text. */
+/** Whether a click was meant for the row: not for a control in it, and not for selecting text. */
 function isOnRow({ target }: MouseEvent): boolean {
   const isOnControl = target instanceof Element && target.closest('a, button, input, summary') !== null;
   return !isOnControl && getSelection()?.isCollapsed !== false;

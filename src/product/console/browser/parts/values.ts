@@ -10,7 +10,7 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   minute: '2-digit',
   second: '2-digit',
 };
-// Each formatter takes milliseconds to create, so it is created at its first use.
+// A formatter takes milliseconds to create, so each is created only when it is first used.
 const formatThisYear = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
 const formatAnyYear = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
 const formatCount = lazy(() => new Intl.NumberFormat(undefined));
@@ -23,7 +23,7 @@ const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = 
   ['second', 1_000],
 ];
 
-/** Formats an instant in the time zone of the reader. */
+/** Formats an instant in the time zone of the user. */
 export function timeText(at: string | number | Date): string {
   const date = new Date(at);
   const format = date.getFullYear() === new Date().getFullYear() ? formatThisYear : formatAnyYear;
@@ -55,7 +55,7 @@ export function msText(value: number): string {
   return `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1_000)} s`;
 }
 
-/** A time in the reader's time zone. The tooltip shows UTC. */
+/** A time in the user's time zone. The tooltip shows UTC. */
 export function Time({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return noValue();
   const iso = new Date(at).toISOString();
@@ -83,18 +83,18 @@ function figureView(text: string, title?: string) {
   return html`<span class="figure" title=${title}>${text}</span>`;
 }
 
-/** Is shown instead of a missing value. */
+/** The sign that is shown instead of a missing value. */
 function noValue() {
   return html`<span class="quiet">–</span>`;
 }
 
-/** The icon of the button as an SVG path, because few fonts have one. */
+/** The icon of the copy button is an SVG path, because few fonts contain such a character. */
 const COPY_ICON_PATH = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
 const TICK_ICON_PATH = 'M2 8.5l4 4L14 4';
 
 /**
  * Text with a button that copies it.
- * @param label is shown instead of the text.
+ * @param label what is shown instead of the text.
  */
 export function Copy({ text, label }: { text: string; label?: View }) {
   const [isCopied, setIsCopied] = useState(false);
@@ -124,8 +124,8 @@ export async function copyText(text: string): Promise<void> {
 }
 
 /**
- * An id. Only its end is shown, but all of it is copied.
- * @param to the address that it links to.
+ * An id that can be copied. Only its end is shown.
+ * @param to the address that the id links to. Default: no link.
  */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
   if (!id) return noValue();
@@ -136,8 +136,8 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
 }
 
 /**
- * Shortens an id to its prefix and its last characters, because ids of the same time begin alike. An id of words, such
- * as that of a built-in preset, is not shortened.
+ * Shortens an id to its prefix and its last characters, because ids that were created at about the same time begin
+ * alike. An id that consists of words, such as that of a built-in preset, is not shortened.
  */
 export function shortId(id: string): string {
   if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;
@@ -147,7 +147,7 @@ export function shortId(id: string): string {
 
 export type Tone = 'good' | 'bad' | 'busy' | 'quiet' | 'warn';
 
-/** The tone of each word that the API uses for a state. */
+/** The tone, and with it the colour, of each word that the API uses for a state. */
 const TONES: readonly [tone: Tone, words: RegExp][] = [
   ['good', /^(completed|succeeded|success|delivered|active|enabled|ok|ready|live|all)$/],
   ['bad', /^(failed|error|exhausted|dead|none|hung|problem)$/],
@@ -157,7 +157,7 @@ const TONES: readonly [tone: Tone, words: RegExp][] = [
 
 /**
  * A state as a coloured label.
- * @param tone default: the tone of the word.
+ * @param tone the tone of the label. Default: the tone of the word in TONES.
  */
 export function Status({ status, tone }: { status: string; tone?: Tone }) {
   const word = status.toLowerCase();
@@ -170,7 +170,7 @@ export interface CodeSample {
   code: string;
 }
 
-/** Code samples in several languages, of which one is shown, with a button that copies it. */
+/** Code samples in several languages. Tabs choose the one that is shown, and a button copies it. */
 export function Code({ samples, label = 'Language' }: { samples: readonly CodeSample[]; label?: string }) {
   const [chosen, setChosen] = useState(samples[0]?.label ?? '');
   const shown = samples.find((sample) => sample.label === chosen) ?? samples[0];
@@ -190,8 +190,8 @@ export function Code({ samples, label = 'Language' }: { samples: readonly CodeSa
 }
 
 /**
- * The times of a call's phases, as a bar and as a list.
- * @param timing milliseconds by phase, with `total`.
+ * How long each phase of a call took, as a bar and as a list.
+ * @param timing milliseconds by phase, and their `total`.
  */
 export function TimingBar({ timing }: { timing: Readonly<Record<string, number>> }) {
   const { total = 0, ...parts } = timing;

@@ -11,15 +11,15 @@ import {
   workOfJob,
 } from './work.ts';
 
-/** The ops and presets of the service, by which the names in the work are resolved. */
+/** The ops and presets of the service. Names in the work refer to them. */
 interface KnownOps {
   definitions: ReadonlyMap<string, OpDefinition>;
   presets: readonly PresetData[];
 }
 
 /**
- * The work with the changes that an error of its call lists. A change within a preset replaces the preset by its steps;
- * the saved preset stays unchanged.
+ * Applies the changes that an error lists to the work. If a change concerns a step of a preset, the work becomes a copy
+ * of the preset's steps; the saved preset stays unchanged.
  */
 export function applyFixToWork(
   work: PlaygroundWork,
@@ -44,7 +44,8 @@ export function applyFixToWork(
     case 'steps': {
       const lone = findLoneStep(work);
       if (lone === undefined) return applyFix(work, fix);
-      // A single step was sent with its parameters beside its name, so the changes name them without a prefix.
+      // A single step is sent with its parameters directly in the query, so the changes name them without a prefix such
+      // as `steps[0].parameters`.
       const call = { op: lone.op, ...lone.parameters } as FormValues & { op: string };
       const { op, ...parameters } = applyFix(call, fix);
       return { ...work, steps: [{ op, parameters }] };
@@ -53,8 +54,8 @@ export function applyFixToWork(
 }
 
 /**
- * The work, replaced by the alternative that an error lists. If the alternative changes the steps of a preset, these
- * steps replace the preset.
+ * Replaces the work by the alternative that an error lists. If it changes the steps of a preset, the work becomes a
+ * changed copy of these steps.
  */
 export function applyAlternative(
   work: PlaygroundWork,
@@ -71,8 +72,8 @@ export function applyAlternative(
 }
 
 /**
- * Steps, replaced by the alternative that an error lists: other steps, or parameters for the first step that has them.
- * Returns the same list if no step has them.
+ * Applies the alternative that an error lists: it replaces all steps, or sets parameters of the first step that has all
+ * of them. If no step has them, the same list is returned.
  */
 export function replaceSteps<Step extends PresetStep>(
   steps: readonly Step[],

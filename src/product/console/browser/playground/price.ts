@@ -18,14 +18,14 @@ interface Price {
 }
 
 /**
- * How long a change waits for the next change before the price is read. It is longer than the pause between two
- * letters.
+ * How long the form waits after the last change before it reads the price. It is longer than the usual pause between
+ * two typed letters.
  */
 const PRICE_DELAY_MS = 600;
 
 /**
- * Shows the price of the work. The price is that of a job with the same work, because its dry run needs no picture. A
- * pass is one run in both.
+ * Shows the price of the work. It is the price of a job that does the same, because the dry run of a job needs no
+ * picture. A call and a job are charged equally for a pass.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
   const { data } = useLoad((signal) => readPrice(work, definition, signal), [work]);
@@ -54,7 +54,7 @@ async function readPrice(
     const { price } = await api.images.estimateRender(request, { signal });
     return { credits: price, runs: 1, steps: [] };
   }
-  // An op that only exists as a synchronous call, such as reading a picture's facts, is free.
+  // An op without a job form, such as reading a picture's facts, is free.
   if (definition?.kind === 'sync') return { credits: 0, runs: 0, steps: [] };
   const estimate = await api.jobs.estimate(pricedJobOf(work, definition), { signal });
   const { credits, overageCredits, processCountLeft: left, totalItems, steps = [] } = estimate;
@@ -64,7 +64,7 @@ async function readPrice(
   return { credits: credits + overageCredits, runs, left, steps };
 }
 
-/** The work as a job over one picture per result. */
+/** The job that does the same as the work, over one picture per result. */
 function pricedJobOf(
   work: Exclude<PlaygroundWork, { kind: 'template' }>,
   definition: OpDefinition | undefined,

@@ -18,7 +18,7 @@ interface ResultViewProps {
   work: PlaygroundWork;
 }
 
-/** Shows the results of the last run, with their facts. */
+/** Shows the results of the last run, with what is known about each. */
 export function ResultView({ outcome, source, definition, work }: ResultViewProps) {
   const [chosen, setChosen] = useState('');
   const { pictures, failures, json, isSample, jobId, tookMs } = outcome;
@@ -53,7 +53,7 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
 interface PictureViewProps {
   picture: ResultPicture;
   before: SourcePicture | undefined;
-  /** The facts of the run that made the picture. */
+  /** What is known about the run as a whole: its duration, its price and its job. */
   ofRun: readonly LabelledValue[];
 }
 
@@ -99,7 +99,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
   `;
 }
 
-/** The labels of the values that a search for a target reached. */
+/** The labels of the values that `compress` reached in its search for a target. */
 const ACHIEVED_LABELS: Readonly<Record<string, string>> = {
   quality: 'Quality',
   ssim: 'SSIM',
@@ -112,14 +112,15 @@ function warningView({ code, name }: ResultPicture['warnings'][number]): View {
 }
 
 /**
- * The smallest edge of a picture that can have a SSIMULACRA 2 score. For a smaller picture, only the brightness is
- * compared.
+ * The shortest edge of a picture for which a SSIMULACRA 2 score is computed. For a smaller picture, only the brightness
+ * is compared.
  */
 const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PX = 4_000_000;
 
 /**
- * The likeness of the result to the original. It is measured only on demand, because the measurement counts as a run.
+ * How similar the result is to the original. It is measured only when the user asks for it, because the measurement
+ * counts as a run.
  */
 function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
@@ -142,7 +143,7 @@ function Likeness({ before, after }: { before: SourcePicture | undefined; after:
 interface PictureComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
-  /** Values that are shown with the picture even on small screens. */
+  /** Facts that are shown beside the picture even on small screens. */
   facts: View;
 }
 
@@ -207,14 +208,14 @@ export function PictureComparison({ before, after, facts }: PictureComparisonPro
 interface PaneProps {
   label: string;
   url: string | undefined;
-  /** The picture that is shown to the left of `share`, in the same place as the other one. */
+  /** The picture that is shown left of the divider, in the same place as the first picture. */
   under?: string | undefined;
   /** The position of the divider, in percent of the width. */
   share?: number;
   zoom: number;
 }
 
-/** Where the pointer is, in a picture of this size as the page shows it. */
+/** The position of the pointer in a picture, and the size of the picture as the page shows it. */
 interface PointInPicture {
   x: number;
   y: number;
@@ -222,7 +223,9 @@ interface PointInPicture {
   height: number;
 }
 
-/** One picture, or two on top of each other. A loupe appears while the pointer is held down. */
+/**
+ * One picture, or two on top of each other with a divider between them. A loupe appears while the pointer is held down.
+ */
 function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
   const [at, setAt] = useState<PointInPicture | null>(null);
   const image = useRef<HTMLImageElement>(null);

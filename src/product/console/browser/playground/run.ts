@@ -16,16 +16,16 @@ export interface ResultPicture {
   format: string;
   warnings: readonly { code: string; name?: string }[];
   timing: Readonly<Record<string, number>>;
-  /** For compress: the chosen quality, and how close the file is to the original. */
+  /** For compress: the chosen quality, and how similar the result is to the original. Empty for other ops. */
   achieved: Readonly<Record<string, number>>;
   requestId: string;
 }
 
 export interface RunOutcome {
   pictures: readonly ResultPicture[];
-  /** Why some of several results were not made. */
+  /** The results that could not be made, each with its error. */
   failures: readonly { name: string; error: DarkroomError }[];
-  /** The data that an op has read from the picture. */
+  /** The JSON that the op returned instead of a picture. */
   json?: unknown;
   /** Whether a sandbox model made the result. The results of sandbox models are invented. */
   isSample: boolean;
@@ -149,7 +149,7 @@ async function runJob(
   };
 }
 
-/** Steps in the form of the client. A single step has its parameters in the query. */
+/** The steps as the client takes them. A single step is sent as an op with its parameters in the query. */
 function transformOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
   const lone = findLoneStep(work);
   if (lone !== undefined) return { op: lone.op, ...lone.parameters } as OpWork;

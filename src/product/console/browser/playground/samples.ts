@@ -7,12 +7,12 @@ import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from '
 
 const PHOTO = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
-/** The asset id of the examples. Code samples replace it by the variable ASSET. */
+/** The asset id in the catalogue's examples. Code samples contain the variable ASSET instead. */
 const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
 /**
  * Code samples for the call that the playground makes, for programs and agents.
- * @param definition of the op, of the first step, or of the op that draws templates.
+ * @param definition the op of the work: its first step's op, or the op that draws templates.
  */
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
   const command = commandFor(work, definition);
@@ -42,7 +42,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
       };
       const isSeveral = work.outputs.length > 0;
-      // The response with several results contains links, because not every language has a parser for multipart/mixed.
+      // For several results, the samples ask for links instead of multipart/mixed, which not every language can parse.
       const asked = isSeveral ? { query: { response: 'url' } } : { saves };
       return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
     }
@@ -74,7 +74,7 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
       return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
     case 'steps': {
       const [only] = work.steps;
-      // The command makes only one result per picture, so several outputs have no sample.
+      // The command line makes only one result per picture, so there is no command for several outputs.
       if (only === undefined || work.outputs.length > 0) return undefined;
       if (definition !== undefined && work.steps.length === 1)
         return exampleCommand(definition, { op: only.op, ...only.parameters });
@@ -91,7 +91,7 @@ function exampleCommand(definition: OpDefinition, syncExample: Record<string, un
   return commandLineSample({ ...definition, syncExample })?.code;
 }
 
-/** The call of a tool of the MCP server that does the same work. */
+/** The call of the MCP tool that does the same as the work. */
 function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined): object {
   const input = needsPicture(work, definition) ? { input: `./${PHOTO}` } : {};
   switch (work.kind) {

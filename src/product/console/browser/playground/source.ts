@@ -3,11 +3,14 @@ import { Button } from '../parts/controls.ts';
 import { readSize, useObjectUrl } from '../parts/pictures.ts';
 import { bytesText } from '../parts/values.ts';
 
-/** The picture that the reader works on. */
+/** The picture that the user works on. */
 export interface SourcePicture {
   blob: Blob;
   name: string;
-  /** The width in pixels; 0 if the browser cannot read the picture, such as a TIFF. The service may still read it. */
+  /**
+   * The width in pixels; 0 if the browser cannot decode the picture, for example a TIFF. The service may still be able
+   * to.
+   */
   width: number;
   height: number;
 }
@@ -17,7 +20,7 @@ interface SourcePickerProps {
   onPick: (source: SourcePicture) => void;
 }
 
-/** Lets the reader drop, paste or choose a picture, or take the example. */
+/** Lets the user drop, paste or choose a picture, or take the example. */
 export function SourcePicker({ source, onPick }: SourcePickerProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);
@@ -76,7 +79,7 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
   </div>`;
 }
 
-/** Makes a source picture of a file, with the size that the browser finds. */
+/** Makes a source picture of a file, and measures its size in the browser. */
 export async function loadSourcePicture(blob: Blob, name: string): Promise<SourcePicture> {
   const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
   return { blob, name, ...size };

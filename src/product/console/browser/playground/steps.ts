@@ -149,7 +149,7 @@ type OpParameters = Readonly<Record<string, OpParameter>>;
 function splitParameters(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED_PARAMETERS.includes(name));
-  // An op that only writes a file has just the parameters that most ops have, so they are not folded.
+  // If an op has only parameters that most ops have, such as an op that converts formats, they are not folded.
   if (own.length === 0) return [parameters, {}];
   return [
     Object.fromEntries(own),

@@ -58,7 +58,9 @@ function optionsOf(definitions: readonly OpDefinition[]) {
   return definitions.map(({ op }) => [`op:${op}`, op] as const);
 }
 
-/** The value of the work in the drop-down list. Several steps or outputs are represented by the first one. */
+/**
+ * The option of the drop-down list that represents the work. For several steps or outputs, it is that of the first one.
+ */
 function optionValueOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
@@ -126,8 +128,8 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
 /**
- * The work with two outputs instead of one result. Each output has its own scaling step, because a common one would
- * limit the size of both.
+ * Splits the work into two outputs. Each output has its own scaling step, because a common scaling step would limit the
+ * size of both.
  */
 function withSeveralResults(work: Steps): Steps {
   const [only] = work.steps;
@@ -141,15 +143,13 @@ function withSeveralResults(work: Steps): Steps {
   };
 }
 
-/**
- * The work with one result instead of several outputs. If it has no common steps, the step of the first output is used.
- */
+/** Joins several outputs into one result. If there are no common steps, the step of the first output is used. */
 function withOneResult({ steps, outputs, ...work }: Steps): Steps {
   const first = outputs.slice(0, 1).map(({ op, parameters }) => ({ op, parameters }));
   return { ...work, steps: steps.length > 0 ? steps : first, outputs: [] };
 }
 
-/** The variables of a template as a form. */
+/** A form with one field per variable of a template. */
 function RowForm({
   work,
   offer,

@@ -21,7 +21,7 @@ export type PlaygroundWork =
   /** An op that reads data from a picture, or runs a model. */
   | { kind: 'op'; op: string; values: FormValues };
 
-/** The query fields of the address that hold the work. */
+/** The query fields of the console's address that contain the work, with their defaults. */
 export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
 type WorkFields = typeof WORK_FIELDS;
 
@@ -81,8 +81,8 @@ export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormV
 }
 
 /**
- * The only step, if it can be sent with its parameters in the query. Undefined if there are several steps, or if it
- * reads a second picture.
+ * The only step of the work, if it can be sent with its parameters in the query. Undefined for several steps, and for a
+ * step that reads a second picture.
  */
 export function findLoneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
   const { steps, outputs } = work;
@@ -91,7 +91,7 @@ export function findLoneStep(work: Extract<PlaygroundWork, { kind: 'steps' }>): 
   return only !== undefined && isAlone && !('layerAssetId' in only.parameters) ? only : undefined;
 }
 
-/** Whether a synchronous call can run the op as one of several steps, because it makes a picture from a picture. */
+/** Whether the op can be one of several steps of a synchronous call. It must take a picture and return one. */
 export function canBeStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
   if (syncEndpoint === '/images/transform') return true;
   return (
@@ -109,7 +109,7 @@ export function needsPicture(work: PlaygroundWork, definition: OpDefinition | un
   );
 }
 
-/** Fills in the missing fields of a step, which may come from an address or from a preset. */
+/** Fills in the fields that a step lacks. The step may come from an address or a preset. */
 export function withStepDefaults({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
   return { op, parameters };
 }
@@ -122,7 +122,7 @@ function parseJsonOr<T>(text: string, fallback: T): T {
   }
 }
 
-/** Fields of a job besides the parameters of its op. */
+/** The fields of a job's body that are not parameters of its op. */
 const JOB_FIELDS = [
   'prompt',
   'model',
@@ -135,7 +135,7 @@ const JOB_FIELDS = [
   'maxCredits',
 ];
 
-/** The body of a job that runs an op, without its assets. */
+/** The body of a job that runs an op. The assets are added by the caller. */
 export function jobRequestOf(op: string, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(values);
   const parameters = Object.fromEntries(entries.filter(([name]) => !JOB_FIELDS.includes(name)));

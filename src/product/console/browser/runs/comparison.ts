@@ -10,7 +10,7 @@ import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
 import { type CaseFigures, type Figure, isBetter, type RunFigures, readFigures } from './reports.ts';
 
-/** A bench run, with the letter that names it in tables. */
+/** A bench run, with the letter that tables use for it. */
 interface LetteredRun {
   letter: string;
   run: OperatorRun;
@@ -23,7 +23,7 @@ export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
 const MAX_FIRST_CASES = 60;
 /**
- * The most columns of a table. Reports of the bench have some ten measures, but a file may contain thousands, which
+ * The maximum number of columns in a table. The bench's own reports have about ten measures; a file with thousands
  * would freeze the page.
  */
 const MAX_COLUMNS = 40;
@@ -141,8 +141,8 @@ interface CaseTableProps {
 }
 
 /**
- * The figures of the cases. A report may have any number of cases, so only the first ones are shown until the reader
- * asks for all.
+ * The figures of the cases. Only the first cases are shown until the user asks for all, because a report may have any
+ * number.
  */
 function CaseTable({ columns, rows }: CaseTableProps) {
   const [isOpen, setIsOpen] = useState(false);
@@ -163,7 +163,7 @@ function CaseTable({ columns, rows }: CaseTableProps) {
     ${shown.length < rows.length && html`<${Button} onClick=${() => setIsOpen(true)}>All ${rows.length} cases<//>`}`;
 }
 
-/** One measure of every case, with a column per run, and the change from the first run to the last. */
+/** One measure of every case: a column per run, and the change from the first run to the last. */
 function comparedMeasure(
   runs: readonly LetteredRun[],
   names: readonly string[],

@@ -10,7 +10,7 @@ export interface Curve {
 
 const [WIDTH, HEIGHT] = [720, 300];
 const PLOT_MARGIN = { left: 56, right: 12, top: 12, bottom: 28 };
-/** The labels of the axis, by share. */
+/** The labels of the horizontal axis, each at the share of responses that were at least as fast. */
 const TICKS: readonly [share: number, text: string][] = [
   [0, 'best'],
   [0.5, 'p50'],
@@ -22,8 +22,8 @@ const MAX_NINES = 3.3;
 const GRID_LINES = 4;
 
 /**
- * Latency curves: the latency of each percentile. The axis is stretched towards the slowest responses: 90, 99 and 99.9
- * %.
+ * Latency curves: the latency at each percentile. The horizontal axis gives the slowest responses more room: 90, 99 and
+ * 99.9 % are equally far apart.
  */
 export function Curves({ curves }: { curves: readonly Curve[] }) {
   const shown = curves.map(({ label, points }) => ({
@@ -64,7 +64,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
   </figure>`;
 }
 
-/** The position on the axis: 0 for the fastest response, 1 for 90 %, 2 for 99 %. */
+/** The position on the horizontal axis: 0 for the fastest response, 1 for 90 %, 2 for 99 %. */
 function ninesOf(share: number): number {
   return share >= 1 ? Number.POSITIVE_INFINITY : -Math.log10(1 - share);
 }

@@ -4,31 +4,31 @@ export type Figure = number | string | null;
 export interface CaseFigures {
   /** The name of the case, such as `overload · camera`. */
   name: string;
-  /** By measure, such as `p99 ms`. */
+  /** The figure of each measure, such as `p99 ms`. */
   measures: Readonly<Record<string, Figure>>;
   /** The latency of each percentile, if it was measured. */
   curve?: readonly (readonly [share: number, ms: number])[];
 }
 
-/** The figures of a run in a form that is the same for all kinds of reports. */
+/** The figures of a run. The form is the same for all kinds of reports. */
 export interface RunFigures {
   cases: readonly CaseFigures[];
-  /** Machine, versions and settings by name. */
+  /** Facts about the machine, the versions and the settings, by name. */
   environment: Readonly<Record<string, string>>;
   /** The report's own summary, in sentences. */
   sentences: readonly string[];
 }
 
-/** A part of a report. Reports may be of any age, so every field may be missing. */
+/** A part of a report. Any field may be missing, because the report may come from an old release. */
 type ReportPart = Readonly<Record<string, unknown>>;
 
 /**
- * The most facts and points that are shown. Reports of the bench have some fifty facts and a hundred points, but a file
+ * How many facts and points are shown. The bench's own reports have about fifty facts and a hundred points, but a file
  * may contain any number.
  */
 const MAX_FACTS = 300;
 const MAX_POINTS = 2_000;
-/** Matches measures of which less is better. Of all others, more is better. */
+/** Matches the measures for which a lower value is better. For all others, a higher value is better. */
 const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
 
 /** Whether a change of a measure is an improvement. */
@@ -36,7 +36,10 @@ export function isBetter(measure: string, before: number, after: number): boolea
   return LESS_IS_BETTER.test(measure) ? after < before : after > before;
 }
 
-/** Reads a report of any kind. @throws TypeError for a file that is not a report. */
+/**
+ * Reads a report of any kind.
+ * @throws TypeError for a file that is not a report.
+ */
 export function readFigures(report: unknown): RunFigures {
   const part = partOf(report);
   const environment = environmentOf(part);
@@ -122,7 +125,7 @@ function casesOfTrial(trial: ReportPart): CaseFigures[] {
   ];
 }
 
-/** Reads a row of a table. The texts before its first number are its name. */
+/** Reads a row of a table. The name of the case consists of the texts before the first number of the row. */
 function caseOfRow(row: ReportPart): CaseFigures {
   const fields = Object.entries(row).filter(([, value]) => typeof value !== 'object' || value === null);
   const first = fields.findIndex(([, value]) => typeof value === 'number' || value === null);

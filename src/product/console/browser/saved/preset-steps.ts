@@ -14,7 +14,7 @@ import { canBeStep, type WorkStep } from '../playground/work.ts';
 
 interface StepCardsProps {
   steps: readonly PresetStep[];
-  /** The steps of another version. Differences from them are marked. */
+  /** The steps of another version. They are shown beside `steps`, and differences are marked. */
   comparedWith?: readonly PresetStep[];
 }
 
@@ -54,7 +54,7 @@ function differenceClassOf(isDifferent: boolean): string | undefined {
   return isDifferent ? 'differs' : undefined;
 }
 
-/** The arguments of a step by name, as texts. */
+/** The arguments of a step as text, by name. */
 function valuesOf(step: PresetStep): Record<string, string> {
   const { op: _, operation: __, parameters = {}, params = {}, ...fields } = step;
   const all = { ...fields, ...(params as object), ...parameters };
@@ -72,7 +72,7 @@ interface PresetEditorProps {
   onSaved: () => void;
 }
 
-/** Edits the steps of a preset, which makes a new version of it. */
+/** Edits the steps of a preset. Saving them creates a new version of the preset. */
 export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   const [steps, setSteps] = useState<readonly PresetStep[]>(preset.steps);
   const [text, setText] = useState(() => JSON.stringify(preset.steps, null, 2));

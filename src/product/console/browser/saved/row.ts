@@ -3,7 +3,7 @@ import type { FormValues } from '../parts/correcting.ts';
 
 export type TemplateVariable = TemplateData['variables'][number];
 
-/** The form fields for the variables of a template, which its placeholders name. */
+/** The form fields for the variables of a template. */
 export function parametersOf(variables: readonly TemplateVariable[]): Record<string, OpParameter> {
   return Object.fromEntries(
     variables.map((variable) => {
@@ -13,7 +13,10 @@ export function parametersOf(variables: readonly TemplateVariable[]): Record<str
   );
 }
 
-/** An example row that shows where each variable appears: its value is its own name. */
+/**
+ * An example row in which the value of each variable is its own name, so that the drawing shows where each variable
+ * appears.
+ */
 export function exampleRowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
   return Object.fromEntries(
@@ -31,7 +34,7 @@ function wordFor(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A row of data from a form: `author.name` becomes the field `name` within `author`. */
+/** Makes a row of data from the fields of a form. The field `author.name` becomes `name` within the object `author`. */
 export function rowOf(values: FormValues): Record<string, unknown> {
   const row = emptyObject();
   for (const [path, value] of Object.entries(values)) {
@@ -48,7 +51,7 @@ export function rowOf(values: FormValues): Record<string, unknown> {
   return row;
 }
 
-/** The fields of a form for a row of data: the reverse of `rowOf`. */
+/** Makes the fields of a form from a row of data: the reverse of `rowOf`. */
 export function valuesOf(row: Readonly<Record<string, unknown>>): FormValues {
   const fields = Object.entries(row).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

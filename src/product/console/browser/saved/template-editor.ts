@@ -14,7 +14,7 @@ import { exampleRowFor, parametersOf, rowOf, type TemplateVariable } from './row
 import { TemplatePreview } from './template-preview.ts';
 
 interface TemplateEditorProps {
-  /** The template to edit; absent if the reader creates a new one. */
+  /** The template to edit; absent if the user creates a new one. */
   template?: TemplateData;
   onSaved?: () => void;
 }
@@ -37,7 +37,7 @@ const NEW_TEMPLATE: TemplateForm = {
 };
 const INITIAL_SAMPLE_VALUES: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
-/** Edits a template, and draws it while the reader types. */
+/** Edits a template, and draws it while the user types. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const before: TemplateForm = template === undefined ? NEW_TEMPLATE : draftOf(template);
   const [draft, setDraft] = useState<TemplateForm>(before);
@@ -138,7 +138,7 @@ const EDITOR_TABS = [
   { name: 'facts', label: 'Name and size' },
 ];
 
-/** The text fields of a template, and its facts. */
+/** The text fields of a template's editor, and facts about the template. */
 function EditorText({ draft, error, onChange }: DraftProps) {
   const [part, setPart] = useState('html');
   return html`<div class="editor-text">
@@ -187,7 +187,10 @@ function initialNameFor(name: string, template: TemplateData | undefined): strin
   return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;
 }
 
-/** The variables of an edited template, from its placeholders. Variables that were optional stay optional. */
+/**
+ * The variables of the edited template, as its placeholders name them. A variable that was optional stays optional.
+ * @param before the variables of the saved template.
+ */
 export function variablesIn(
   html: string,
   css: string,
@@ -199,7 +202,7 @@ export function variablesIn(
   return variableNamesIn(html, css).map((name) => known.get(name) ?? name);
 }
 
-/** Asks the reader for confirmation before a page with unsaved changes is left. */
+/** Asks the user for confirmation before a page with unsaved changes is left. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;

@@ -14,8 +14,8 @@ interface TemplatePreviewProps {
 const TYPING_DELAY_MS = 600;
 
 /**
- * Shows a template drawn with a row of data. It is drawn again shortly after the last change. The previous picture
- * stays visible until then.
+ * Shows a template drawn with a row of data. A short time after a change, it is drawn again; the previous picture stays
+ * visible until then.
  */
 export function TemplatePreview({ request, label }: TemplatePreviewProps) {
   const [state, setState] = useState<{

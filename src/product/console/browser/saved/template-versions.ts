@@ -71,7 +71,7 @@ interface DiffLine {
   text: string;
 }
 
-/** The most pairs of lines that are compared. More pairs would freeze the page. */
+/** The maximum number of compared pairs of lines (lines before × lines after). More would freeze the page. */
 const MAX_PAIRS = 4_000_000;
 
 /** The changes from one text to another, line by line. */

@@ -148,7 +148,10 @@ function MoreAssets({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) 
   return html`<div ref=${end} class="list-end">${hasMore && html`<${Button} onClick=${more}>Show more<//>`}</div>`;
 }
 
-/** The query for the filters. A search for similar assets excludes the others. */
+/**
+ * The query for the filters. A search for similar assets ignores all other filters, because the API does not combine
+ * them.
+ */
 function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
   return filters.similarTo === '' ? withoutEmpty(filters) : { similarTo: filters.similarTo };
 }

@@ -64,7 +64,7 @@ function JobList() {
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
-  /** The jobs of the action: the selected rows, or else all jobs that match the filters. */
+  /** The jobs to act on: the selected rows, or without a selection all jobs that match the filters. */
   const meant = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };

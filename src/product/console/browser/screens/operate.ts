@@ -12,7 +12,7 @@ import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
-/** The pause between two reads while the service is idle. The service itself takes a sample every ten seconds. */
+/** How often the state is read while the service is idle. The service takes a sample every ten seconds. */
 const IDLE_POLL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
 const TIMEOUT_MS = 4_000;
@@ -68,7 +68,7 @@ function Operate() {
   <//>`;
 }
 
-/** Whether the service is idle: nothing is wrong, no process starts or hangs, and no pool has work. */
+/** Whether the service is idle: nothing is wrong, every process is serving, and no pool has work. */
 function isIdle({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (

@@ -15,24 +15,24 @@ import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
 
-/** How long a change waits for the next change before the work is run, in milliseconds. */
+/** How long the work waits after the last change before it is run, in milliseconds. */
 const RUN_DELAY_MS = 500;
 const MAX_UNDO = 50;
-/** The query fields of the address. `asset` is the id of an asset that another screen opens here. */
+/** The query fields of the address. Another screen sets `asset` to open an asset in the playground. */
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
 const PresetDialog = lazyComponent(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
 const Price = lazyComponent(async () => (await import('../playground/price.ts')).Price);
 const ResultView = lazyComponent(async () => (await import('../playground/result-view.ts')).ResultView);
 
-/** Loads the ops, presets and templates, and the modules that show them. */
+/** Loads the ops, presets and templates, and the modules that draw them. */
 async function readOffer(signal: AbortSignal) {
   const [ops, presets, templates] = await Promise.all([
     readNamedCall(transport, 'GET /ops', {}, { signal }),
     readNamedCall(transport, 'GET /presets', {}, { signal }),
     listNamedCall(transport, 'GET /templates', {}, { signal }).all(),
   ]);
-  // These modules are loaded after the data, because they would delay the first drawing.
+  // The modules are imported after the data has arrived, because they would otherwise delay the first drawing.
   const [{ WorkForm, WorkPicker }, { samplesFor }] = await Promise.all([
     import('../playground/work-form.ts'),
     import('../playground/samples.ts'),
@@ -44,7 +44,7 @@ async function readOffer(signal: AbortSignal) {
 const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
 
 /**
- * The screen that tries ops, presets and templates on a picture. The reader can choose the picture while the ops are
+ * The screen that tries ops, presets and templates on a picture. The user can choose the picture while the ops are
  * still being loaded. The address contains the work, so that it can be shared.
  */
 export function PlaygroundScreen() {
@@ -129,14 +129,14 @@ export function PlaygroundScreen() {
   <//>`;
 }
 
-/** The definition of the op that determines how the work is sent. */
+/** The op that determines how the work is sent: that of a template, of the only op, or of the first step. */
 function definitionOf(work: PlaygroundWork, { definitions }: Offer): OpDefinition | undefined {
   if (work.kind === 'template') return definitions.get('render_template');
   if (work.kind === 'op') return definitions.get(work.op);
   return work.kind === 'steps' ? definitions.get(work.steps[0]?.op ?? '') : undefined;
 }
 
-/** The source picture: a file of the reader, or the asset in the address. */
+/** The source picture: a file of the user, or the asset in the address. */
 function useSource(assetId: string) {
   const [source, setSource] = useState<SourcePicture>();
   const [error, setError] = useState<unknown>();

@@ -85,7 +85,7 @@ function PresetBySlug({ slug }: { slug: string }) {
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
-/** Reads a preset with its earlier versions, which only the list contains. */
+/** Reads a preset with its earlier versions. They are only in the response of the list, so the list is read. */
 async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData> {
   const all = await api.presets.list({ includeVersions: true }, { signal });
   return (
@@ -151,7 +151,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
   <//>`;
 }
 
-/** The steps of a preset, beside those of another version if the reader chose one. */
+/** The steps of a preset, beside those of another version if the user chose one. */
 function PresetSteps({ preset: { steps, version, versions = [] } }: { preset: PresetData }) {
   const [chosen, setChosen] = useQuery({ with: '' });
   const other = versions.find((one) => String(one.version) === chosen.with);

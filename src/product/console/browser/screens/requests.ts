@@ -40,7 +40,7 @@ import { addressOf, type ScreenProps, useQuery } from '../router.ts';
 
 const PATH = '/console/requests';
 const POLL_MS = 3_000;
-/** The prefix of almost every path, which is not shown. */
+/** Almost every path begins with this prefix, so it is not shown. */
 const API_PREFIX_PATTERN = /^\/api\/v1(?=\/)/;
 /** Matches the paths of calls whose body is a picture. */
 const PICTURE_CALL_PATTERN = /^\/api\/v1\/(images\/(?!render)|assets\/upload)/;
@@ -127,7 +127,7 @@ function CallList({ filters }: { filters: RequestListFilters }) {
   `;
 }
 
-/** The key of a row. An id is not unique, because callers may choose it. */
+/** The key of a row. The request id alone is not unique, because callers may choose it. */
 function keyOfRequest({ id, at }: RequestRecord): string {
   return `${id} ${at}`;
 }
@@ -289,7 +289,7 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
 
 /**
  * The call as a curl command.
- * @param bytesIn the size of the request body. Without it, no body is sent.
+ * @param bytesIn the size of the request body in bytes. Absent: the command sends no body.
  */
 function curlOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;

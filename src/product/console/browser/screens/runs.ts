@@ -52,7 +52,7 @@ export function RunsScreen({ rest }: ScreenProps) {
 function RunList({ isCompared }: { isCompared: boolean }) {
   const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // The compared runs are found even if they do not match the filters.
+  // A comparison ignores the filters, so that all runs that the address names are found.
   const query = isCompared ? {} : filters;
   const read = (signal: AbortSignal) => callOperator('GET /runs', { query, signal });
   const { data, error, isLoading, reload } = useLoad(read, [query]);
@@ -94,8 +94,8 @@ function RunList({ isCompared }: { isCompared: boolean }) {
 }
 
 /**
- * The address of a comparison.
- * @param names of the runs, in order.
+ * The address that compares runs.
+ * @param names the names of the runs; the first one is the baseline.
  */
 function compareAddress(names: readonly string[]): string {
   return addressOf(`${PATH}/compare`, { names: names.map(encodeURIComponent).join(',') });

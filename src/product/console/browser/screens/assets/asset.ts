@@ -140,11 +140,11 @@ function NearDuplicates({ assetId }: { assetId: string }) {
 interface TileProps {
   asset: ListedAsset;
   isChosen?: boolean;
-  /** If absent, the asset cannot be selected. */
+  /** Called when the user selects the asset or removes it from the selection. If absent, it cannot be selected. */
   onChoose?: (isChosen: boolean) => void;
 }
 
-/** An asset in a grid. Its dominant colour fills its place until its picture is loaded. */
+/** An asset in a grid. Its dominant colour fills the tile until the picture is loaded. */
 export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
   const { id, name, status, image, distance } = asset;
   const title = name ?? shortId(id);

@@ -27,7 +27,7 @@ const MAX_PAUSE_MS = 8_000;
  */
 const MAX_LOST_MS = 14 * 60_000;
 
-/** The uploads of this page. They continue while the reader visits other screens. */
+/** The uploads of this page. They continue while the user visits other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
 const abortControllers = new Map<number, AbortController>();
 let lastId = 0;
@@ -52,7 +52,7 @@ export function removeUpload(id: number): void {
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
 
-// Uploads stop when another account signs in, so that they do not end up there.
+// Uploads stop when another account signs in, so that their assets do not end up in that account.
 shownAccount.listen(() => {
   for (const ending of abortControllers.values()) ending.abort();
   uploads.set([]);
@@ -62,7 +62,7 @@ export function removeEndedUploads(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
-/** Starts as many waiting uploads as may run at the same time. */
+/** Starts waiting uploads until MAX_SENDING of them run. */
 function startWaiting(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_CONCURRENT_UPLOADS - uploads.value.filter(isSending).length;
@@ -93,7 +93,7 @@ async function uploadFile({ id, file, collection }: Upload): Promise<void> {
   try {
     await putWithRetries(id, pathname + search, upload.headers, file, signal);
   } catch (error) {
-    // The reserved asset is deleted, because it would count against the plan although it has no bytes.
+    // The reserved asset is deleted after a failure, because it would count against the plan although it has no bytes.
     await api.assets.delete(asset.id).catch(() => undefined);
     throw error;
   }
@@ -143,7 +143,7 @@ function sendAttempt(
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
       const { error } = parseRefusal(request.responseText);
-      // After an interruption, the service may have stored the file, or may still be reading the first attempt.
+      // After a lost connection, the first attempt may have succeeded, or the service may still be reading it.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
       if (isToRepeat || error?.code === 'request_in_progress') return resolve('lost');
@@ -176,7 +176,7 @@ interface DropProps {
   onDone: () => void;
 }
 
-/** Accepts files that are dropped anywhere on the screen, or chosen, and shows their progress. */
+/** Takes files that are dropped anywhere on the screen or chosen in a dialog, uploads them, and shows the progress. */
 export function DropZone({ collection, onDone }: DropProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);
@@ -227,7 +227,7 @@ export function DropZone({ collection, onDone }: DropProps) {
         onChange=${(event: Event) => {
           const field = event.target as HTMLInputElement;
           take(field.files ?? []);
-          // The field is emptied, so that the same file can be chosen again.
+          // The field is emptied, because choosing the same file again would otherwise raise no event.
           field.value = '';
         }}
       />

@@ -233,7 +233,7 @@ function itemBar({ startedAt, completedAt, status }: JobItem, { startMs, lengthM
   </span>`;
 }
 
-/** The fields of a job that its caller chose. */
+/** The fields that the caller chose when the job was submitted. */
 function workOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
   return { op, presetId, model, prompt, parameters, references, segments, pipelines };
 }

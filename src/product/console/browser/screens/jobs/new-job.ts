@@ -36,7 +36,7 @@ const EMPTY_DRAFT: JobDraft = {
 };
 const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
-/** The form for a new job. A dry run prices the job, and exactly the priced job is submitted. */
+/** The form for a new job. A dry run shows the price, and the submit sends exactly the job that was priced. */
 export function NewJob() {
   const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
   const [draft, setDraft] = useState(EMPTY_DRAFT);
@@ -58,7 +58,7 @@ export function NewJob() {
     setDraft(taken);
     setQuery({ op: request.op ?? 'resize', by: taken.json === '' ? 'form' : 'json', job: '' });
   };
-  // The address may contain a job from another screen, such as an alternative in the playground.
+  // Another screen may pass a job in the address, such as an alternative that the playground suggests.
   useEffect(() => {
     if (job !== '') void pricing.act(async () => take(parseJobRequest(job)));
   }, []);
@@ -239,7 +239,10 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
   };
 }
 
-/** The form for a job. If the form lacks one of its fields, the job is shown as JSON. */
+/**
+ * The contents of the form for an existing request. If the form lacks a field for part of it, the request is shown as
+ * JSON instead.
+ */
 function draftOf(request: JobRequest): JobDraft {
   const {
     op,
@@ -256,7 +259,9 @@ function draftOf(request: JobRequest): JobDraft {
   return { prompt, assetIds: assetIds.join('\n'), fromCollection, into, values, json };
 }
 
-/** @throws Error for a text that is not JSON. */
+/**
+ * @throws Error if the text is not JSON.
+ */
 function parseJobRequest(body: string): JobRequest {
   try {
     return JSON.parse(body) as JobRequest;

@@ -14,8 +14,8 @@ import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
 /**
- * The API keys of the account: their list, and the buttons that create and revoke keys. A person who signed in by an
- * API key does not see them.
+ * The API keys of the account: their list, and buttons to create and revoke keys. They are hidden from a person who
+ * signed in by an API key.
  */
 export function Keys() {
   const { kind } = useSession();

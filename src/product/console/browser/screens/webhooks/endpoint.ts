@@ -29,7 +29,7 @@ export const EVENT_TYPES: readonly EventType[] = [
   'job.item.failed',
 ];
 
-/** Shows a secret, which no call returns again. */
+/** Shows a secret once; no call of the API returns it again. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
   return html`<${Dialog} title="Keep this secret" onClose=${onClose} closes="I have kept it">
     <p>It signs what is sent to this endpoint, and is shown only now. Whoever has it can forge deliveries.</p>
@@ -178,7 +178,7 @@ function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload:
   `;
 }
 
-/** Sends each event again whose last delivery failed, from an instant that the reader chooses. */
+/** A form that sends events again whose last delivery failed, from an instant that the user chooses. */
 function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (since: string) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const [hours, setHours] = useState('24');
@@ -205,7 +205,10 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
   `;
 }
 
-/** Asks the service to queue the events again, batch by batch, until none is left. Yields once per event. */
+/**
+ * Asks the service to send the failed events again, batch by batch, until none is left. Yields the number of events so
+ * far, once per event.
+ */
 async function* resentEvents(endpointId: string, since: string): AsyncGenerator<number> {
   let count = 0;
   for (;;) {
