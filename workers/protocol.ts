@@ -231,7 +231,7 @@ export interface TransformTaskResult {
   bitDepth?: 8 | 16;
   /** Hashes of the picture that a placeholder represents. */
   hashes?: PlaceholderHashes;
-  /** Present if there is at least one. */
+  /** The warnings about the result; absent if there are none. */
   warnings?: PassWarning[];
   /** Present if the task asked for a description and the result could be read again. */
   facts?: Pick<DescribeTaskResult, 'image' | 'metadata'>;

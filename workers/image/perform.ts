@@ -14,7 +14,7 @@ import { blockUnusedLoaders } from './input.ts';
 import { describeImage } from './metadata/metadata.ts';
 import { performTransformTask } from './pipeline.ts';
 
-// The cache of libvips would never be hit.
+// libvips would keep results for repeated operations, but no operation is repeated here.
 sharp.cache(false);
 // The loaders are blocked once per process: blocking them again would disturb threads that read pictures.
 oncePerProcess('closeOtherLoaders', blockUnusedLoaders);

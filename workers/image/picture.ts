@@ -18,7 +18,7 @@ import {
 /**
  * The fixed order in which one sharp pipeline works, whatever the order of its calls. Each slot is used at most once
  * per pipeline. A picture with an EXIF orientation is turned upright between `scale` and `mirror`. sharp swaps the axes
- * of the operations before that, so that the picture can still be shrunk while it is decoded.
+ * of the operations before this turn, so that the picture can still be shrunk while it is decoded.
  */
 const PIPELINE_SLOTS = [
   'trim',
@@ -187,7 +187,10 @@ export class PassPicture {
     this.#secondsLeft();
   };
 
-  /** Whether the pipeline still starts at the input file. The file then causes its errors, and has its metadata. */
+  /**
+   * Whether the pipeline still starts at the input file. If so, its errors are those of the file, and it has the file's
+   * metadata.
+   */
   get fromFile(): boolean {
     return this.#fromFile;
   }
@@ -224,7 +227,10 @@ export class PassPicture {
     this.#hasRun = false;
   }
 
-  /** Lays the picture on a background colour. The call may come at any point, so no step may depend on that point. */
+  /**
+   * Lays the picture on a background colour. sharp does this at its own place in the pipeline, so the place must not
+   * matter to any step.
+   */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.#hasRun = false;
@@ -306,7 +312,7 @@ export class PassPicture {
   replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixelPipeline(pixels);
     this.#pixels = pixels;
-    // A pipeline makes RGB of grey pixels.
+    // Grey pixels must run through the pipeline once, which turns them into RGB.
     this.#hasRun = pixels.channels !== 1;
     this.#usedSlots.clear();
     this.#mustTurnUpright = false;
@@ -321,7 +327,7 @@ export class PassPicture {
 
   /**
    * Continues from pixels of another pass.
-   * @param areShared whether a third pass reads them too, so that they must outlive this picture.
+   * @param areShared whether more passes read the pixels, so that they must outlive this picture.
    */
   continueFrom(pixels: Pixels | DeepPixels, areShared: boolean): void {
     this.replace(pixels);

@@ -269,8 +269,8 @@ export async function startUpright(work: PassWork): Promise<void> {
 }
 
 /**
- * Whether the picture is flattened before its steps. No step may depend on its transparency. Three channels are less
- * work than four, but only a JPEG is surely opaque.
+ * Whether the picture is flattened before its steps, because three channels are less work than four. This requires that
+ * every step commutes with flattening. A JPEG is opaque anyway.
  */
 function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean {
   if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;

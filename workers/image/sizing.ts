@@ -155,7 +155,7 @@ async function findInterestingBox(
     .pipelineOver(frame)
     .resize({ ...scaleSize(result, factor), fit: 'cover', position: interest });
   const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await encodeOutput(cut.raw())).info;
-  // sharp reports the offsets of the picture, which are zero or negative.
+  // sharp reports the position of the original picture relative to the crop, so the offsets are zero or negative.
   const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
   const top = Math.min(Math.round(-cropOffsetTop / factor), scaled.height - result.height);
   return { ...result, left, top };
@@ -234,8 +234,8 @@ interface ScalableFile extends Size {
 }
 
 /**
- * Whether a picture whose first step scales it has other pixels than the whole decoded picture: the decoder shrinks it,
- * or sharp scales it before turning it upright. Such pixels suit one size only.
+ * Whether scaling in the first step gives other pixels than the whole decoded picture has. It does if the decoder
+ * shrinks the picture, or if sharp scales it before turning it upright. Such pixels suit one size only.
  * @param scaled the size as displayed.
  */
 export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {

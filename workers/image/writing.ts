@@ -146,8 +146,8 @@ function writes16Bits({ encode, source }: PassWork): boolean {
 }
 
 /**
- * The formats that hold drawings and screenshots besides photographs. Pictures in other formats have already lost their
- * hard edges.
+ * The input formats that hold drawings and screenshots besides photographs. Pictures in other formats have lost their
+ * hard edges by compression.
  */
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
@@ -232,8 +232,8 @@ function originalFileOf(work: PassWork): OriginalFile | undefined {
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isConverted || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  // A file with an orientation or with metadata would not be returned as it is, because its embedded previews have to
-  // go. It is then only a size to compare with.
+  // A file with an orientation or with metadata is never returned as it is, because its embedded previews must be
+  // removed. Only its size is used, for comparison.
   if (source.orientation > 1 || !isBareFile(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
   // The file is a copy that owns its memory: the thread frees the input after the pass, and slice() of a Buffer copies

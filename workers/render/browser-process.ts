@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { preferForOomKill } from '../transport/process-state.ts';
 
 /**
- * Matches the name of the directory of one browser, which holds its profile and temporary files. It contains the id of
- * the process that owns the browser, so that the directory of a killed owner can be found and removed.
+ * Matches the name of the directory of one browser, which holds its profile and temporary files. The name contains the
+ * id of the process that owns the browser, so that the directory of a killed owner can be found and removed.
  */
 const BROWSER_DIRECTORY_NAME = /^darkroom-browser-(\d+)-/;
 

@@ -93,15 +93,15 @@ export class BrowserKeeper {
     return page;
   }
 
-  /** Starts the browser. @throws NoBrowserError, BrowserStartError. */
+  /**
+   * Starts the browser.
+   * @throws NoBrowserError, BrowserStartError.
+   */
   async warm(): Promise<void> {
     await this.#currentBrowser();
   }
 
-  /**
-   * Counts a drawn page. Replaces a browser that has drawn the number of pages after which it is replaced, or that
-   * holds too much memory.
-   */
+  /** Counts a drawn page. Replaces the browser if it has drawn `recycleAfterPages` pages, or holds too much memory. */
   async recycle(): Promise<void> {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;

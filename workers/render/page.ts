@@ -122,7 +122,7 @@ export class BrowserPage {
   }
 
   /**
-   * Draws one document and returns a PNG of at least its size. The PNG is large, because Chromium encodes it fast.
+   * Draws one document and returns a PNG of at least its size. Chromium encodes the PNG fast and hardly compresses it.
    * @throws PageLoadError, PageLostError
    */
   async draw(drawing: PageContent): Promise<PageCapture> {

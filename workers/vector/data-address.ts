@@ -1,4 +1,4 @@
-/** The content of a data address (RFC 2397). */
+/** The content of a `data:` URL (RFC 2397). */
 interface AddressedData {
   /** The media type in lower case and without parameters; empty if none is named. */
   type: string;
@@ -11,7 +11,7 @@ const DATA_URL_PREFIX = /^\s*data:([^,]*),/i;
 const BASE64_PARAMETER = /;\s*base64\s*$/i;
 const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;
 
-/** Decodes a data address; null for any other address. A `%` without two digits is kept, as in browsers. */
+/** Decodes a `data:` URL; null for any other address. A `%` without two digits is kept, as in browsers. */
 export function decodeDataAddress(address: string): AddressedData | null {
   const [head, media = ''] = DATA_URL_PREFIX.exec(address) ?? [];
   if (head === undefined) return null;

@@ -82,7 +82,10 @@ function scaledViewBox(viewBox = '', factor: number): string {
   return numbers.map((number) => Number(number) * factor).join(' ');
 }
 
-/** Whether a box has the shape of a size in pixels, up to less than a pixel, which would be left transparent. */
+/**
+ * Whether a box has the same shape as a size in pixels, so that less than a row or column of pixels would stay
+ * transparent.
+ */
 function hasSameShape(px: Size, box: Size): boolean {
   const ratio = box.width / box.height;
   return Math.abs(px.height * ratio - px.width) < 1 || Math.abs(px.width / ratio - px.height) < 1;

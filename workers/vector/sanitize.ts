@@ -99,7 +99,7 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Safe
 }
 
 /**
- * Returns a data address of pixels unchanged, and that of a drawing with the drawing made safe. The result is empty for
+ * Returns a `data:` URL of pixels unchanged, and that of a drawing with the drawing made safe. The result is empty for
  * any other address.
  */
 function safeDataAddress(address: string, depth: number, shared: SharedBudget): string {
@@ -135,8 +135,8 @@ function decompressDrawing(packed: Buffer, shared: SharedBudget): Buffer {
 }
 
 /**
- * Decodes the file once for both parsers, so that the renderer cannot see, in another encoding, anything that this
- * check did not.
+ * Decodes the file once for both parsers. Otherwise the renderer could assume another encoding, and see something that
+ * this check did not.
  */
 function decodeText(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return new TextDecoder('utf-16le').decode(file);
@@ -180,12 +180,17 @@ class DrawingWriter {
   #content = '';
   /** The number of open elements inside the root. */
   #depth = 0;
-  /** The text of the open style element. The renderer joins it, whatever markup interrupts it. */
+  /**
+   * The text of the open style element. Markup within the element does not end the text, because the renderer joins its
+   * parts.
+   */
   #style: string | undefined;
   /** CSS pixels per unit, for the units that the renderer does not know. */
   #units: ReadonlyMap<string, number> = new Map();
 
-  /** @param embedded returns a data address that is safe. */
+  /**
+   * @param embedded returns a `data:` URL that is safe.
+   */
   constructor(embedded: (address: string) => string) {
     this.#embedded = embedded;
   }
@@ -223,7 +228,10 @@ class DrawingWriter {
     else if (this.#root !== undefined) this.#content += escapeXmlText(content);
   }
 
-  /** Returns the written drawing. @param pictures the files of the raster pictures in it. */
+  /**
+   * Returns the written drawing.
+   * @param pictures the files of the raster pictures in it.
+   */
   written(pictures: readonly Buffer[]): SafeDrawing {
     if (this.#root === undefined) throw new UnsafeDrawingError('The drawing has no root element.');
     return new SafeDrawing(this.#root, this.#content, pictures);

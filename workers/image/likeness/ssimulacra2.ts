@@ -101,7 +101,10 @@ interface ChannelComparison {
   sums: Float64Array;
 }
 
-/** The sum of the weighted errors of one scale. @param weights of each channel. */
+/**
+ * The sum of the weighted errors of one scale.
+ * @param weights of each channel.
+ */
 function errorOfScale(a: PyramidLevel, b: PyramidLevel, weights: readonly (readonly number[])[]): number {
   const { width, height } = a;
   const channels = weights.map((row) => startChannelComparison(row, width));

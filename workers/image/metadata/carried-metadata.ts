@@ -143,8 +143,8 @@ export async function pipelineWithMetadata(
 }
 
 /**
- * Whether sharp 0.35.5 would write freed memory in place of the profile: it sets the profile again after a conversion
- * of greyscale or 16-bit colours, and has freed it by then if it copied the picture to turn it.
+ * Whether sharp 0.35.5 would write freed memory in place of the profile. After a conversion of greyscale or 16-bit
+ * colours, sharp sets the profile again. By then it has freed the profile if it copied the picture in order to turn it.
  */
 function losesProfile(picture: PassPicture, { source, profile }: FileWithMetadataPolicy): boolean {
   return profile === 'own' && (picture.usesSlot('greyscale') || (source.isDeep && !picture.isDeep));

@@ -63,7 +63,7 @@ const ORIENTATION_TAG = 0x0112;
  * Blanks the EXIF entries that are not carried, in place.
  * @param exif the EXIF as the codec has read it.
  * @param orientation whether the orientation is blanked too. The codec drops it only if it turns the picture.
- * @returns false when the EXIF cannot be read, or the file stores it in another form. It must not be kept then.
+ * @returns false when the EXIF cannot be read, or the file stores it in another form. The EXIF must then not be kept.
  */
 export function blankUncarriedExif(
   input: Uint8Array<ArrayBuffer>,

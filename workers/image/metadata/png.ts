@@ -41,8 +41,8 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
 }
 
 /**
- * The deflated text in a text chunk. The chunk holds `keyword\0`, method and data, or `keyword\0`, flag, method, two
- * more texts and data. Undefined for text that is not compressed.
+ * The deflated text in a text chunk; undefined for text that is not compressed. A zTXt chunk holds `keyword\0`, method
+ * and data. An iTXt chunk holds `keyword\0`, flag, method, two more texts and data.
  */
 function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);

@@ -33,7 +33,7 @@ const RATIONAL_TYPES: readonly number[] = [5, 10];
 /** Types above this one hold offsets, which are useless outside of their file. */
 const LAST_COPIED_TYPE = 12;
 const MAX_DIRECTORY_ENTRIES = 512;
-/** Tags with the size of the picture. They do not belong in the EXIF of a TIFF, which has its own tags for it. */
+/** Tags with the size of the picture. They do not belong in the EXIF of a TIFF, which has other tags for the size. */
 const PIXEL_DIMENSION_TAGS: readonly number[] = [0xa002, 0xa003];
 
 /** The tags of a first directory that describe the picture. Its other tags describe how the pixels are stored. */
@@ -118,7 +118,10 @@ function carriedValue(
   return swapByteOrder(copy, claimedBytes / numbers);
 }
 
-/** Swaps the byte order of each number in a value. @param numberBytes the size of a number. */
+/**
+ * Swaps the byte order of each number in a value.
+ * @param numberBytes the size of a number.
+ */
 function swapByteOrder(value: Buffer, numberBytes: number): Buffer {
   if (numberBytes === 1) return value;
   if (numberBytes === 2) return value.swap16();

@@ -215,7 +215,10 @@ class PacketWriter {
     return element !== undefined && element === this.#rdf;
   }
 
-  /** Records a property of the picture. @returns whether the main packet has that property. */
+  /**
+   * Records a property of the picture.
+   * @returns whether the main packet has that property.
+   */
   #isInMainPacket(namespace: string, name: string): boolean {
     const property = `${namespace} ${name}`;
     this.#properties.add(property);

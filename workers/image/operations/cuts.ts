@@ -138,7 +138,8 @@ export const trimOperation = defineStepOperation({
 
 async function findContentBox(frame: Sharp, options: TrimOptions): Promise<Box> {
   const { info } = await encodeOutput(frame.trim(options).raw());
-  // sharp reports the offsets of the picture, which are zero or negative.
+  // sharp reports the position of the original picture relative to the trimmed one, so the offsets are zero or
+  // negative.
   return {
     left: -(info.trimOffsetLeft ?? 0),
     top: -(info.trimOffsetTop ?? 0),

@@ -127,9 +127,9 @@ export interface PassContext {
   /**
    * Reads the pixels of a second picture.
    * @param id its id in the task.
-   * @param prepare processes the opened picture first; it is given its size.
+   * @param prepare is called first with the opened picture and its size, to process it.
    * @throws BadArgumentError on `key`, the parameter that names the picture, when the task does not include it or it
-   *   cannot be decoded.
+   * cannot be decoded.
    */
   layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
   /** The results that steps report besides the picture: hashes and warnings. */
@@ -173,8 +173,8 @@ interface StepDefinition<P extends TProperties> {
 export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
- * Defines a step. By default, a step processes an animation as one strip, does not commute with flattening, may colour
- * a grey picture, and may change something. It also keeps the size, but no caller relies on that.
+ * Defines a step. By default, a step processes an animation as one strip, keeps the size, does not commute with
+ * flattening, may colour a grey picture, and may change something.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;

@@ -9,7 +9,7 @@ import { choiceParameter } from './parameter.ts';
 
 type PlaceholderKind = 'blur' | 'color' | 'pixel';
 
-/** The longest side of each kind, in pixels. */
+/** The longest side of a placeholder in pixels, by its kind. */
 const MAX_PLACEHOLDER_EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
 export const placeholderOperation = defineStepOperation({

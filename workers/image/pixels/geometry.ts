@@ -96,7 +96,10 @@ export function placeBoxWithMargin(inner: Size, outer: Size, at: NamedPlace, mar
   return { ...size, left: left + distance, top: top + distance };
 }
 
-/** A margin in whole pixels. @param margin in pixels, or as a share of the shorter side, such as `5%`. */
+/**
+ * A margin in whole pixels.
+ * @param margin in pixels, or as a share of the shorter side, such as `5%`.
+ */
 export function marginPx(margin: number | string, { width, height }: Size): number {
   if (typeof margin === 'number') return margin;
   return Math.round((Number.parseFloat(margin) / 100) * Math.min(width, height));

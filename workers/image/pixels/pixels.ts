@@ -23,7 +23,10 @@ export interface DeepPixels extends Omit<Pixels, 'data'> {
   data: Uint16Array<ArrayBuffer>;
 }
 
-/** Runs a pipeline and returns its pixels. @param frames number of frames in it, one below the other. */
+/**
+ * Runs a pipeline and returns its pixels.
+ * @param frames number of frames in it, one below the other.
+ */
 export async function readPixels(pipeline: Sharp, frames = 1): Promise<Pixels> {
   const { data, info } = await encodeLocalOutput(pipeline.raw());
   return { data, ...pixelFactsOf(info, frames) };

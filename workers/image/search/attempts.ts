@@ -62,8 +62,8 @@ export interface SearchAttempts<J extends EncodingTrial> {
 }
 
 /**
- * The largest difference between the value of a setting and the expected one, once the expectation is fitted to a trial
- * of the whole picture: 10 % of the size, or of the remaining difference in likeness.
+ * The largest difference between the value of a setting and its expected value: 10 % of the size, or of the remaining
+ * difference in likeness. It applies once the expectation was fitted to a trial of the whole picture.
  */
 const EXPECTATION_MARGIN = 0.1;
 /**

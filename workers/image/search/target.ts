@@ -54,7 +54,7 @@ const SIZE_TOLERANCE = 0.03;
  * smallest setting may be too large.
  */
 const MAX_TWO_COLOUR_BYTES_PER_PX = 1 / 8;
-/** The share of a picture for which there is surely time if its search ended with a file that missed the target. */
+/** If a search has ended with a file that missed the target, there is surely time for this share of the picture. */
 const RELIABLE_TIME_SHARE = 0.5;
 
 /**

@@ -17,11 +17,14 @@ export interface SettingSearch {
   target: number;
   /** The largest distance from the target, on its safe side, at which a value is close enough. */
   tolerance: number;
-  /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
+  /**
+   * The value that a setting is expected to reach, on the scale of the measured values; undefined if there is no
+   * estimate.
+   */
   expected?: (index: number) => number;
   /**
-   * The distance beyond the target, on the same scale, from which a setting is expected to fail and is left untried. If
-   * absent, the search continues until a setting fails.
+   * The distance beyond the target, on the scale of the values, from which a setting is expected to fail and is left
+   * untried. If absent, the search continues until a setting fails.
    */
   margin?: number;
   /**

@@ -7,7 +7,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A media type that the endpoint returns besides JSON, such as `image/*`, or a list of such types. */
     responseType?: string | readonly string[];
-    /** Whether the Accept header of a call is ignored, because a page could not see the error. */
+    /**
+     * Whether the Accept header of a call is ignored. It is for pictures that pages embed, because a page could not
+     * show the error.
+     */
     ignoresAccept?: true;
   }
 }
@@ -17,7 +20,7 @@ declare module 'fastify' {
  * @throws ApiError 406 not_acceptable
  */
 export function installNegotiation(app: FastifyInstance): void {
-  // This runs after authentication.
+  // This hook comes after authentication, so that a wrong credential is reported first.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { accept } = request.headers;
     if (accept !== undefined && !ALWAYS_ACCEPTED.has(accept))

@@ -30,7 +30,8 @@ export function installRequestMetrics(
     storeTimes.set(request, time);
     runWithinRequest(time, done);
   });
-  // The body is read by events of the connection, which belong to no request.
+  // The body arrives in events of the connection, which belong to no request. All that follows is therefore run within
+  // the request again.
   app.addHook('preValidation', (request, _reply, done) => {
     const time = storeTimes.get(request);
     if (time === undefined) done();
