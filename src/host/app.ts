@@ -243,7 +243,7 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
   });
 }
 
-/** Registers the routes outside the API: health, pages, and what signed links and addresses serve. */
+/** Registers the routes outside the API: health, pages, and the files behind signed links and addresses. */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
   { imageWorkers, renders }: ImagingPools,
@@ -376,7 +376,7 @@ function installAdmission(
   installBodyParsing(api, ownerOf);
 }
 
-/** The warnings for the operator at run time. */
+/** The warnings that /readyz gives the operator, one sentence each. */
 async function readRemarks(
   renders: Renders,
   checkFreeSpace: () => Promise<void>,

@@ -62,7 +62,7 @@ Starts the service on http://127.0.0.1:3000, with its data in ./data; the first 
 npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
 `;
 
-/** The parts of the primary process that all others use. */
+/** The parts of the primary process on which its other parts depend. */
 interface Primary {
   settings: Settings;
   log: Logger;
@@ -289,7 +289,7 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
   );
 }
 
-/** An object that a signal can stop. */
+/** The parts that a signal stops. */
 interface Stoppable {
   supervisor: Supervisor;
   reporter: HostReporter;

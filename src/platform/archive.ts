@@ -74,7 +74,7 @@ const MOVED_TO_ZIP64_16 = 0xffff;
 const MOVED_TO_ZIP64_32 = 0xffffffff;
 const ZIP_VERSION = 20;
 const ZIP64_VERSION = 45;
-/** The names are UTF-8. */
+/** The flag for names in UTF-8. */
 const UTF8_NAMES_FLAG = 0x0800;
 const MADE_BY_UNIX = 3 << 8;
 const FILE_MODE = 0o100644;
@@ -138,7 +138,7 @@ export async function openZipArchive(
       const gone = new AbortController();
       const out = new PassThrough();
       out.once('close', () => gone.abort());
-      // The reader gets an error from the stream itself.
+      // An error of the pipeline is ignored here, because the reader gets it from the stream itself.
       pipeline(readBytes(piecesFrom(start), { start, end }, gone.signal), out).catch(() => undefined);
       return out;
     },

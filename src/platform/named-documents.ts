@@ -48,9 +48,9 @@ const MAX_UPDATE_ATTEMPTS = 400;
 
 /** A kind of named documents. */
 export interface ResourceKind {
-  /** What messages call one of them. */
+  /** The noun for one document in messages, such as `preset`. */
   noun: string;
-  /** The most of them that an account may have. */
+  /** The most documents of this kind that an account may have. */
   limit: number;
   /** The field that every save changes. A save only takes effect if the field still has the value that was read. */
   guard: 'revision' | 'version';

@@ -98,7 +98,7 @@ export function* heifAssociations(
   const { content, end: limit } = list;
   const ids = idReaderOf(bytes, list.version > 0);
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
-  // The highest bit marks a property as essential.
+  // The highest bit marks a property as essential, and does not belong to the index.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
   // A 4-byte entry count comes before the entries.
   yield* partsBetween(content + 4, limit, (at) => {

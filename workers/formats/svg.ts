@@ -106,7 +106,7 @@ export function withFontSizeInPixels(attributes: Readonly<Record<string, string>
 
 type AttributeOf = (name: string) => string | undefined;
 
-/** The font size of the root. */
+/** The font size of the root element in CSS pixels. */
 function fontSizeOf(attributeOf: AttributeOf): number {
   return pixelsOf(declaredPropertyOf('font-size', attributeOf), DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX;
 }

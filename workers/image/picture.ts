@@ -187,10 +187,7 @@ export class PassPicture {
     this.#secondsLeft();
   };
 
-  /**
-   * Whether the pipeline still starts at the input file. If so, its errors are those of the file, and it has the file's
-   * metadata.
-   */
+  /** Whether the pipeline still starts at the input file. If so, an error is the file's, and metadata can be copied. */
   get fromFile(): boolean {
     return this.#fromFile;
   }
@@ -227,10 +224,7 @@ export class PassPicture {
     this.#hasRun = false;
   }
 
-  /**
-   * Lays the picture on a background colour. sharp does this at its own place in the pipeline, so the place must not
-   * matter to any step.
-   */
+  /** Lays the picture on a background colour. sharp chooses the place in the pipeline, so it must not matter. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.#hasRun = false;

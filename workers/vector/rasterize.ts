@@ -37,8 +37,8 @@ export async function rasterizeSvg({ input, size, maxPixels }: RasterizeTask): P
 }
 
 /**
- * The failure of a drawing whose embedded picture is larger than a picture may be, because decoding it would take all
- * of the memory or time. A picture that cannot be read is left to the renderer, which omits it.
+ * The failure of a drawing with an embedded picture that is larger than a picture may be. Decoding it would take all of
+ * the memory or time. A picture that cannot be read is left to the renderer, which omits it.
  */
 async function tooLargePictureFailure(
   { pictures }: SafeDrawing,

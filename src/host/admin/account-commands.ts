@@ -214,7 +214,7 @@ function checkPlanId(plan: string, planIds: readonly string[], where: string): s
   throw new CommandUsageError(`${where} must be one of ${planIds.join(', ')}.`);
 }
 
-/** The given password, or a new one. */
+/** The password that was given, or a new random one of 20 characters. */
 function checkPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
   if (!PASSWORD_FORM.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');

@@ -38,7 +38,7 @@ export class CommandUsageError extends Error {
 
 /** The arguments and options of a command line. */
 export interface ParsedCommandLine {
-  /** The arguments, one for each name in `takes`. */
+  /** The required arguments, in the order in which the command's `takes` names them. */
   words: readonly string[];
   options: Readonly<Record<string, string | true | undefined>>;
 }
@@ -46,7 +46,7 @@ export interface ParsedCommandLine {
 export interface AdminCommand<C = CommandContext> {
   /** Noun and verb, such as `account create`. */
   name: string;
-  /** One sentence for a person. */
+  /** What the command does, in one sentence for the help. */
   about: string;
   /** The required arguments after the name, such as `ACCOUNT`; none if absent. */
   takes?: readonly string[];

@@ -103,7 +103,7 @@ export function needsRunningService(words: readonly string[]): boolean {
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
-/** The error for a wrong word, with the words that are possible. */
+/** The error for a noun or a verb that no command has. It lists the possible ones. */
 function unknownCommandError(noun: string, verb: string | undefined): CommandUsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],

@@ -6,7 +6,7 @@ export interface LoadRow {
   name: string;
   scope: 'process' | 'host' | 'all hosts';
   requestsPerSecond: number;
-  /** Milliseconds; null if nothing was answered. */
+  /** The median duration of a response, and the 99th percentile, in milliseconds; null if nothing was answered. */
   p50: number | null;
   p99: number | null;
   /** The number of calls and items that wait for a thread. */
@@ -79,7 +79,7 @@ interface SnapshotDifference {
 
 const GAUGE_METRICS =
   /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_job_items|darkroom_webhook_attempts|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
-/** The most accounts of a row. */
+/** The most accounts that a row lists. */
 const MAX_LISTED_ACCOUNTS = 5;
 const DURATION_BUCKET_PREFIX = 'darkroom_request_duration_seconds_bucket ';
 const REFUSALS_PREFIX = 'darkroom_refusals_total ';

@@ -15,7 +15,7 @@ export interface HostVerdict {
 export interface SilentProcess {
   name: string;
   silentMs: number;
-  /** The value of HANG_TIMEOUT_MS. */
+  /** The value of HANG_TIMEOUT_MS, after which the primary kills the process. */
   timeoutMs: number;
 }
 
@@ -64,8 +64,8 @@ export function verdictsOnHost({ row, silent = [], restart }: HostCondition): Ho
 }
 
 /**
- * Everything that is wrong with each host, after the host's name if there are several; otherwise one sentence about all
- * of them.
+ * The verdicts on all hosts. If there are several hosts, each verdict begins with the name of its host. If nothing is
+ * wrong, one sentence says so for all of them.
  */
 export function verdictsOnAllHosts(rows: readonly LoadRow[]): HostVerdict[] {
   const hosts = rows.filter(({ scope }) => scope === 'host');
@@ -150,8 +150,8 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
 }
 
 /**
- * Whether most of the time was spent on stores, models or clients. Missing cores would make the work on pixels long
- * too.
+ * Whether most of the time was spent on stores, models or clients. If cores were missing, the work on pixels would take
+ * long as well.
  */
 function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
   return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);

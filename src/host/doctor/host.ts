@@ -76,7 +76,7 @@ async function readText(path: string): Promise<string | null> {
   );
 }
 
-/** The memory of an API process without pictures. */
+/** The memory of an API process that holds no pictures. */
 const BASE_PROCESS_BYTES = 200 * MEGABYTE_BYTES;
 const MIN_OPEN_FILES = 1_024;
 const RECOMMENDED_OPEN_FILES = 8_192;

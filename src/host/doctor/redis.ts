@@ -19,7 +19,9 @@ import { readLinkSigner } from './identity.ts';
 
 /** The connections of a process: one for commands, and one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;
-/** Connections that a few hosts need while their processes are replaced. */
+/**
+ * The connections that Redis should allow at least. They are enough for a few hosts while their processes are replaced.
+ */
 const RECOMMENDED_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const MIN_REDIS_VERSION = [6, 2] as const;

@@ -129,7 +129,7 @@ const MAX_SNAPSHOTS = 4;
 interface LoadRecorderOptions {
   hostId: string;
   history: LoadHistory;
-  /** The snapshot of the primary itself. */
+  /** Takes a snapshot of the primary itself. */
   readOwn: () => Promise<LoadSnapshot>;
   /** Epoch milliseconds. */
   nowMs: () => number;

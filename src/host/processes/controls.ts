@@ -17,7 +17,7 @@ export type ProcessControl =
   /** With `save`, the setting is also written to the settings file. */
   | ({ kind: 'set'; name: CapacitySetting; value: number; save: boolean } & AuthoredControl);
 
-/** A control that changes a process names its author for the log. */
+/** The author of a control that changes a process, for the log. */
 interface AuthoredControl {
   by: string;
 }

@@ -4,8 +4,8 @@ import { type StoresSettings, storeAddressesOf } from '../../platform/stores/ope
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /**
- * The lifetime of the mark of a deployment. The primaries renew it. After the last primary has ended, another
- * deployment may use the prefix.
+ * How long a deployment's mark stays in Redis after the primaries last renewed it. After the last primary has ended,
+ * another deployment may use the prefix.
  */
 const MARK_LIFE_MS = 10 * MINUTE_MS;
 const RENEWAL_INTERVAL_MS = MINUTE_MS;

@@ -10,8 +10,8 @@ import type { ControlHandler, ProcessControl } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**
- * The controls of a host's primary. It replaces processes, changes their number, and passes changed settings to
- * processes that start later.
+ * Creates the handler of operators' controls in a primary. The primary replaces processes, changes their number, and
+ * passes changed settings to processes that start later.
  */
 export function createPrimaryControls(options: {
   hostId: string;

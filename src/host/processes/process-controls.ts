@@ -34,7 +34,10 @@ interface PoolReport {
   budgetBytes: number;
 }
 
-/** The controls of an API process. It reports its pools, changes their size, and changes its log level. */
+/**
+ * Creates the handler of operators' controls in an API process. The process reports its pools, changes their size, and
+ * changes its log level.
+ */
 export function createProcessControls(options: {
   imageWorkers: ImageWorkers;
   renders: Renders;

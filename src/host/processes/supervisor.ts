@@ -153,7 +153,7 @@ export class Supervisor {
     });
   }
 
-  /** Replaces the spare process, because it has the settings of the time when it started. */
+  /** Replaces the spare process by one with the present settings. */
   renewSpare(): void {
     this.#spare.take()?.process.kill('SIGKILL');
   }

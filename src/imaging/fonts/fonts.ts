@@ -9,7 +9,7 @@ export interface FontFamily {
   family: string;
   /** The names of the styles, such as `Bold Italic`. */
   styles: string[];
-  /** The names of the scripts, such as `Latin`, and `Emoji`. */
+  /** The names of the scripts that the family covers, such as `Latin`. `Emoji` counts as a script. */
   scripts: string[];
 }
 

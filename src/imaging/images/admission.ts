@@ -207,7 +207,10 @@ export class AdmissionQueue {
     return { queueMs, release };
   }
 
-  /** The rank of an account in its queue: the fewest slots come first, and an account that gives way is last. */
+  /**
+   * The rank of an account in its queue. Accounts with fewer slots come first, and an account that gives way comes
+   * last.
+   */
   readonly #rankOf = (accountId: string): number =>
     this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
 

@@ -108,7 +108,7 @@ export interface CompareCall extends ImageCall {
   isScored?: boolean | undefined;
 }
 
-/** A running call. */
+/** A call that has begun: its result, its end and its wait. */
 export interface RunningCall<T> {
   /**
    * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,

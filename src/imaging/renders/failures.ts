@@ -42,8 +42,8 @@ export function rethrowAsApiError(error: unknown): never {
 }
 
 /**
- * Returns the page of an answer, or throws its error. All time in which the page was neither drawn nor encoded is its
- * queue: a browser may have to be started first, or the page was moved to another one.
+ * Returns the page of an answer, or throws the answer's error. The `queueMs` of the page is all time in which it was
+ * neither drawn nor encoded: a browser may have to be started first, or the page was moved to another one.
  * @param elapsedMs from the call to the answer.
  * @param refusal the field of the call that brought the page, and the error for a late page.
  */

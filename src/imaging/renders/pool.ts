@@ -63,9 +63,9 @@ interface PooledPage {
   thread: RenderThread | null;
   /** The time at which the drawing of the page began; null while the page waits. */
   drawnSinceMs: number | null;
-  /** Ends the page from within the pool. */
+  /** Aborts when the pool itself ends the page. */
   ending: AbortController;
-  /** Moves the page out of its thread. */
+  /** Aborts when the page has to leave its thread. */
   moving: AbortController;
   endedAs: 'stopped' | 'withdrawn' | null;
 }

@@ -15,9 +15,9 @@ interface ControlGroupLimits {
 
 /** The files in which the kernel describes control groups. */
 interface ControlGroupFiles {
-  /** The mount of all hierarchies. */
+  /** The folder in which all hierarchies are mounted. */
   root?: string;
-  /** The group of this process in each hierarchy. */
+  /** The file that names the group of this process in each hierarchy. */
   membership?: string;
 }
 

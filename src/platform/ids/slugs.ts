@@ -20,7 +20,7 @@ const SLUG_REGEX = new RegExp(SLUG_PATTERN);
  */
 export const RESERVED_ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
-/** Latin letters without a decomposition in Unicode. */
+/** The ASCII spelling of Latin letters that Unicode does not decompose. */
 const FOLDED_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',

@@ -6,7 +6,7 @@ import { assertScoreMeasurable } from './measurable.ts';
 import { computeSsim, lumaOf } from './ssim.ts';
 import { computeSsimulacra2 } from './ssimulacra2.ts';
 
-/** A measure of likeness to a picture, which a target names and a search evaluates. */
+/** A measure of how like a file is to the searched picture. The target of the search names the measure. */
 interface LikenessMetric {
   /** The parameter that asks for this measure. */
   param: 'minSsim' | 'ssimulacra2';

@@ -98,7 +98,7 @@ export async function prepareCarriedBlocks(
     return { exif, xmp, iptc, ...(!isCorrected && { fileLeaks: true }) };
   }
   const exif = structure && isCorrected ? { structure } : undefined;
-  // The carrier is a pixel of sRGB, to which a profile of another colour space does not fit.
+  // The carrier is one pixel in sRGB, so a profile of another colour space would not fit it.
   const carrier =
     format === 'jpeg' && header.space === 'srgb' ? await makeOnePixelJpegWith(input) : undefined;
   if (hidesContent) return { exif, carrier };

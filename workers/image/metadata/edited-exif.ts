@@ -18,8 +18,8 @@ export const MAX_EXIF_TOTAL_BYTES = 512 * 1024;
 const ENTRY_TYPE_OFFSET = 2;
 
 /**
- * Returns a copy of a TIFF structure whose bulky entries have no type. Undefined when the bytes are no TIFF structure,
- * or have no reliable directories.
+ * Returns a copy of a TIFF structure whose bulky entries have lost their type, so that readers skip them. Undefined
+ * when the bytes are no TIFF structure, or have no reliable directories.
  */
 export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefined {
   const copy = Buffer.from(tiff);

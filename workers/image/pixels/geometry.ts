@@ -61,7 +61,7 @@ export function sizeLimitError({ width, height }: Size, frames = 1): BadArgument
   return undefined;
 }
 
-/** The error of `sizeLimitError`, unless the picture has that size already and the step would leave it unchanged. */
+/** The error of `sizeLimitError`; undefined if the step leaves the size of the picture unchanged. */
 export function changedSizeLimitError(picture: PictureShape, size: Size): BadArgumentError | undefined {
   const isSame = picture.width === size.width && picture.height === size.height;
   return isSame ? undefined : sizeLimitError(size, picture.frames);

@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import type { BusboyInstance } from '@fastify/busboy';
 
-/** The headers of a part as the parser emits them: values of one byte a character, by lower-case name. */
+/** The headers of a part, by lower-case name. Each character of a value stands for one byte. */
 type PartHeaders = Record<string, string[]>;
 
-/** The parser of parts within the parser of forms. Its types do not declare it. */
+/** The parser of parts within the parser of forms. The types of the package do not declare it. */
 interface PartParser extends EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> {
   /** The search for boundaries. It ends after `maxMatches` of them. */
   _bparser?: { maxMatches: number };

@@ -48,11 +48,10 @@ export function rawBodyOf(request: FastifyRequest): Buffer | undefined {
 }
 
 /**
- * Reads bodies. JSON is kept as bytes first, because idempotency compares requests by the bytes that were sent, and
- * parsed afterwards by `installBodyParsing`. A stream route gets the raw stream of any type.
- *
- * Fastify's own parsers only pass the stream on. A refusal by them would close the connection while the client is still
- * sending, so that it would never see the response.
+ * Reads bodies. JSON is first kept as bytes, because idempotency compares the bytes that were sent.
+ * `installBodyParsing` parses it afterwards. A stream route gets the raw stream of any type. Fastify's own parsers only
+ * pass the stream on. A refusal by them would close the connection while the client is still sending, so that it would
+ * never see the response.
  */
 export function installBodyReading(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

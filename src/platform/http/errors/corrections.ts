@@ -78,7 +78,7 @@ export function applyCorrection(call: CorrectableCall, correction: CallCorrectio
 }
 
 /**
- * The container with the change.
+ * A copy of the query or the body with the change; null if the change does not fit what was sent.
  * @param isText whether the values of the container are text, as in a query.
  */
 function applyToContainer(container: unknown, correction: CallCorrection, isText: boolean): unknown {

@@ -32,7 +32,7 @@ export interface Diagnosis {
 
 /** The words by which messages refer to the violated schema and to its fields. */
 export interface ViolationSubject {
-  /** `this call`, or the name of an op or an operation. */
+  /** How messages refer to the object that was checked: as `this call`, or by the name of an op or an operation. */
   owner: string;
   noun: 'field' | 'parameter';
   formats?: FormatDescriptions;
@@ -105,7 +105,10 @@ export function missingFieldDiagnosis(
   };
 }
 
-/** The first sentence of a description in parentheses, for text without a format; empty for everything else. */
+/**
+ * The first sentence of a field's description, in parentheses. It is a hint for a text without a format, and empty for
+ * every other field.
+ */
 function descriptionHint({ type, enum: words, pattern, examples, format, description }: TSchema): string {
   const isPlain =
     type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);

@@ -175,7 +175,7 @@ export function operationsOf({
 
 /**
  * Replaces schemas that have a title by references to components of that name. Merges the field `documented` of each
- * schema into it: it contains the constraints that the code checks instead of the schema.
+ * schema, which has the constraints that the code checks, into the schema.
  */
 function hoistSchemas(value: unknown, schemas: DocumentNode): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoistSchemas(entry, schemas));

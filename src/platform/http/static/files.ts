@@ -146,7 +146,7 @@ function readStaticFile(source: URL): string | Buffer {
   return source.pathname.endsWith('.svg') ? readFileSync(source, 'utf8') : readFileSync(source);
 }
 
-/** A style sheet in which the style sheets that it imports replace the import rules. */
+/** Reads a style sheet, and replaces each import rule by the imported style sheet. */
 function readStyleSheet(source: URL): string {
   return readFileSync(source, 'utf8').replaceAll(SHEET_IMPORT, (_, imported) =>
     readStyleSheet(new URL(imported, source)),

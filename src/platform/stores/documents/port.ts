@@ -192,7 +192,7 @@ export function assertNoUndefined(filter: unknown, path = 'filter'): void {
   for (const [key, value] of Object.entries(filter)) assertNoUndefined(value, `${path}.${key}`);
 }
 
-/** The fields for which a filter requires one value. An upsert begins with them. */
+/** The fields for which a filter requires one value. A document that an upsert inserts begins with these fields. */
 export function equalityFieldsOf(filter: DocumentFilter): Record<string, unknown> {
   const fixed: Record<string, unknown> = {};
   for (const [field, condition] of Object.entries(filter)) {

@@ -33,7 +33,7 @@ type ChannelServiceHandler = (
   processId: number,
 ) => Promise<unknown>;
 
-/** A message of the channel. All frames of one turn of the event loop are sent together. */
+/** A call, an answer or an event on the channel. All frames of one turn of the event loop are sent in one message. */
 type ChannelFrame = CallFrame | AnswerFrame | EventFrame;
 
 interface CallFrame {

@@ -161,7 +161,9 @@ function isAnsweredByIndex(spec: CollectionSpec, fixed: readonly string[], sort:
   return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && isIndexOrder(fields, fixed, sort));
 }
 
-/** Whether an index begins with the fixed fields and continues with the sort, forwards or backwards. */
+/**
+ * Whether the first fields of an index are the fixed ones, and the next are those of the sort, forwards or backwards.
+ */
 function isIndexOrder(fields: SortOrder, fixed: readonly string[], sort: SortOrder): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);
   if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;

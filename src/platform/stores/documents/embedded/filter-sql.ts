@@ -103,8 +103,8 @@ function compileFieldOperators(
 }
 
 /**
- * The condition that an entry of the list at a path matches. The filter has conditions for the fields of the entry, or
- * operators for the entry itself, such as `{$eq: 'a'}`.
+ * The condition that some entry of the list at a path matches a filter. The filter has conditions for the fields of the
+ * entry, or operators for the entry itself, such as `{$eq: 'a'}`.
  */
 function compileElemMatch(path: string, filter: DocumentFilter, { depth }: FieldSource): SqlFragment {
   const entry = `entry${depth}`;

@@ -146,7 +146,10 @@ function ownValue(parent: ParentObject, name: string): unknown {
   return Object.hasOwn(parent, name) ? parent[name] : undefined;
 }
 
-/** Whether $pull removes an entry of a list: it equals the value, or has the fields of the object. */
+/**
+ * Whether $pull removes an entry of a list. It does if the entry equals the condition, or has all fields of a condition
+ * that is an object.
+ */
 function isPulled(entry: unknown, condition: unknown): boolean {
   if (typeof condition !== 'object' || condition === null) return entry === condition;
   if (typeof entry !== 'object' || entry === null) return false;
