@@ -19,8 +19,8 @@ export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
 /** The options for reading the input. */
 export interface DecodeOptions {
   /**
-   * The frames to read. If absent, `all` when input and output can be animated and every step works frame by frame,
-   * else `first`.
+   * The frames to read. If absent, all frames are read if input and output can be animated and every step works frame
+   * by frame; otherwise only the first one is read.
    */
   frame?: 'first' | 'all' | number;
   /** A range of frames, such as `10..99`: the first and the last one, counted from 0. */
@@ -40,7 +40,7 @@ export interface DecodeOptions {
 
 /** The options for writing the result. Absent options take the defaults of the encoder. */
 export interface EncodeOptions {
-  /** If absent, the format of the input when it can be written, else png. */
+  /** If absent, the format of the input is used if it can be written, otherwise png. */
   format?: OutputFormat;
   /**
    * Replaces `format`: the result is the smallest file of these formats. A thread never gets several formats, because
@@ -211,7 +211,7 @@ export interface PassWarning {
     | 'low_quality'
     | 'format_not_tried';
   /**
-   * The object of the warning. For not_enlarged: the side, `width` or `height`, that is smaller than requested. For
+   * The subject of the warning. For not_enlarged: the side, `width` or `height`, that is smaller than requested. For
    * no_effect: the parameter. For low_quality: what would look better, `fewer_frames` or `smaller_picture`. For
    * format_not_tried: the format.
    */

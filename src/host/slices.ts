@@ -176,7 +176,7 @@ function accountLimitsOf({ accounts, http }: Settings) {
   };
 }
 
-/** Where webhooks may go besides public addresses. */
+/** Where webhooks may go in addition to public addresses: over plain http, to this host, and to private networks. */
 function webhookTargetsOf({ outbound }: Settings) {
   const subnets = outbound.OUTBOUND_ALLOWED_SUBNETS;
   const allowed = blockListOf(subnets);

@@ -19,7 +19,8 @@ interface HeifItem {
 }
 
 /**
- * The relation of an item to others, such as `thmb` (a thumbnail of them), `auxl` (a plane) or `dimg` (made from them).
+ * The relation of an item to other items, such as `thmb` (it is their thumbnail), `auxl` (it is a plane of them) or
+ * `dimg` (it is made from them).
  */
 export interface HeifReference {
   type: string;

@@ -48,7 +48,7 @@ export interface InputFacts extends Size {
   /** Whether the file is a 16-bit PNG or TIFF; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
-  /** The whole header, unless the sender's was used. */
+  /** The whole header; absent if the header from the sender was used. */
   header?: Metadata;
   /** Display time of each frame, in milliseconds. */
   delays?: number[];

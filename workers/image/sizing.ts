@@ -197,8 +197,8 @@ interface CropAim {
 }
 
 /**
- * The part of a picture that a crop keeps: a named place or a point, which can be computed, or the most interesting
- * part, which depends on the pixels.
+ * The part of a picture that a crop keeps. A named place or a point can be computed. The most interesting part depends
+ * on the pixels.
  */
 export function cropAnchorOf({ gravity, focalX, focalY }: CropAim): Anchor | InterestMeasure {
   if (focalX === undefined && focalY === undefined) return gravity ?? 'center';

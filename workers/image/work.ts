@@ -41,7 +41,7 @@ export function isGeometricStep({ operation, params }: PlannedStep): boolean {
 /** The formats that can be written and that libvips calls by the same name. */
 const WRITABLE_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
-/** The format of the input if it can be written, else png. */
+/** The format of the input if it can be written, otherwise png. */
 export function writableFormatFor(format: string): OutputFormat {
   // AV1 is the only codec of the HEIF family that this service reads.
   if (format === 'heif') return 'avif';

@@ -37,8 +37,8 @@ import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
 
 /**
- * Writes the result of a pass after all its steps: with the metadata that the policy keeps, with the channels, bits and
- * colours that the format needs, and by a search if the pass has a target.
+ * Writes the result of a pass after all its steps. It keeps the metadata that the policy keeps, and has the channels,
+ * bits and colours that the format needs. If the pass has a target, the file is found by a search.
  */
 export async function writePassResult(work: PassWork): Promise<{
   written: WrittenFile;

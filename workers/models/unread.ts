@@ -44,8 +44,8 @@ interface GreyPicture {
 }
 
 /**
- * The areas of a picture with ink outside of the lines that were read, the largest first, each with a margin. Rules,
- * frames and photographs do not count as ink. Boxes are in whole pixels of the picture.
+ * Finds the areas of a picture that have ink outside the lines that were read. The largest area comes first, and each
+ * has a margin. Rules, frames and photographs do not count as ink. Boxes are in whole pixels of the picture.
  */
 export default async function findUnreadText({ picture, size, lines }: UnreadTask): Promise<BoundingBox[]> {
   const small = sharp(picture).resize(MAX_SEARCHED_EDGE_PX, MAX_SEARCHED_EDGE_PX, {

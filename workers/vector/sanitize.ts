@@ -29,7 +29,7 @@ const MAX_EXPANDED_CHARACTERS = 16 * 1024 * 1024;
 const MAX_DRAWING_DEPTH = 3;
 
 /**
- * Matches attributes whose value is an address that is loaded, and `base`, to which addresses are relative. They may
+ * Matches attributes with an address that is loaded, and `base`, on which relative addresses depend. The attributes may
  * have any prefix.
  */
 const REFERENCE_ATTRIBUTE = /(?:^|:)(?:href|src|base)$/i;

@@ -13,7 +13,7 @@ import type { ImageCall } from './image-call.ts';
 
 /** How a call can be changed: the names of its parameters, and the jobs that do the same work. */
 interface CallForms {
-  /** Maps a parameter of the pass to the field of the call. Absent: the call has no parameters to replace. */
+  /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
   /** The prefix of the parameters of a single op: see `BranchPass`. */
   parametersPrefix?: string | undefined;
@@ -110,20 +110,20 @@ export function fewerFramesParameters(
     ...mildest(rates.map((maxFps) => ({ maxFps }))),
     ...mildest(steps.map((everyNth) => ({ everyNth }))),
   ].toSorted((one, other) => keptBy(other) - keptBy(one));
-  // The parameter frame excludes the others that choose frames.
+  // The parameter `frame` cannot be combined with the other parameters that choose frames.
   const first = selectsFrames(decode) ? { maxFrames: 1 } : { frame: 'first' as const };
   return [...several, first].map((parameters) => ({ parameters }));
 }
 
-/** The bytes per pixel of an animated photograph that looks acceptable, at the most. */
+/** The most bytes per pixel of an animated photograph that still looks acceptable. */
 const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
 /** The share of the allowed bytes that the file of a drawing should take. */
 const SURE_SIZE_SHARE = 0.9;
 
 /**
- * The pixels of all frames whose file likely is as small as the pass asks for, judged by the size of the input. The
- * file of a photograph grows with the number of its pixels. That of a drawing holds the changes between its frames:
- * with a quarter of the frames, it has about a half of the bytes.
+ * The number of pixels of all frames with which the file is probably as small as the pass asks for. It is estimated
+ * from the size of the input. The file of a photograph grows with the number of its pixels. The file of a drawing holds
+ * the changes between its frames: with a quarter of the frames, it has about a half of the bytes.
  */
 export function likelyPixelsWithinTarget(
   header: ImageHeader,

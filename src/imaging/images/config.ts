@@ -83,7 +83,10 @@ export const imagesSettings = {
  * for browsers, stores and code.
  */
 const MEMORY_DIVISOR = 2;
-/** The budgets of slow passes, of heavy passes and of items of large jobs are each the quick budget divided by this. */
+/**
+ * Slow passes, heavy passes and items of large jobs each have a budget of their own. It is the quick budget divided by
+ * this number.
+ */
 const QUICK_BUDGET_DIVISOR = 2;
 /** The budget of all pools together, as a multiple of the quick budget. */
 const ALL_POOLS_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;

@@ -90,8 +90,8 @@ export class CallDeadline {
   }
 
   /**
-   * Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. The work itself
-   * goes on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
+   * Resolves with the result of the work, or rejects with the signal's reason as soon as the signal aborts. The work
+   * itself goes on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
    */
   guard<T>(work: Promise<T>): Promise<T> {
     return unlessAborted(work, this.signal);
@@ -129,7 +129,7 @@ export class CallDeadline {
   }
 }
 
-/** Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. */
+/** Resolves with the result of the work, or rejects with the signal's reason as soon as the signal aborts. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);

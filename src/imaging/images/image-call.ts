@@ -92,7 +92,7 @@ export interface BranchCall extends Omit<ImageCall, 'paramOf'> {
 export interface BranchPass extends Pick<ImageCall, 'asJobs'> {
   pass: ImagePass;
   paramOf: (passParam: string) => string;
-  /** The prefix that `paramOf` gives to the parameters of a single op. Absent: none. */
+  /** The prefix that `paramOf` gives to the parameters of a single op; none if absent. */
   parametersPrefix?: string;
 }
 
@@ -111,8 +111,8 @@ export interface CompareCall extends ImageCall {
 /** A call that has begun: its result, its end and its wait. */
 export interface RunningCall<T> {
   /**
-   * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,
-   * `deadline_exceeded` or `worker_unreachable` and a Retry-After.
+   * Rejects with an ApiError. Its code is unsupported_format, invalid_param, or provider_unavailable. The last has a
+   * Retry-After, and `capacity`, `deadline_exceeded` or `worker_unreachable` as details.reason.
    */
   result: Promise<T>;
   /**

@@ -43,9 +43,12 @@ export interface IncomingCall {
 export interface WaitingLimits {
   /** The number of calls that may wait. */
   calls: number;
-  /** The most bytes of the bodies of waiting calls. Absent: no limit. */
+  /** The most bytes of the bodies of waiting calls; no limit if absent. */
   heldBytes?: number;
-  /** Longest wait in an overload, in milliseconds. Calls that would wait longer are refused. Absent: no limit. */
+  /**
+   * The longest wait in an overload, in milliseconds. Calls that would wait longer are refused. There is no limit if
+   * absent.
+   */
   waitMs?: number;
 }
 
@@ -79,7 +82,7 @@ export interface AdmissionOptions {
    * Whether an account gives way, so that it gets only slots that no other account waits for. Absent: none gives way.
    */
   givesWay?: (accountId: string) => boolean;
-  /** The most slots of one account, so that it never holds all of them for long. Absent: no limit. */
+  /** The most slots of one account, so that it never holds all of them for long; no limit if absent. */
   slotsPerAccount?: number;
   clock?: Clock;
 }

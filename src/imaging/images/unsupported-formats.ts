@@ -36,7 +36,7 @@ const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: Unsupporte
   ],
 ];
 
-/** The installed libheif reads AVIF, and has no decoder for the HEVC of these files. */
+/** The installed libheif reads AVIF. It has no decoder for HEVC, in which HEIC files are coded. */
 const HEIC_FORMAT: UnsupportedFormat = {
   name: 'a HEIC file (iPhone photo)',
   mediaType: 'image/heic',

@@ -102,7 +102,7 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** The signs before the last part of a name such as `image/png` or `job.completed`. */
+/** The signs that separate the last part of a name, as in `image/png` and `job.completed`. */
 const TAIL_SIGNS = ['/', '.'];
 
 /** The best of the likely names; undefined when no name is similar. */

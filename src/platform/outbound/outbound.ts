@@ -142,7 +142,10 @@ interface ImageFetchOptions {
   /** The timeout of the whole fetch: name, connection, response and body. */
   timeoutMs: number;
   signal?: AbortSignal;
-  /** The field of the call that contains the URL. Absent: `url`, and `file` for an image that is too large. */
+  /**
+   * The field of the call that contains the URL. If absent, errors name `url`, or `file` for an image that is too
+   * large.
+   */
   param?: string | undefined;
 }
 

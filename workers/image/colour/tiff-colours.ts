@@ -106,7 +106,7 @@ function photometricAfter({ photometric }: TiffPage): number {
   return photometric;
 }
 
-/** The samples of colours and alpha, in 8 bits if they have 8, else in 16. */
+/** The samples of colours and alpha: in 8 bits if the stored samples have 8 bits, otherwise in 16. */
 function colourAndAlphaSamples(
   page: TiffPage,
   data: TiffSamples['data'],

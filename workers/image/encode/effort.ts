@@ -123,7 +123,7 @@ export function avifEncoderEffort(
   return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }
 
-/** The size up to which a search through a still picture uses the highest effort. */
+/** The largest still picture, in megapixels, for which a search uses the highest effort. */
 const MAX_FULL_EFFORT_MEGAPIXELS = 2;
 const MAX_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
@@ -184,7 +184,7 @@ const ANIMATION_EFFORTS: Readonly<Partial<Record<OutputFormat, readonly Animatio
   ],
 };
 
-/** The number of written frames, and of the pixels of all of them. */
+/** The frames to write: their number, and the pixels of all frames together. */
 interface WrittenFrames {
   frames: number;
   megapixels: number;

@@ -103,7 +103,7 @@ function pixelSpansOf(from: number, to: number): PixelSpans {
   };
 }
 
-/** Adds the pixels of a row to the sums of those pixels of the copy of which they become a part. */
+/** Adds the pixels of a row to the sums from which the pixels of the copy are computed. */
 function sumRow(row: Uint8Array, { first, end, before, behind }: PixelSpans, sums: Float64Array): void {
   for (let column = 0, to = 0; column < first.length; column++, to += SUMS_PER_PIXEL) {
     const from = 3 * (first[column] as number);

@@ -35,8 +35,8 @@ export interface FileWithMetadataPolicy {
 }
 
 /**
- * The colour profile of the result when metadata is kept: the file's own, whose pixel values then stay; sRGB, to which
- * the pixels are converted; or none, for a result that is not RGB.
+ * The colour profile of the result when metadata is kept. `own`: the file's profile, and the pixel values stay. `srgb`:
+ * the pixels are converted to sRGB. `none`: the result is not RGB.
  */
 export type CarriedProfile = 'own' | 'srgb' | 'none';
 

@@ -21,8 +21,8 @@ const COPYRIGHT_NOTICE_DATASET = { number: 116, maxBytes: 128 };
 const UTF8_DECLARATION = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 
 /**
- * The envelope record, which names the encoding of texts, and the application record, which holds texts that describe a
- * picture.
+ * The numbers of two IPTC records. The envelope record names the encoding of texts, and the application record holds
+ * the texts that describe a picture.
  */
 const [ENVELOPE, APPLICATION] = [1, 2];
 /** The first of the three dataset numbers of the application record that hold a preview. */

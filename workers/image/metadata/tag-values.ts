@@ -1,6 +1,6 @@
 /**
- * Converts tag values to plain JSON within limits, because a file may carry megabytes under one name, or names that
- * have a meaning in JavaScript or in a document store.
+ * Converts tag values to plain JSON within limits. A file may carry megabytes under one name. It may also have names
+ * that mean something in JavaScript or in a document store.
  */
 
 const MAX_TEXT_CHARACTERS = 4_000;
@@ -132,7 +132,8 @@ function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
 }
 
 /**
- * Decodes text with the code "JIS": JIS X 0208 with escape sequences, or Shift JIS, which some programs write instead.
+ * Decodes text with the code "JIS". The text is JIS X 0208 with escape sequences. Some programs write Shift JIS
+ * instead.
  */
 function decodeJis(text: Uint8Array): string {
   return text.includes(ESCAPE_BYTE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';

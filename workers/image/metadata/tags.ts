@@ -139,7 +139,7 @@ function containerHeadOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): 
   return Buffer.from(input.buffer, input.byteOffset, length);
 }
 
-/** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
+/** The EXIF as a TIFF structure. It is the file itself if that is a TIFF, otherwise a block of the container. */
 function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
   if (header.format === 'tiff') return withoutBulkyTags(input);
   const block = header.exif ?? rawProfile('exif', header);

@@ -22,11 +22,11 @@ export interface TriedFile {
   effort: number | undefined;
 }
 
-/** Settings to search in, from the smallest file to the largest, and their expected values. */
+/** Settings in which a search looks, from the smallest file to the largest, with their expected values. */
 export interface SettingLadder {
   settings: readonly EncoderSetting[];
   expected?: (index: number) => number;
-  /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
+  /** The tolerance of the search; present if these settings lie farther apart than those of other searches. */
   tolerance?: number;
 }
 
@@ -35,7 +35,7 @@ export interface SearchGoal<J extends EncodingTrial> {
   quantity: SearchedQuantity;
   criteria: Omit<SettingSearch, 'count' | 'expected' | 'hasTime' | 'attempt'>;
   ladder: SettingLadder;
-  /** Whether a drawing is written without loss, except for fewer colours. */
+  /** Whether a drawing is encoded losslessly. Its colours may be reduced before. */
   keepsDrawings?: boolean;
   /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
   judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
@@ -53,11 +53,17 @@ export interface SearchAttempts<J extends EncodingTrial> {
    * Whether the search ended by itself at the default effort, so that a missed target cannot be reached.
    */
   isThorough: boolean;
-  /** Whether the picture was taken for a drawing. */
+  /** Whether the search took the picture for a drawing, and not for a photograph. */
   isDrawing?: boolean;
-  /** The share of the picture for which there is surely time, if nothing was tried because the whole takes too long. */
+  /**
+   * The share of the picture for which there is surely time. It is present if nothing was tried because the whole
+   * picture takes too long.
+   */
   timeShare?: number;
-  /** The expected value of the smallest file, if nothing was tried because even that file surely misses the target. */
+  /**
+   * The expected value of the smallest file. It is present if nothing was tried because even that file surely misses
+   * the target.
+   */
   leastExpected?: number;
 }
 
@@ -67,8 +73,8 @@ export interface SearchAttempts<J extends EncodingTrial> {
  */
 const EXPECTATION_MARGIN = 0.1;
 /**
- * The difference from which a sample of an animation alone proves that its smallest file is too large: four thirds of
- * the size. A trial of the whole animation takes seconds.
+ * If a sample of an animation exceeds the target by this difference of logarithms (four thirds of the size), even the
+ * smallest file is too large. The whole animation is then not tried, because a trial takes seconds.
  */
 const HOPELESS_MARGIN = 0.3;
 
@@ -79,7 +85,7 @@ interface SearchPlan<J extends EncodingTrial> {
   goal: SearchGoal<J>;
   /** The efforts that the search may use, from the highest one downwards; the first one is the default. */
   efforts: readonly (number | undefined)[];
-  /** The file of the sample with the last setting, if it is known already. */
+  /** The file that the last setting makes of the sample; absent if it is not known yet. */
   largest?: EncodedSample;
   /** The estimates; undefined for a picture that is tried without a sample. */
   estimates?: SampleRehearsal | undefined;
@@ -124,8 +130,8 @@ export async function tryFiles<J extends EncodingTrial>(
 }
 
 /**
- * The ladders to try, in this order. A picture is a drawing if its exact file is smaller than its largest lossy file:
- * every lossy file of it would be worse than one with fewer colours, at the same size.
+ * The settings to try, in order of preference. A picture counts as a drawing if its lossless file is smaller than its
+ * largest lossy file. At the same size, a lossless file with fewer colours then looks better than any lossy file.
  */
 async function makePlans<J extends EncodingTrial>(
   search: SearchedPicture,

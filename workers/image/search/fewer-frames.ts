@@ -4,19 +4,28 @@ import { selectFrames, takeTrialSample } from './sample.ts';
 import type { EncoderSetting } from './settings.ts';
 import { completesInTime, MIN_TRIAL_TIME_MS } from './time.ts';
 
-/** The share of the allowed bytes that the file of a scaled-down picture, or of fewer frames, should take. */
+/**
+ * The share of the allowed bytes that the file of a scaled-down picture, or of an animation with fewer frames, should
+ * take.
+ */
 export const SURE_SIZE_SHARE = 0.8;
-/** The same share by a sample of a drawing, because drawings whose changes are scattered take twice the estimate. */
+/**
+ * The share of the allowed bytes that a drawing should take according to a sample. It is smaller, because drawings with
+ * scattered changes take twice the estimate.
+ */
 const SURE_SAMPLE_SHARE = 0.5;
-/** The most pixels of fewer frames that are encoded completely and not only by a sample. */
+/**
+ * If the kept frames have at most this many pixels together, they are encoded completely. More are estimated by a
+ * sample.
+ */
 const MAX_MEASURED_PX = 6_000_000;
 /** The distances between two kept frames that are tried. */
 const FRAME_DISTANCES = [1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 100];
 
 /**
- * The share of the frames of an animation whose file surely fits into a number of bytes. It is measured by samples of
- * fewer frames, because with a half of the frames a file may take a half of the bytes, or nearly all of them. The
- * measuring ends in time for the response.
+ * The share of an animation's frames that surely fit into a number of bytes. Files with fewer frames are encoded to
+ * measure it. It cannot be computed, because a file with half of the frames may take half of the bytes, or nearly all
+ * of them. The measuring ends early enough for the response.
  * @param settings the settings that write an acceptable file. The smallest of their files counts.
  * @param areTooMany whether all frames together are known to take too many bytes.
  * @returns undefined if there was no time to measure it.

@@ -141,7 +141,10 @@ async function byteLimitError(
   });
 }
 
-/** Whether a drawing is written without loss, except for fewer colours. A caller who asks for a quality gets it. */
+/**
+ * Whether the picture may be encoded losslessly as a drawing, with fewer colours if necessary. If the caller asks for a
+ * quality, it is not.
+ */
 function canBeDrawing({ format, quality, lossless }: CommonEncoderSettings, frames: number): boolean {
   return format === 'webp' && frames > 1 && quality === undefined && lossless !== true;
 }

@@ -19,7 +19,7 @@ export interface ImageHeader {
    */
   width: number;
   height: number;
-  /** The number of frames of an animation or of pages of a document. */
+  /** The number of frames of an animation, or of pages of a document; 1 for a still picture. */
   frames: number;
   /** Pixels of all frames together. */
   pixels: number;

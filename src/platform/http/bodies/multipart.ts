@@ -36,9 +36,9 @@ export interface AdditionalFile {
 interface MultipartOptions {
   bodyLimitBytes: number;
   fileLimitBytes: number;
-  /** The most parts named `file`. Absent: one. */
+  /** The most parts named `file`; one if absent. */
   maxFiles?: number;
-  /** The additional files that are kept besides `file`. Absent: none. */
+  /** Which files are kept in addition to `file`; none if absent. */
   further?: {
     /** The advice in the error about a second `file`. */
     remedy: string;
@@ -269,7 +269,7 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
 
 /**
  * The error for a body without a file.
- * @param fields the texts of the body, of which one may name an image.
+ * @param fields the text fields of the body. One of them may hold the address or the id of an image.
  * @param otherNames the names of the other files in the body.
  */
 function missingFileError(fields: Readonly<Record<string, string>>, otherNames: readonly string[]): ApiError {
@@ -291,7 +291,9 @@ function missingFileError(fields: Readonly<Record<string, string>>, otherNames: 
   );
 }
 
-/** The field of a JSON body for an image that a text of a form names. */
+/**
+ * If a text field of the form holds the address or the id of an image: the field of the JSON body in which it belongs.
+ */
 function imageNamedIn(
   fields: Readonly<Record<string, string>>,
 ): { url: string } | { assetId: string } | undefined {
@@ -323,7 +325,10 @@ function malformedFormError(): ApiError {
   );
 }
 
-/** The error for a Content-Type that was written by hand: a client that writes the form writes its boundary too. */
+/**
+ * The error for a form without a boundary. Its Content-Type was written by hand, because clients that build the form
+ * set the boundary too.
+ */
 function missingBoundaryError(): ApiError {
   const message =
     'Content-Type has no boundary: leave the header out, so that your client writes it with the form; for bare bytes, name their image type.';

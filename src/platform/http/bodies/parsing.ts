@@ -15,7 +15,7 @@ declare module 'fastify' {
      */
     body?: 'json' | 'optional' | 'stream';
     /**
-     * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. Absent:
+     * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. If absent,
      * the route accepts only bytes, and a form if `formFields` is set.
      */
     reference?: TSchema;

@@ -58,7 +58,7 @@ export function siblingPath(path: string, name: string): string {
   return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;
 }
 
-/** The part of the call that a correction changes. */
+/** The part of the call that a correction changes: the query, the body, a header or a file part. */
 export function partOf(
   { param, in: part }: CallCorrection,
   { query }: CorrectableCall,
@@ -67,7 +67,7 @@ export function partOf(
   return part ?? (Object.hasOwn(query, root) || Object.hasOwn(query, param) ? 'query' : 'body');
 }
 
-/** The call with the change; null if it lacks the field, or already has a field with the new name. */
+/** A copy of the call with the change. Null if the call lacks the field, or already has a field with the new name. */
 export function applyCorrection(call: CorrectableCall, correction: CallCorrection): CorrectableCall | null {
   if (partOf(correction, call) === 'query') {
     const query = applyToContainer(call.query, correction, true);
@@ -132,7 +132,7 @@ function asQueryText(value: unknown): unknown {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The width and the height of a picture. */
+/** The width and the height of a picture in pixels. */
 export interface PictureSize {
   width: number;
   height: number;
@@ -145,8 +145,8 @@ const FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
 };
 
 /**
- * The corrections with pixels in place of shares; null if the sides of which they are shares are not known, because the
- * field is no length, or because steps before may change the picture.
+ * Converts shares of a side to pixels in corrections. Null if the side is not known, because the field is no length, or
+ * because earlier steps may change the size of the picture.
  */
 export function correctionsInPixels(
   corrections: readonly CallCorrection[],

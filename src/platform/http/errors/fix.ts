@@ -23,7 +23,10 @@ declare module 'fastify' {
      * @throws ApiError as the route refuses the call.
      */
     recheck?: (request: FastifyRequest, call: CorrectableCall) => unknown;
-    /** The size of the picture of a call, for sides that were sent as shares of it; null if it is not known. */
+    /**
+     * Reads the size of the call's picture. It is needed only if a share of a side was sent in place of pixels. Null if
+     * the size is not known.
+     */
     pictureSize?: (request: FastifyRequest, call: CorrectableCall) => Promise<PictureSize | null>;
   }
 }
@@ -53,9 +56,9 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
 }
 
 /**
- * The error with the changes after which a check passes, if they can be proven.
+ * Adds to an error the changes after which a check passes, if they can be proven.
  * @param check throws an ApiError for a call that it refuses.
- * @param pictureSize reads the size of the picture, if shares of its sides were sent.
+ * @param pictureSize reads the size of the picture. It is called only if shares of its sides were sent.
  */
 export async function withProvenFix(
   refusal: ApiError,
@@ -107,7 +110,10 @@ async function findFix(
   return fix;
 }
 
-/** The corrections, with the fields that they add in the part of the call whose fields the first of them changes. */
+/**
+ * Corrections that belong together. If the first one changes a field of the query, the others add their fields to the
+ * query as well.
+ */
 function addedInPlace(corrections: readonly CallCorrection[], call: CorrectableCall): CallCorrection[] {
   const [first] = corrections;
   if (first === undefined || partOf(first, call) !== 'query') return [...corrections];

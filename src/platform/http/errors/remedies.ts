@@ -6,9 +6,9 @@ import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/
 export interface Remedy {
   says: string;
   replace?: unknown;
-  /** Whether the value is no value at all, so that its field is left out. */
+  /** Whether the value stands for no value, so that the field is left out. */
   remove?: true;
-  /** The share of a side of the picture that was sent in place of pixels. */
+  /** A share of a side of the picture, 0 to 1, that was sent where pixels are expected. */
   share?: number;
   suggest?: (string | number)[];
   /** The value that was probably meant, if it is neither a word nor a number. */
@@ -52,7 +52,7 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
     : word;
 }
 
-/** What programs and people write for no value, where a number or one of several words is expected. */
+/** The texts by which programs and people mean "no value" where a number or one of several words is expected. */
 const WORDS_FOR_NOTHING = ['', 'null', 'nil', 'none', 'undefined', 'nan', 'auto', 'default'];
 
 /**
@@ -178,8 +178,8 @@ const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 const SEPARATORS = [':', '..', 'x'];
 
 /**
- * The remedy for a text that does not match a pattern: two numbers with a right separator, or the text in lower case
- * with hyphens for all other characters, as slugs have it.
+ * The remedy for a text that does not match a pattern. If the text is two numbers, their separator is corrected. If the
+ * pattern is that of a slug, the text is written in lower case, with hyphens for all other characters.
  */
 function patternRemedy(value: string, pattern: string): Remedy {
   const remedy = separatorRemedy(value, pattern);
@@ -192,7 +192,7 @@ function patternRemedy(value: string, pattern: string): Remedy {
     : remedy;
 }
 
-/** The beginning of a text of which a slug is made. */
+/** The most characters of a text that are used for a suggested slug. */
 const MAX_SLUG_CHARACTERS = 100;
 
 /** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
@@ -247,7 +247,7 @@ const NUMBER_TYPES = ['integer', 'number'];
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|s|sec|seconds|bytes|k|kb|mb|kib|mib)?\s*$/i;
-/** Matches a whole number with a point between its thousands, which may also be a number with three decimals. */
+/** Matches a whole number with a point between its thousands. The text may also be a number with three decimals. */
 const POINT_BETWEEN_THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -310,21 +310,24 @@ function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
 }
 
-/** A number in quotes, with signs between its thousands, or with a comma before its decimals, without all of them. */
+/** Removes quotes and the signs between thousands, and turns a decimal comma into a point. */
 function withoutDigitGroups(text: string, { type }: TSchema): string {
   const bare = text.trim().replace(/^(["'])(.*)\1$/, '$2');
   if (/^[-+]?\d{1,3}([,_ ]\d{3})+$/.test(bare) && type === 'integer') return bare.replaceAll(/[,_ ]/g, '');
   return type === 'number' && /^[-+]?\d+,\d+$/.test(bare) ? bare.replace(',', '.') : bare;
 }
 
-/** The share from 0 to 1 that a percentage above 1 means; undefined for other numbers, and for other bounds. */
+/**
+ * The share, 0 to 1, that a percentage means. Undefined for numbers that are no percentage, and for fields whose bounds
+ * are not 0 and 1.
+ */
 function shareForPercentage(value: number, { type, minimum = 0, maximum }: TSchema): number | undefined {
   const share = value / 100;
   const isShare = type === 'number' && maximum === 1 && minimum >= 0;
   return isShare && value >= MIN_PERCENTAGE && share <= maximum && share >= minimum ? share : undefined;
 }
 
-/** A smaller number is rather a share beyond its bound, such as 1.5, than a percentage. */
+/** A number below this is more likely a share above its bound, such as 1.5, than a percentage. */
 const MIN_PERCENTAGE = 2;
 
 /** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */
@@ -348,7 +351,7 @@ function isPercentage({ type, minimum, maximum }: TSchema): boolean {
 /** The percentages that words for a quality probably mean. */
 const LEVELS = new Map(Object.entries({ low: 50, medium: 75, high: 90, best: 100, max: 100, maximum: 100 }));
 
-/** The remedy for a flag in place of a number that has a longest value, such as a wait. */
+/** The remedy for `true` or `false` where a number with an upper bound is expected, such as a wait. */
 function flagAsNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {
   const [, most]: readonly (number | undefined)[] = clamped ?? [];
   if (most === undefined) return { says: '' };

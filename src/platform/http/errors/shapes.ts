@@ -3,28 +3,34 @@ import { likelyNames } from '../../ids/nearest.ts';
 import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 import { type CallCorrection, siblingPath } from './corrections.ts';
 
-/** Right values in the wrong shape: fields that were sent one level too high or too low, as one text, or by a key. */
+/**
+ * Recognises right values in the wrong shape: fields that were sent one level too high or too low, as one text, or
+ * under a key.
+ */
 
 /** An object with fields that its schema does not declare. */
 export interface MisshapenObject {
-  /** The names of these fields, at least one. */
+  /** The names of the undeclared fields, at least one. */
   names: readonly [string, ...string[]];
   sent: Readonly<Record<string, unknown>>;
   schema: Partial<TSchema>;
 }
 
-/** Declared fields that hold what was sent in undeclared ones. */
+/** Undeclared fields (`of`), and the declared fields that are to be sent in their place (`by`). */
 export interface Reshaping {
   of: readonly string[];
   by: Readonly<Record<string, unknown>>;
 }
 
-/** Finds the fields that a schema has instead of the first undeclared one, or of all of them. */
+/**
+ * Recognises one wrong shape. It returns the declared fields to send in place of the first undeclared field, or of all
+ * of them.
+ */
 type Shape = (object: MisshapenObject) => Reshaping | undefined;
 
 const SHAPES: readonly Shape[] = [asListEntry, asKey, asWrapper, asBracketed, asRow, asOwnValue];
 
-/** The declared fields that were meant by undeclared ones; undefined if they are no shape that is known. */
+/** Finds the declared fields that were meant by undeclared ones; undefined if the wrong shape is not known. */
 export function findReshaping(object: MisshapenObject): Reshaping | undefined {
   const { sent, schema } = object;
   const isFree = (name: string) => Object.hasOwn(schema.properties ?? {}, name) && !Object.hasOwn(sent, name);
@@ -40,7 +46,10 @@ export function undeclaredNamesIn(sent: unknown, { properties = {} }: Partial<TS
   return isJsonObject(sent) ? Object.keys(sent).filter((name) => !Object.hasOwn(properties, name)) : [];
 }
 
-/** @param param the path of one of the fields of the object. */
+/**
+ * The corrections that remove the undeclared fields and add the declared ones.
+ * @param param the path of one of the fields of the object.
+ */
 export function reshapingCorrections(param: string, { of, by }: Reshaping): CallCorrection[] {
   return [
     ...of.map((name) => ({ param: siblingPath(param, name), remove: true as const })),
@@ -48,7 +57,10 @@ export function reshapingCorrections(param: string, { of, by }: Reshaping): Call
   ];
 }
 
-/** The fields of an entry of a list, as x, y, width and height are of `regions`, and op and parameters of `steps`. */
+/**
+ * Fields of a list's entry that were sent without the list. For example, x, y, width and height belong in an entry of
+ * `regions`, and op and parameters in an entry of `steps`.
+ */
 function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | undefined {
   const [list] =
     Object.entries<TSchema>(schema.properties ?? {}).find(([name, { items }]) => {
@@ -67,13 +79,15 @@ function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | unde
   return { of: names, by: { [list]: [entry] } };
 }
 
-/** A key that is a value of the schema, as `{"resize": {"width": 9}}` is of op and parameters. */
+/**
+ * A key that is the value of a declared field. For example, `{"resize": {"width": 9}}` means an op and its parameters.
+ */
 function asKey({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const by: Reshaping['by'] | undefined = schema.within?.keyed?.(name, sent[name]);
   return by && { of: [name], by };
 }
 
-/** An object around fields of the schema, or the JSON text of one: `{"viewport": {"width": 9, "height": 9}}`. */
+/** An undeclared object, or its JSON text, around declared fields: `{"viewport": {"width": 9, "height": 9}}`. */
 function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   const inner = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
@@ -81,7 +95,7 @@ function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping 
   return { of: [name], by: inner };
 }
 
-/** A name as some libraries write nested fields in a query: `parameters[width]` for width. */
+/** A nested field as some libraries write it in a query: `parameters[width]` for width. */
 function asBracketed({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
   const [, inner] = /^\w+\[(\w+)\]$/.exec(name) ?? [];
   return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
@@ -98,13 +112,13 @@ function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | un
   return { of: [name], by: Object.fromEntries(fields.map((field, at) => [field, numbers[at]])) };
 }
 
-/** What fields hold whose values can be told from all others by their beginning. */
+/** The values that are recognised by their beginning, each with the fields to which such a value may belong. */
 const TELLING_VALUES: readonly (readonly [value: RegExp, fields: readonly string[]])[] = [
   [/^ast_\w{16,}$/, ['assetId', 'assetIds', 'input', 'inputs']],
   [/^https?:\/\//i, ['url', 'input', 'inputs']],
 ];
 
-/** The id of an asset, or an address, under any name. */
+/** The id of an asset, or a URL, that was sent under a wrong name. */
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   if (typeof value !== 'string' || isMisspelt(name, schema)) return undefined;
@@ -115,11 +129,14 @@ function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping
   return { of: [name], by: { [field]: properties[field].type === 'array' ? [value] : value } };
 }
 
-/** The corrections of a size that was sent as width or as height: `1200x630` for 1200, with 630 beside it. */
+/**
+ * The corrections for a whole size that was sent as a width or a height. For `1200x630`, they replace the value by 1200
+ * and add the other side, 630.
+ */
 export function sizeCorrections(param: string, value: unknown): CallCorrection[] {
   const numbers = numbersIn(value);
   const isSide = SIZE_FIELDS.some((field) => siblingPath(param, field) === param);
-  // With a comma it is rather one number with a sign between its thousands.
+  // Two numbers with a comma are more likely one number with a comma between its thousands.
   const isSize = numbers.length === SIZE_FIELDS.length && !(typeof value === 'string' && value.includes(','));
   if (!isSide || !isSize) return [];
   return SIZE_FIELDS.map((field, at): CallCorrection => {
@@ -135,13 +152,15 @@ function isMisspelt(name: string, { properties = {} }: Partial<TSchema>): boolea
 /** Matches whole numbers with the same kind of sign between them, such as `1200x630` or `10, 10, 80, 60`. */
 const ROW_PATTERN = /^\s*\d{1,6}(\s*[x×*]\s*\d{1,6}|(\s*,\s*\d{1,6}){1,3})\s*$/i;
 
-/** The numbers in a row of them, as text or as a list; empty for anything else. */
+/** The numbers of a size or a rectangle that was sent as text or as a list; empty for any other value. */
 function numbersIn(value: unknown): number[] {
   if (Array.isArray(value)) return value.every(Number.isSafeInteger) ? value : [];
   return typeof value === 'string' && ROW_PATTERN.test(value) ? value.split(/[x×*,]/i).map(Number) : [];
 }
 
-/** A text of digits, as the query has numbers, as a number; any other value as it is. */
+/**
+ * Converts a text of digits to a number, because all values of a query are texts. Any other value is returned as it is.
+ */
 function numberIfNumeric(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
 }

@@ -24,7 +24,7 @@ export interface Diagnosis {
   message: string;
   /** Changes that certainly correct the field. Their paths are relative to the checked value. */
   corrections?: CallCorrection[];
-  /** Words or numbers of which one was probably meant, or calls that take what was sent. */
+  /** Words or numbers of which one was probably meant, or calls that accept the value that was sent. */
   suggest?: (string | number)[];
   /** Values of which one was probably meant, as parameters of the call. */
   instead?: { parameters: Record<string, unknown> }[];
@@ -44,7 +44,9 @@ export interface ViolationContext {
   field: string;
   /** The names of the fields that belong in it, depending on the other fields of the object. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
-  /** The fields that were meant by a key and its value, such as op and parameters by `{"resize": {"width": 9}}`. */
+  /**
+   * Returns the fields that a key and its value mean. For example, `{"resize": {"width": 9}}` means op and parameters.
+   */
   keyed?: (key: string, value: unknown) => Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -172,7 +174,7 @@ export function undeclaredFieldsDiagnosis(
   return { message: hintFirst(hint, message), corrections, ...(suggest.length > 1 && { suggest }) };
 }
 
-/** `Send width=1200, height=630 in place of size.` */
+/** The end of a message: `Send width=1200, height=630 in place of size.` */
 function reshapingHint({ of, by }: Reshaping): string {
   const fields = Object.entries(by).map(([name, value]) => `${name}=${excerptOf(value)}`);
   return `Send ${fields.join(', ')} in place of ${of.join(', ')}.`;

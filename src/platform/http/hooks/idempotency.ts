@@ -20,7 +20,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * `kept`: the response for an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
-     * contains a new secret and is never stored. Absent: the header is ignored. A function decides by the request.
+     * contains a new secret and is never stored. If absent, the header is ignored. A function decides by the request.
      */
     idempotency?: ResponseStorage | ((request: FastifyRequest) => ResponseStorage | undefined);
     /** Updates a stored response that is replayed with what has changed since it was stored. */

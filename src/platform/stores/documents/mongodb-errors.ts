@@ -83,8 +83,8 @@ function isUnavailable(error: unknown): error is Error {
 }
 
 /**
- * The index that refused a write. It is found by the fields that the server names (MongoDB 4.4 and later), else in its
- * message, "E11000 duplicate key error collection: db.items index: email dup key: …".
+ * The index that refused a write. A server of MongoDB 4.4 or later names its fields. For older servers it is found in
+ * the message, "E11000 duplicate key error collection: db.items index: email dup key: …".
  */
 function violatedIndexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {
   const { keyPattern } = error.errorResponse as { keyPattern?: Record<string, unknown> };

@@ -48,7 +48,10 @@ export function serializeError(error: unknown): SerializedError {
   return { name: 'Error', message: String(error) };
 }
 
-/** Restores an error: errors of the stores with their class, any other as an Error with the same name and message. */
+/**
+ * Restores an error from its data. Errors of the stores get their class again. Any other error becomes an Error with
+ * the same name and message.
+ */
 function deserializeError(serialized: SerializedError): Error {
   if (serialized.name === 'DuplicateKeyError') return new DuplicateKeyError(serialized.index ?? '');
   if (serialized.name === 'StoreUnavailableError') return new StoreUnavailableError(serialized.message);
