@@ -1,5 +1,5 @@
 import type { PageBlock, PageSample } from '../../platform/pages/page.ts';
-import { readableQueryText } from '../catalogue/pages/op-text.ts';
+import { readableQueryText } from '../catalogue/pages/query-text.ts';
 
 /** A call of the API in the samples. The address of the service is in BASE, and the key in KEY. */
 export interface SampleCall {

@@ -1,6 +1,7 @@
 import { findOp } from '../index.ts';
 import { PASS_PARAMETERS } from '../parameters.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
+import { readableQueryText } from './query-text.ts';
 
 /** The type, bounds, values, default and meaning of a parameter in one line. */
 export function parameterSummaryLine(parameter: OpParameter): string {
@@ -55,22 +56,6 @@ export function syncCallText(definition: OpDefinition): string | undefined {
   if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;
   const query = readableQueryText(syncExample);
   return `POST /api/v1${syncEndpoint}${query === '' ? '' : `?${query}`}`;
-}
-
-/** Parameters as a query string for people to read. */
-export function readableQueryText(parameters: Readonly<Record<string, unknown>>): string {
-  return Object.entries(parameters)
-    .map(([name, value]) => `${name}=${queryValueText(value)}`)
-    .join('&');
-}
-
-/**
- * Escapes a query value so that people can read it. JSON keeps its brackets and quotes; only characters that would end
- * the value are escaped.
- */
-function queryValueText(value: unknown): string {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replace(/[^A-Za-z0-9_.~:,{}[\]"-]/gu, (character) => encodeURIComponent(character));
 }
 
 /** Whether a parameter is shared by every op that writes an image, with the same meaning. */
