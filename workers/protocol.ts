@@ -114,7 +114,7 @@ export interface InputHeader {
   orientation: number;
   /** Whether the file has transparency of any kind, including a PNG's tRNS chunk. */
   hasAlpha: boolean;
-  /** Whether the file has a single channel besides alpha. */
+  /** Whether the file is grey: it has one channel, not counting alpha. */
   isGrey: boolean;
   /** Whether the file has a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;
@@ -127,7 +127,7 @@ export interface HeaderDecodeHints {
   pictures?: number;
 }
 
-/** A file, or the pixels of a drawing. */
+/** The bytes of a file, or the pixels of a drawing if `raw` is present. */
 export interface RasterInput {
   input: Uint8Array<ArrayBuffer>;
   raw?: RawPixels;
@@ -140,11 +140,11 @@ export interface TransformTask extends HeaderDecodeHints {
   raw?: RawPixels;
   header?: InputHeader;
   pass: ImagePass;
-  /** Pictures that steps read besides the input, by the id that the steps use. */
+  /** The second pictures that steps read, keyed by the id that the steps use for them. */
   layers?: Record<string, RasterInput>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
-  /** The result is also described, as by a DescribeTask. */
+  /** Whether the result is also described, as by a DescribeTask. */
   describes?: true;
   /** Epoch milliseconds after which nobody waits for the answer. */
   deadlineMs: number;
@@ -240,7 +240,7 @@ export interface TransformTaskResult {
 
 export interface BranchTaskResult {
   kind: 'branched';
-  /** The result of each pass, in order. */
+  /** The result of each pass, in the order of the passes in the task. */
   outputs: (TransformTaskResult | TaskFailure)[];
   timings: PassTimings;
   /** Whether a pass that was not done in time still runs, so that the process must be killed. */
@@ -293,7 +293,7 @@ export interface DescribeTaskResult {
   timings: PassTimings;
 }
 
-/** The difference between two pictures. */
+/** By how much, and where, two pictures of the same size differ. */
 export interface ImageDifference {
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when the pictures are identical. */
   ssim: number;
@@ -323,8 +323,7 @@ export interface TaskFailure {
   param?: string;
   details?: Record<string, unknown>;
   /**
-   * The share of the pixels of a search for which the time and the bytes would have sufficed, as far as they were
-   * measured.
+   * The share of the pixels of a search for which time and bytes would have sufficed; absent if it was not measured.
    */
   doableShare?: number;
 }

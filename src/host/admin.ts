@@ -71,8 +71,8 @@ async function watchCommand(words: readonly string[]): Promise<never> {
 }
 
 /**
- * The name of the user who called sudo, or of the user of this process; the user's number if there is no name, as in
- * some containers.
+ * The name of the user who called sudo, or of the user of this process. Where users have no names, as in some
+ * containers, it is the user's number.
  */
 function userName(): string {
   try {

@@ -62,7 +62,7 @@ export interface AppOptions {
 export interface App {
   server: FastifyInstance;
   connections: ReleasableConnections;
-  /** The counters of this process. */
+  /** Takes a snapshot of the counters and gauges of this process. */
   readLoad(): Promise<LoadSnapshot>;
   /**
    * Accepts no new connections, lets running calls finish for at most `timeoutMs`, then closes the slices and pools.
@@ -219,7 +219,7 @@ function installMeters(
   });
 }
 
-/** The parts that every slice may use. */
+/** The parts of this process that every slice gets. */
 function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: Foundation): PlatformParts {
   const { log, hostId, processId, meters, tracing, capacity, publicUrl } = foundation;
   return {

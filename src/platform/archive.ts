@@ -13,7 +13,7 @@ export interface ZipArchiveEntry {
   digest: string;
   /** CRC-32 of the bytes. */
   checksum: number;
-  /** The bytes, or a range of them. */
+  /** Opens the bytes of the file, or a range of them. */
   open(range: ByteRange): Promise<Readable>;
 }
 
@@ -27,7 +27,7 @@ export interface ZipArchive {
 
 /** An entry of a ZIP file with its position in the file. */
 interface PlacedEntry extends ZipArchiveEntry {
-  /** The name in UTF-8. */
+  /** The name as UTF-8 bytes. */
   path: Buffer;
   /** The offset of the local header of the entry. */
   offset: number;

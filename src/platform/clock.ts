@@ -39,7 +39,7 @@ const MAX_SAMPLE_MS = 1_000;
 interface SharedClockOptions {
   /** Reads the shared clock, in epoch milliseconds. */
   readTime: () => Promise<number>;
-  /** The clock of this host. */
+  /** The uncorrected clock of this host. */
   now: () => Date;
   timer?: Pick<Clock, 'after'>;
   log: { error(context: object, message: string): void; warn(context: object, message: string): void };

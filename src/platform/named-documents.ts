@@ -32,7 +32,7 @@ export const NAMED_DOCUMENT_INDEXES: readonly IndexSpec[] = [
   { name: 'updated', fields: sortBy('accountId', '-updatedAt', '-_id') },
 ];
 
-/** A document before it gets a slot. */
+/** A document that has no slot, and perhaps not its final slug, yet. */
 interface DocumentDraft<T extends NamedDocument> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
@@ -46,7 +46,7 @@ interface DocumentDraft<T extends NamedDocument> {
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
-/** A kind of named documents. */
+/** A kind of named documents, such as presets: its name, its limit and the field that guards its saves. */
 export interface ResourceKind {
   /** The noun for one document in messages, such as `preset`. */
   noun: string;

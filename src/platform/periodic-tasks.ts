@@ -67,7 +67,7 @@ export class Sweeper {
   }
 }
 
-/** The rounds of one task. */
+/** Runs the rounds of one task, on a timer and under its lease. */
 class TaskRounds {
   readonly #task: SweepTask;
   readonly #options: SweeperOptions;

@@ -16,7 +16,7 @@ export class FairQueue<T> {
     return this.#waitersByOwner.entries();
   }
 
-  /** The number of waiters of an owner. */
+  /** The number of waiters of one owner. */
   sizeOf(owner: string): number {
     return this.#waitersByOwner.get(owner)?.length ?? 0;
   }

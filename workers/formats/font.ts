@@ -8,7 +8,7 @@ export type ReadBytesAt = (offset: number, length: number) => Promise<Buffer>;
 
 export interface FontFace {
   family: string;
-  /** The style, such as `Bold Italic`. */
+  /** The name of the style, such as `Bold Italic`. */
   style: string;
   /** Ranges of code points, each from its first to its last. */
   ranges: Array<readonly [first: number, last: number]>;

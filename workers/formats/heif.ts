@@ -28,7 +28,7 @@ export interface HeifReference {
   to: number[];
 }
 
-/** The properties of one item. */
+/** Which properties belong to one item. */
 interface HeifAssociation extends ContainerPart {
   id: number;
   /**
@@ -38,7 +38,7 @@ interface HeifAssociation extends ContainerPart {
   properties: number[];
 }
 
-/** The content of the first meta box. */
+/** The content of the first meta box, which lists the items; undefined if there is none. */
 export function findHeifMetaBox(bytes: ByteReader): ByteRangeInFile | undefined {
   const meta = findIsoBox(bytes, { start: 0, end: bytes.length }, 'meta');
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };

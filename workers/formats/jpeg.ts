@@ -4,7 +4,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
 /** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
 
 const START_OF_IMAGE_MARKER = 0xffd8;
-/** The length of a marker, and so of the start marker before the first segment. */
+/** The number of bytes of a marker. The first segment begins after the start marker. */
 export const JPEG_MARKER_BYTES = 2;
 const SEGMENT_LENGTH_BYTES = 2;
 

@@ -78,7 +78,7 @@ export function inflateWithLimit(packed: Uint8Array, limitBytes: number): Buffer
  * The meaning of the colours of a PNG (third edition, section 11.3.2) is given by chunks before its palette and pixels.
  */
 
-/** A chromaticity of CIE 1931. */
+/** A colour without its brightness, as CIE 1931 coordinates. */
 export type Chromaticity = readonly [x: number, y: number];
 
 export interface PngColours {

@@ -4,7 +4,7 @@ import type { Size } from './size.ts';
  * Lengths of SVG in CSS pixels: 96 to an inch, and 16 to an em if no font size is given.
  */
 
-/** The font size of a drawing that gives none, as in browsers, in CSS pixels. */
+/** The font size of a drawing that gives none, in CSS pixels. It is the default of browsers. */
 export const DEFAULT_FONT_SIZE_PX = 16;
 /** The CSS pixels of the unit Q, a quarter of a millimetre. */
 const PIXELS_PER_Q = 96 / 101.6;

@@ -42,7 +42,7 @@ export function encodeTiffDirectory(
   return directory;
 }
 
-/** The bytes of an entry. */
+/** The number of bytes that an entry takes in a directory. */
 export function tiffEntrySize({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }

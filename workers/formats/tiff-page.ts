@@ -57,7 +57,7 @@ export const SAMPLE_FORMATS = { unsigned: 1, signed: 2, float: 3, undefined: 4 }
 export interface TiffPage {
   width: number;
   height: number;
-  /** The bits of the first sample. */
+  /** The bits per sample, as the file states them for the first sample. */
   bits: number;
   samples: number;
   compression: number;
@@ -67,7 +67,7 @@ export interface TiffPage {
   extraSamples: readonly number[];
   /** Whether each sample has its own plane. */
   isPlanar: boolean;
-  /** Absent if the page is in strips. */
+  /** The size of a tile in pixels; absent if the page is stored in strips. */
   tile?: { width: number; height: number };
   rowsPerStrip: number;
   /** Whether values are stored as differences from their left neighbour. */
@@ -75,7 +75,7 @@ export interface TiffPage {
   /** The number of pixels that share a sample of Cb and Cr, across and down. */
   subsampling: { across: number; down: number };
   orientation: number;
-  /** The first entry of each tag. */
+  /** The entries by their tags. If a tag is repeated, the first entry counts. */
   entries: ReadonlyMap<number, TiffEntry>;
 }
 

@@ -46,7 +46,7 @@ export const EXIF_POINTER_TAGS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0
 const MAX_EXIF_DIRECTORIES = 16;
 
 export interface TiffEntry {
-  /** The offset of the entry. */
+  /** The offset of the entry in the file. */
   at: number;
   tag: number;
   type: number;
@@ -164,7 +164,7 @@ function layoutOf(bytes: ByteReader): TiffLayout | undefined {
   return { littleEndian, ...layout };
 }
 
-/** The offset of the first directory. */
+/** Reads the offset of the first directory from the head of the file. */
 function readFirstDirectoryOffset(bytes: ByteReader, layout: TiffLayout): number {
   return readOffsetAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
@@ -264,7 +264,7 @@ function readNumberAt(
   }
 }
 
-/** The TIFF structure of an EXIF block. */
+/** The TIFF structure in an EXIF block, without the prefix that some formats put before it. */
 export function withoutExifPrefix(block: Uint8Array): Buffer {
   const bytes = Buffer.from(block.buffer, block.byteOffset, block.byteLength);
   const hasPrefix = bytes.toString('latin1', 0, EXIF_PREFIX.length) === EXIF_PREFIX;

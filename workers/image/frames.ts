@@ -133,7 +133,7 @@ interface FrameSource extends FrameFacts {
   format: string;
 }
 
-/** What a pass allows for animations. */
+/** What the steps and the output of a pass allow for animations. */
 interface FrameUse {
   /** Whether every step works frame by frame. */
   canBeAnimated: boolean;

@@ -28,7 +28,7 @@ export function blockUnusedLoaders(): void {
   sharp.unblock({ operation: ALLOWED_LOADERS.map((name) => `VipsForeignLoad${name}`) });
 }
 
-/** Facts from the header of an input. */
+/** What a pass needs to know from the header of its input. */
 export interface InputFacts extends Size {
   /** The format as named by libvips; `raw` for pixels. */
   format: string;
@@ -39,7 +39,7 @@ export interface InputFacts extends Size {
   orientation: number;
   /** Whether the pixels are RGB, so that they may keep their own ICC profile. */
   isRgb: boolean;
-  /** Whether the picture has one channel besides alpha. */
+  /** Whether the picture is grey: it has one channel, not counting alpha. */
   isGrey: boolean;
   /** Whether the pixels are indexed: they use a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;

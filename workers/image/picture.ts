@@ -105,7 +105,7 @@ function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, 
   return hasAlpha && mixesAlpha;
 }
 
-/** Facts about a picture besides its pixels. Width and height are those of one upright frame. */
+/** The facts about a picture that its pixels do not tell. Width and height are those of one upright frame. */
 interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;

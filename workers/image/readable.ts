@@ -12,7 +12,7 @@ import {
 import { withReadableTiffSamples } from './colour/tiff-colours.ts';
 import { withLeadingBlocks, withoutBulkyTexts } from './metadata/png.ts';
 
-/** A file that libvips reads correctly. */
+/** A file in a form that libvips reads correctly. */
 interface ReadableFile extends ColouredFile {
   /** The file before its colours were rewritten. Its facts are the ones to report. */
   described: Uint8Array<ArrayBuffer>;

@@ -171,7 +171,7 @@ export async function cropToBox(picture: PassPicture, { left, top, width, height
   picture.setSize({ width, height });
 }
 
-/** Adds a margin around the picture. */
+/** Adds a margin around the picture: in a background colour, or made of its own pixels. */
 export async function padPicture(
   picture: PassPicture,
   room: { top: number; right: number; bottom: number; left: number },

@@ -57,7 +57,7 @@ export class BrowserKeeper {
   readonly #clock: KeeperClock;
   /** The browser that is starting or running. */
   #running: Promise<RunningBrowser> | undefined;
-  /** The browser that is running. */
+  /** The browser that has started and has not ended; undefined while it starts. */
   #live: RunningBrowser | undefined;
   /** Resolves when every browser that ever ran in this keeper is gone. */
   #gone: Promise<void> = Promise.resolve();

@@ -53,7 +53,7 @@ const CONTEXT_OPTIONS = {
 export class BrowserPage {
   readonly #context: BrowserContext;
   readonly #session: CDPSession;
-  /** The id of the main frame. */
+  /** The id that Chromium has given to the main frame. */
   readonly #frameId: string;
   #allowance: AllowedPageRequests = { shellUrl: undefined, drawing: 0, assets: {} };
   #openedShells = 0;

@@ -11,7 +11,7 @@ import type { RenderTask } from './protocol.ts';
 const PAGE_ORIGIN = 'http://page.darkroom.invalid';
 const ASSET_REFERENCE = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
-/** The answer to one request of a page. */
+/** How a request of a page is answered. */
 type RequestDecision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }

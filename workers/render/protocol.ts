@@ -7,7 +7,7 @@ import type { EncodeOptions, OutputFormat, PassTimings } from '../protocol.ts';
 /** A page to draw. The document is complete: every placeholder is filled. */
 export interface RenderTask {
   kind: 'render';
-  /** The whole HTML document. */
+  /** The whole HTML document, with every placeholder filled. */
   html: string;
   /** Width and height in CSS pixels. */
   width: number;

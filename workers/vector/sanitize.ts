@@ -40,7 +40,10 @@ const STYLE_ELEMENT = /(?:^|:)style$/i;
 const MAY_NAME_FILE = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
-/** Matches a letter that a style writes as an escape, by its code point or by itself: `\75rl(`, `u\rl(`. */
+/**
+ * Matches an escape that a style writes in place of a letter: its code point, as in `\75rl(`, or the letter itself, as
+ * in `u\rl(`.
+ */
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const MAX_CODE_POINT = 0x10ffff;
 const CSS_LETTER = /^[a-z]$/i;

@@ -54,7 +54,7 @@ export interface LoadRow {
   accounts: AccountLoad[];
 }
 
-/** The load of an account, per second. */
+/** The calls of an account per second, and how many of them were refused. */
 export interface AccountLoad {
   id: string;
   calls: number;
@@ -62,7 +62,7 @@ export interface AccountLoad {
   refused: number;
 }
 
-/** A process and its two snapshots. */
+/** A process of a host, with the two snapshots between which its load is computed. */
 export interface ObservedProcess {
   hostId: string;
   processId: string;
@@ -99,7 +99,7 @@ export function loadRowsBetween(observed: readonly ObservedProcess[]): LoadRow[]
   return byHost.size > 1 ? [...rows, loadRowOf('all hosts', 'all hosts', observed)] : rows;
 }
 
-/** The row of one host. */
+/** The row of one host, as the sum of its processes. */
 export function hostRow(hostId: string, processes: readonly ObservedProcess[]): LoadRow {
   return loadRowOf('host', hostId, processes);
 }

@@ -15,7 +15,7 @@ const TEST_PAGE_EDGE_PX = 64;
 const RENDER_TIMEOUT_MS = 30_000;
 const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** The result of drawing one page. */
+/** What the doctor has learnt by drawing one page. */
 export interface TestedRender {
   /** The error; null when the page was drawn. */
   failure: string | null;

@@ -1,7 +1,7 @@
 /** The result of one check of the host or its services. */
 export interface DoctorFinding {
   state: 'ok' | 'warning' | 'problem';
-  /** The fact, in one sentence. */
+  /** What was found, in one sentence. */
   message: string;
   /** The remedy, in one sentence; null if none is needed. */
   remedy: string | null;

@@ -5,14 +5,14 @@ import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
 import { PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
 
-/** The time between two samples. */
+/** The milliseconds between two samples of the load. */
 export const LOAD_SAMPLE_INTERVAL_MS = 10_000;
 /** The most samples, which cover an hour. */
 const MAX_SAMPLES = 360;
 /** Limit on the series of a host: some twenty fixed ones, and one per reason of a refusal and per role of a process. */
 const MAX_SERIES = 80;
 const MAX_MARKS = 200;
-/** The significant digits of a value. */
+/** Values in excerpts are rounded to this number of significant digits. */
 const SIGNIFICANT_DIGITS = 4;
 
 /** An event on a host for the time axis: an operator's action, or something that happened. */
@@ -30,7 +30,10 @@ export interface HistoryMark {
 export interface LoadHistoryExcerpt {
   /** Epoch milliseconds, ascending. */
   at: number[];
-  /** The values by the name of the series, such as `p99` or `refused/capacity`. Null means that there was no value. */
+  /**
+   * The values of each series, keyed by its name, such as `p99` or `refused/capacity`. Null means that there was no
+   * value.
+   */
   series: Record<string, Array<number | null>>;
   marks: HistoryMark[];
 }

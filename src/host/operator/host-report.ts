@@ -22,7 +22,7 @@ interface HostReporterOptions {
   hostId: string;
   history: LoadHistory;
   recorder: Pick<LoadRecorder, 'currentRow'>;
-  /** The value of HANG_TIMEOUT_MS. */
+  /** The value of HANG_TIMEOUT_MS: after this time without a heartbeat, a process counts as hung. */
   hangTimeoutMs: number;
   processes: () => SupervisedProcess[];
   settings: () => Record<string, number>;

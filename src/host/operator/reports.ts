@@ -22,7 +22,7 @@ const NAME_TIMESTAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
  */
 export class BenchReports {
   readonly folder: string;
-  /** The runs that were read before, by the name, size and time of their file. */
+  /** The runs that were read before. The key consists of the name, the size and the time of the file. */
   readonly #runsByFile = new Map<string, BenchRun>();
 
   constructor(folder: string) {

@@ -34,7 +34,7 @@ export interface ProcessAddress {
 export interface ControlAnswer extends ProcessAddress {
   /** The result of the process; null when the command was for another process. */
   data: Record<string, unknown> | null;
-  /** The reason of a failure. */
+  /** Why the command failed in the process; absent if it succeeded. */
   error?: string;
 }
 

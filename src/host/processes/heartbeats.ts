@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** The interval of heartbeats. */
+/** Each API process sends the primary a heartbeat at this interval. */
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 
 interface HeartbeatsOptions<T> {

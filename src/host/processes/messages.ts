@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 
-/** Messages between the primary and an API process, besides those of the embedded stores. */
+/** Messages between the primary and an API process. The embedded stores use messages of their own. */
 export type ProcessMessage =
   /** The process listens. `cpuMs` is the CPU time that it has used since it was needed, without its time as a spare. */
   | { type: 'listening'; port: number; cpuMs: number }

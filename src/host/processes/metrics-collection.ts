@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT_MS = 2_000;
  * used.
  */
 export function createMetricsCollection(): () => Promise<string> {
-  /** The last metrics of each live process. */
+  /** The last metrics that each live process has sent. */
   const latest = new Map<Worker, ProcessMetrics>();
   /** The counters of all processes that have ended. */
   let ended: ProcessMetrics = [];

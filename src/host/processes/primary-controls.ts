@@ -19,7 +19,7 @@ export function createPrimaryControls(options: {
   capacity: ChangeableCapacity;
   /** Reports on the host, and records what was done to it. */
   reporter: HostReporter;
-  /** The log, with one line per change. */
+  /** The log, which gets one line for each change by an operator. */
   log: Logger;
 }): ControlHandler {
   const { hostId, supervisor, capacity, reporter, log } = options;

@@ -7,7 +7,7 @@ import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurr
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 
-/** The report of a process about itself. */
+/** What a process answers to the operator about itself. */
 export interface ProcessReport {
   pid: number;
   rssBytes: number;

@@ -30,7 +30,7 @@ export interface SupervisorOptions {
   drainTimeoutMs: number;
   /** The time without a heartbeat after which a process counts as hung. */
   hangTimeoutMs: number;
-  /** The environment of an API process. */
+  /** Returns the environment variables of an API process that is about to start. */
   environment: () => Record<string, string>;
   log: Logger;
   clock?: Clock;

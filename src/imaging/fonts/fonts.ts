@@ -53,7 +53,7 @@ export class InstalledFonts {
     this.#read = lazy(() => this.#readAll(configuration));
   }
 
-  /** The families, by name. */
+  /** All families, sorted by name. */
   async list(): Promise<FontFamily[]> {
     await this.#read();
     return [...this.#families.values()].sort((one, other) => (one.family < other.family ? -1 : 1));

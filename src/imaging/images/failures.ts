@@ -16,7 +16,7 @@ type Alternative =
 
 /** Alternatives to a call that takes too long. */
 export interface CallAlternatives {
-  /** The alternatives for a program. */
+  /** The alternatives as data, for a program. */
   calls: Alternative[];
   /** The alternatives for a person, as words after "try". */
   words: string;
@@ -74,7 +74,7 @@ function deadlineError(
   return new ApiError('provider_unavailable', message, { details, ...times });
 }
 
-/** The facts of a call, besides the failure of its task, on which its error depends. */
+/** The facts that decide the error of a call, in addition to the failure of its task. */
 interface FailedCall {
   deadline: { deadlineError(alternatives: CallAlternatives): ApiError };
   /** Maps a parameter of the pass to the field of the call. */

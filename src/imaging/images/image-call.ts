@@ -67,7 +67,7 @@ export interface ImageCall {
   asJobs?: readonly Record<string, unknown>[] | undefined;
 }
 
-/** A second picture that steps read. */
+/** A second picture that steps read in addition to the input, such as an overlay. */
 export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
   /** The field of the call that an error about this picture names. By default, it is the error's own field. */
   param?: string | undefined;
@@ -102,7 +102,7 @@ export interface DescribeCall extends ImageCall {
 }
 
 export interface CompareCall extends ImageCall {
-  /** The file of the other image. */
+  /** The picture with which the image is compared. */
   other: Uint8Array | StoredFile;
   /** Whether the difference has a score of SSIMULACRA 2. */
   isScored?: boolean | undefined;

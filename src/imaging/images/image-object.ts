@@ -56,7 +56,6 @@ export const ImageObject = Type.Object(
 );
 export type ImageObject = Static<typeof ImageObject>;
 
-/** The tags of a file. */
 export const ImageTags = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
   description: 'Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values.',
 });

@@ -168,7 +168,7 @@ export class ImageWorkers {
     return this.#pools.expect(accountId, bytes);
   }
 
-  /** The present load of each pool. */
+  /** The load of each pool now: its slots, its waiting work and its memory. */
   stats(): Record<ImagePoolName, AdmissionStats> {
     return this.#pools.stats();
   }

@@ -1,7 +1,7 @@
 import type { ImagePass } from '../../../workers/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** A call with very little work. */
+/** A transform with very little work, by which the threads are tested. */
 interface TinyCall {
   bytes: Uint8Array<ArrayBuffer>;
   accountId: string;

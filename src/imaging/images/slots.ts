@@ -41,7 +41,7 @@ export interface IncomingCall {
 
 /** The limits of the queue of calls. Jobs wait without a limit. */
 export interface WaitingLimits {
-  /** The number of calls that may wait. */
+  /** The most calls that may wait. */
   calls: number;
   /** The most bytes of the bodies of waiting calls; no limit if absent. */
   heldBytes?: number;
@@ -56,9 +56,9 @@ export interface AdmissionStats {
   slots: number;
   /** The number of taken slots. It can exceed `slots` while calls run in addition to jobs, and after a resize. */
   busy: number;
-  /** Number of calls that wait. */
+  /** The number of calls that wait for a slot. */
   waiting: number;
-  /** Number of jobs that wait. */
+  /** The number of jobs that wait for a slot. */
   jobsWaiting: number;
   reservedBytes: number;
   budgetBytes: number;

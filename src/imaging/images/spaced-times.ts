@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** The rule by which a call gets its time, in milliseconds. */
 interface CallSpacing {
-  /** The shortest time from now. */
+  /** The shortest time from now until the call may come back. */
   waitMs: number;
   /** The time between two calls of one account. */
   spaceMs: number;

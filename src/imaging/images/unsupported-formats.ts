@@ -4,7 +4,7 @@ import { HEIF_BRANDS } from './header/avif.ts';
 
 /** A file of a known format that is not supported. */
 export interface UnsupportedFormat {
-  /** The name in messages. */
+  /** The name of the format in messages, with its article. */
   name: string;
   mediaType: string;
   /** The remedy for the sender of such a file. */

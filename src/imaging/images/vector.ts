@@ -48,7 +48,7 @@ interface DrawingCaller {
 }
 
 interface RasterizerOptions {
-  /** The time that one drawing may take. */
+  /** The milliseconds that one drawing may take. */
   timeoutMs: number;
   memoryMegabytes: number;
   limits: () => WaitingLimits;

@@ -15,7 +15,7 @@ interface ReadPictureSize {
 
 /** The text of a picture. Confidences are 0 to 1, as reported by the reader. */
 export interface TextReading extends ReadPictureSize {
-  /** The lines in reading order. */
+  /** The lines of the text in reading order, with line breaks between them. */
   text: string;
   confidence: number;
   lines: TextLine[];
@@ -29,7 +29,7 @@ export interface TextLine extends BoundingBox {
 /** The lowest confidence from which text counts as read rightly. */
 export const MIN_SURE_CONFIDENCE = 0.6;
 
-/** A picture as a reader gets it. */
+/** A picture that was prepared for a reader: upright, on white, and within the largest size. */
 export interface PreparedPicture extends Size {
   png: Uint8Array;
 }

@@ -9,7 +9,7 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {
-  /** A picture of exactly width × height. */
+  /** The bytes of the picture, which has exactly the given width and height. */
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
   width: number;

@@ -150,7 +150,7 @@ export class RenderPool {
       this.#cancelReview = this.#clock.after(Math.ceil(nextMs), this.review);
   };
 
-  /** The threads that draw at present. */
+  /** The threads that take new pages. Removed threads that still have pages are not among them. */
   threads(): readonly RenderThread[] {
     return this.#threads;
   }

@@ -16,9 +16,9 @@ import { findSandboxObstacle } from './sandbox.ts';
 import { BrowserThread, type RenderLog, SpareRenderThread } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
-  /** The value of RENDER_THREADS. */
+  /** The value of RENDER_THREADS: the render threads of this process. */
   threads: number;
-  /** The value of RENDER_QUEUE. */
+  /** The value of RENDER_QUEUE: the most pages that may wait. */
   queueLimit: number;
   /** Whether the host lets the browser have its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
@@ -45,7 +45,7 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   param?: string;
 }
 
-/** Browsers that run besides those of the render threads: that of the spare thread, and one for slow pages. */
+/** The most browsers in addition to those of the render threads: one for the spare thread, and one for slow pages. */
 export const MAX_ADDITIONAL_BROWSERS = 2;
 /** The number of pages in a thread: it draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;

@@ -49,9 +49,9 @@ export interface RenderCallHooks {
   onDrawing?: (() => void) | undefined;
 }
 
-/** A thread that draws pages. */
+/** A thread that draws pages in its own browser. */
 export interface RenderThread {
-  /** Number of calls in progress. */
+  /** The number of calls in progress. */
   readonly busy: number;
   /**
    * Sends a call. It never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in

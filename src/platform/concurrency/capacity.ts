@@ -15,7 +15,7 @@ export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
  * a pool of threads, subscribes to changes.
  */
 export interface Capacity {
-  /** API processes of the host. */
+  /** The API processes of the host. */
   processes(): number;
   /** Image threads of each process. */
   imageThreads(): number;
@@ -56,7 +56,7 @@ export class ChangeableCapacity implements Capacity {
     this.#listeners.push(listener);
   }
 
-  /** All settings by their names. */
+  /** The present values of all capacity settings, keyed by their names. */
   values(): Record<CapacitySetting, number> {
     return { ...this.#values };
   }

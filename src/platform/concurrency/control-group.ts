@@ -9,7 +9,7 @@ interface ControlGroupLimits {
   /** The CPU quota in cores, such as 0.5. */
   cores: number | null;
   memoryBytes: number | null;
-  /** The number of processes and threads. */
+  /** The limit on processes and threads together. */
   tasks: number | null;
 }
 

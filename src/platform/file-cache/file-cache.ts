@@ -112,7 +112,7 @@ export class FileCache {
     await forEachWithLimit(doomed, CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
   }
 
-  /** The paths of all files. */
+  /** The paths of all cached files, as the storage lists them now. */
   async paths(): Promise<string[]> {
     return (await this.#options.storage.list('')).map(({ path }) => path);
   }

@@ -167,7 +167,7 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
 type RowWriter = (row: unknown) => string;
 
 /**
- * Creates a serializer for the rows of a schema, which omits fields that are not in the schema, as for any response.
+ * Creates a serializer for the rows of a schema. Like that of any response, it omits fields that are not in the schema.
  */
 export function createRowWriter(schema: TSchema): RowWriter {
   return fastJson(schema as unknown as Schema);

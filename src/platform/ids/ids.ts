@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { likelyNames, meantWordHint } from './nearest.ts';
 
-/** The kinds of ids, by prefix. */
+/** What each prefix of an id stands for, with its article for messages. */
 const NOUN_BY_PREFIX = {
   acc: 'an account',
   key: 'an API key',
@@ -96,7 +96,7 @@ function otherKindHint(id: string, prefix: IdPrefix, expected: IdPrefix): Missin
   return { says, ...(path !== undefined && { details: { suggest: [`GET /api/v1/${path}/${id}`] } }) };
 }
 
-/** The path below /api/v1 at which the object with an id is read, by the prefix of the id. */
+/** For each prefix of an id, the path below /api/v1 at which such an object is read. */
 const PATH_BY_PREFIX: Partial<Record<IdPrefix, string>> = {
   ast: 'assets',
   job: 'jobs',

@@ -6,7 +6,7 @@
 /** The prefix of built-ins, which ship with the service. */
 const BUILT_IN_PREFIX = 'builtin-';
 
-/** The longest slug, sent or derived. */
+/** The most characters of a slug, whether it was sent or derived from a name. */
 export const MAX_SLUG_CHARACTERS = 100;
 
 /** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */

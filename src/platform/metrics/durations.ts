@@ -3,7 +3,7 @@ import { type Histogram, type MetricValueWithName, register } from 'prom-client'
 /** Records one duration in seconds. */
 export type DurationObserver = (seconds: number) => void;
 
-/** The observations of one set of labels. */
+/** One series of the histogram: a set of labels, and what was observed for it. */
 interface HistogramSeries {
   labels: Record<string, string>;
   /** The number of observations in each bucket, not cumulated; the last bucket is above all bounds. */

@@ -15,7 +15,7 @@ export type ProcessRole =
   | 'vector'
   | 'other';
 
-/** A process at one moment. */
+/** A process of the service at the time of the measurement. */
 export interface ProcessTableRow {
   /** The process id with the start time, which is unique. */
   id: string;
@@ -25,7 +25,7 @@ export interface ProcessTableRow {
   cpuSeconds: number;
 }
 
-/** The fields of /proc/<pid>/stat. */
+/** The fields of /proc/<pid>/stat that are used here. */
 interface ProcessStat {
   pid: number;
   parent: number;

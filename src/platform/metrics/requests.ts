@@ -10,7 +10,7 @@ interface AnsweredRequest {
   seconds: number;
   /** The part of the duration for which the request waited for stores. */
   storeSeconds: number;
-  /** The code and sub-reason of a refusal. */
+  /** The code of a refusal, and its sub-reason (`details.reason`). */
   refusal?: { code: string; reason: string };
 }
 

@@ -70,7 +70,7 @@ function spanPartsOf(run: OpRun): SpanPart[] {
   });
 }
 
-/** A pool at one moment. */
+/** The load of a pool at one moment. */
 interface PoolStats {
   /** The number of tasks that may run at once. */
   slots: number;

@@ -19,7 +19,7 @@ export class OutboundError extends Error {
    * network.
    */
   readonly isAboutName: boolean;
-  /** The address that was probably meant. */
+  /** The corrected address that was probably meant; undefined if there is none. */
   readonly meant: string | undefined;
 
   constructor(

@@ -183,7 +183,7 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 <div class="result" aria-live="polite"></div></form>`;
 }
 
-/** The parts of a trial form besides its parameters: data attributes for the script, and the fields of the body. */
+/** The parts of a trial form that are not parameters: data attributes for the script, and the fields of the body. */
 function trialFormParts(sends: TrialForm['sends']): {
   data: Record<string, string>;
   body: string;

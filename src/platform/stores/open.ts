@@ -22,7 +22,7 @@ import { documentsWithTimeouts, StoreTimeout, withTimeouts } from './store-timeo
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
-/** The file of the documents in DATA_DIR. */
+/** The name of the database file in DATA_DIR. */
 export const DOCUMENTS_FILE = 'documents.sqlite';
 
 /** The three stores, whichever implementations the settings chose. */

@@ -41,7 +41,7 @@ export function wrapDocuments(
 type PortMethod = (...args: unknown[]) => unknown;
 
 interface StoreTimeoutOptions {
-  /** The name of the store in an error. */
+  /** How errors name the store, such as `MongoDB`. */
   name: string;
   /** The timeout of a step while the store responds to other steps. */
   timeoutMs: number;

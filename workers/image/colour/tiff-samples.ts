@@ -25,7 +25,7 @@ const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
 /** The stored samples of a page, in the byte order of the machine. */
 export interface TiffSamples {
   data: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
-  /** The number of samples per row. */
+  /** The number of samples in a row, of all channels together. */
   rowLength: number;
 }
 

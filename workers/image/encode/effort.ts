@@ -103,7 +103,7 @@ const MAX_AVIF_EFFORTS = {
   ],
   lossless: [{ overPx: 4_000_000, top: 0 }],
 };
-/** The default effort of a lossless AVIF. */
+/** The effort of a lossless AVIF if the caller chose none. */
 const AVIF_LOSSLESS_EFFORT = 6;
 
 /**

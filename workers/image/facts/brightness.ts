@@ -58,7 +58,7 @@ function stepAt(histogram: Float64Array, weight: number): number {
   return HISTOGRAM_STEPS - 1;
 }
 
-/** The pixels of one 8-bit channel. */
+/** A picture of one 8-bit channel. */
 interface GreyPixels extends Size {
   data: Uint8Array;
 }

@@ -25,7 +25,7 @@ const SHARE_PRECISION = 1_000_000;
 
 const toOklab = culori.converter('oklab');
 
-/** A point in OKLab. */
+/** A colour in OKLab, in which distances are about as large as they look. */
 interface OklabPoint {
   l: number;
   a: number;

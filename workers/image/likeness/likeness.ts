@@ -27,7 +27,7 @@ interface LikenessMetric {
   roundDown(value: number): number;
 }
 
-/** The target of a search by likeness. */
+/** The least likeness that a search has to reach, by one of two measures. */
 export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
 /**

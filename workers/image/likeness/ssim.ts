@@ -133,5 +133,5 @@ export function lumaOf(
   return { data, width, height };
 }
 
-/** The grey under transparent pixels. */
+/** The grey, 0 to 255, on which transparent pixels are laid. */
 const GREY_BACKGROUND = 128;

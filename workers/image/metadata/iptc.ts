@@ -70,7 +70,7 @@ function encodeDataset({ number, maxBytes }: typeof BY_LINE_DATASET, text: strin
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);
 }
 
-/** The segment of a JPEG that holds IPTC. */
+/** Builds the segment of a JPEG (APP13) that holds IPTC. */
 export function iptcSegment(iptc: Buffer): Buffer {
   return buildJpegSegment(APP13_MARKER, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
 }

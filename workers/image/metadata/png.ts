@@ -151,7 +151,7 @@ function profileChunkFor(profile: Buffer): Buffer | undefined {
   return buildPngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
 }
 
-/** Texts of a PNG besides EXIF and XMP: title, author, comments. Only a PNG can carry them. */
+/** The texts of a PNG other than EXIF and XMP: title, author, comments. Only a PNG can carry them. */
 
 const TEXT_CHUNK_TYPES = ['tEXt', 'zTXt', 'iTXt'];
 /** Matches text chunks that hold a whole block of another format, such as EXIF with its thumbnail. */

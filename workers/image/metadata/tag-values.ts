@@ -60,7 +60,7 @@ function toPlainValue(value: unknown, depth: number): PlainTagValue | undefined 
   return typeof value === 'object' && value !== null ? toPlainObject(value, depth) : undefined;
 }
 
-/** The text up to a NUL, without padding. */
+/** The text up to the first NUL, trimmed and cut to the largest length; undefined if nothing is left. */
 function toPlainText(value: string): string | undefined {
   const text = value.split('\0', 1)[0]?.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed() ?? '';
   return text === '' ? undefined : text;

@@ -64,7 +64,7 @@ const PLACE_PROPERTIES: PropertyPatterns = [
   ],
 ];
 
-/** An XMP packet to write. */
+/** An XMP packet that is ready to be written, in parts, because a long one is divided. */
 export interface XmpPacket {
   /** The markup before the descriptions of the picture, and after them. */
   start: string;

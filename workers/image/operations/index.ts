@@ -64,7 +64,7 @@ import {
   rotateOperation,
 } from './turns.ts';
 
-/** Every operation, by the name that steps use. */
+/** Every operation, keyed by the name that steps use. */
 export const OPERATIONS = {
   resize: resizeOperation,
   extract: extractOperation,
@@ -144,7 +144,7 @@ export function findStepOperation(name: string): StepOperation | undefined {
 /** A second asset that a step reads in addition to its picture. */
 export interface Layer {
   assetId: string;
-  /** The parameter that names the asset. */
+  /** The parameter of the step that holds the id of the asset. */
   key: string;
 }
 

@@ -116,7 +116,7 @@ export interface SettingOperation<P extends TProperties = TProperties> extends O
   settings(params: Readonly<Record<string, unknown>>): { decode?: DecodeOptions; encode?: EncodeOptions };
 }
 
-/** The context of a pass that a step may use besides the picture. */
+/** What a step may use in addition to the picture. */
 export interface PassContext {
   sharp: typeof sharp;
   /**
@@ -132,7 +132,7 @@ export interface PassContext {
    * cannot be decoded.
    */
   layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
-  /** The results that steps report besides the picture: hashes and warnings. */
+  /** What steps report in addition to the picture: hashes and warnings. */
   sideResults: { hashes?: PlaceholderHashes; warnings: PassWarning[] };
 }
 

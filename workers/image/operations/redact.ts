@@ -112,7 +112,7 @@ type CoarseStyle = 'blur' | 'pixelate';
 /** Regions that are covered as one. */
 interface RegionGroup {
   regions: Box[];
-  /** The box around all regions. */
+  /** The smallest box around all regions of the group. */
   box: Box;
 }
 

@@ -96,7 +96,7 @@ function alignmentAt(position: NamedPlace): TextAlignment {
   return position.endsWith('west') ? 'left' : 'centre';
 }
 
-/** The width at which lines break. */
+/** The width in pixels at which lines break. */
 function lineWidth(sizePx: number, picture: Size, margin: number | string): number {
   return Math.max(sizeWithinMargin(picture, marginPx(margin, picture)).width, sizePx);
 }

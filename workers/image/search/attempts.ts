@@ -41,11 +41,11 @@ export interface SearchGoal<J extends EncodingTrial> {
   judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
 }
 
-/** The files that a search has tried. */
+/** The most important files that a search has tried. */
 export interface SearchAttempts<J extends EncodingTrial> {
   /** The last file that reached the target. */
   best: (TriedFile & J) | undefined;
-  /** The closest other file. */
+  /** The file that came closest to the target without reaching it. */
   nearest: (TriedFile & J) | undefined;
   /** The number of trials that encoded the whole picture, and not only a sample of it. */
   trials: number;

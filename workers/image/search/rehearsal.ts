@@ -40,7 +40,7 @@ export interface SampleEstimates {
   timeShare?: number;
 }
 
-/** A trial on a sample. */
+/** The result of a trial on a sample. */
 export interface SampleTrial extends EncodingTrial {
   /** The milliseconds that the whole picture is now expected to take. */
   wholeMs: number;

@@ -1,7 +1,7 @@
 import { joinFrames, type Pixels, splitFrames } from '../pixels/pixels.ts';
 import type { SearchedQuantity } from './settings.ts';
 
-/** A sample of a picture. */
+/** A part of a picture that is encoded in its place, because it takes less time. */
 export interface TrialSample {
   pixels: Pixels;
   /**

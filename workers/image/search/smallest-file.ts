@@ -2,9 +2,9 @@ import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 import type { PictureShape } from '../pixels/geometry.ts';
 import { invalidArgument } from '../refusal.ts';
 
-/** The minimum content of a file of a format, as for a picture of one colour. */
+/** The least content of a file of a format. Even a picture of one colour needs it. */
 interface MinimumContent {
-  /** The bytes of the headers and tables. */
+  /** The bytes of headers and tables, which do not depend on the size of the picture. */
   headerBytes: number;
   /** The bits for each square with the side `squarePx`, even in a picture of one colour. */
   bits: number;

@@ -41,7 +41,7 @@ export interface OriginalFile {
   file?: WrittenFile;
 }
 
-/** The input of a search. */
+/** The input of a search: the picture, the target, and the original file, if it may be returned. */
 export interface TargetSearch extends SearchedPicture {
   encode: CommonEncoderSettings & { target: NonNullable<EncodeOptions['target']> };
   original: OriginalFile | undefined;

@@ -1,4 +1,4 @@
-/** The result of a trial. */
+/** The result of one trial: the value that a setting reaches. */
 export interface EncodingTrial {
   /** The measured value, on a scale that is about linear in the logarithm of the file size. */
   value: number;
@@ -36,7 +36,7 @@ export interface SettingSearch {
   attempt(index: number): Promise<EncodingTrial>;
 }
 
-/** A setting that was tried. */
+/** A setting that was tried, and the value that it reached. */
 export interface TriedSetting {
   index: number;
   value: number;

@@ -216,7 +216,7 @@ function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: Step
   }, 0);
 }
 
-/** The pixels of all frames of a result. */
+/** The frames of a result, and the pixels of all of them together. */
 interface WrittenPixels {
   frames: number;
   megapixels: number;
@@ -269,7 +269,7 @@ export function canLowerEffort(header: ImageHeader, pass: ImagePass): boolean {
   return (encode.effort ?? moving?.effort ?? defaultEffortOf(encode, written)) > 0;
 }
 
-/** The effort if the caller chose none. */
+/** The effort that the encoder uses if the caller chose none. */
 function defaultEffortOf(
   { format, lossless, palette, colors, target }: ResolvedEncode,
   written: WrittenPixels,
@@ -322,7 +322,10 @@ export function estimatedBytes(
   return passes.length === 1 ? peak : peak + sharedPictureBytes(header, passes);
 }
 
-/** The bytes that several passes hold besides the running one: the shared picture, and the finished files. */
+/**
+ * The bytes that are held while one of several passes over a file runs: the picture that they share, and the finished
+ * files.
+ */
 function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesAfterSteps(header, pass).at(-1) ?? header;

@@ -69,7 +69,7 @@ export function batchesWithSkippedFrames(header: ImageHeader, pass: ImagePass): 
   return areConsecutive(kept) ? undefined : frameBatchesOf(kept, header.width * header.height);
 }
 
-/** The size of a frame as displayed. */
+/** The size of a frame after it is turned by its EXIF orientation. */
 export function displayedSizeOf({ width, height, orientation }: ImageHeader): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }

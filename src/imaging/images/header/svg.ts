@@ -34,7 +34,7 @@ export function readNaturalSvgSize(file: Uint8Array): { width: number; height: n
   return root === undefined ? null : naturalSizeOf(root);
 }
 
-/** The start tag of the root element. */
+/** The start tag of the root element, with its attributes; undefined if the file is not an SVG. */
 function rootTagOf(bytes: ByteReader): string | undefined {
   const text = decodeText(bytes.slice(0, MAX_PROLOGUE_BYTES));
   const prologue = XML_PROLOGUE.exec(text)?.[0] ?? '';

@@ -4,7 +4,7 @@ import { MAX_JSON_DEPTH, parseJsonOrUndefined } from '../../values/json.ts';
 import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { ApiError, type SentField, sentFieldAt } from '../errors/errors.ts';
 
-/** Largest JSON body, in bytes. */
+/** The most bytes of a JSON body. */
 export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
 /**
  * The values of a body of more than this size are counted before it is parsed. A smaller body is parsed within a few

@@ -77,7 +77,7 @@ const SCAN_SLICE_BYTES = 512 * 1024;
 interface OpenContainer {
   isList: boolean;
   openedAt: number;
-  /** The values parsed so far. */
+  /** The entries parsed so far: `list` for a list, `object` for an object. */
   list: unknown[];
   object: Record<string, unknown>;
   /** Start of the part that is not parsed yet. */

@@ -25,7 +25,7 @@ export interface MultipartFile extends Disposable {
   filename: string | null;
 }
 
-/** A file besides the first one, completely read. */
+/** A file other than the first one, completely read. */
 export interface AdditionalFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
@@ -57,10 +57,10 @@ export class Multipart implements Disposable {
   readonly #maxFiles: number;
   readonly #parser: BusboyInstance;
   readonly #fields: Record<string, string> = Object.create(null);
-  /** The names of the files besides `file`; complete when `fields` resolves. */
+  /** The names of all files that are not named `file`. They are complete when `fields` resolves. */
   readonly otherNames: string[] = [];
   readonly #kept: Promise<AdditionalFile>[] = [];
-  /** The parts named `file`. */
+  /** The parts named `file` that have begun, in the order sent. */
   readonly #parts: Readable[] = [];
   readonly #found = Promise.withResolvers<MultipartFile>();
   readonly #otherFiles = new Readable({ objectMode: true, read: () => undefined });

@@ -23,7 +23,7 @@ declare module 'fastify' {
     formFields?: Record<string, TSchema>;
     /** The name of the second file of the multipart form. The route then accepts only this form and JSON. */
     secondFile?: string;
-    /** The names of files that the multipart form may have besides the first file, for OpenAPI. */
+    /** The names of files that the multipart form may have in addition to the first file, for OpenAPI. */
     furtherFiles?: readonly string[];
     /**
      * Another route that accepts the bytes of an image, as `METHOD /path`. If bytes are sent to the present route, the

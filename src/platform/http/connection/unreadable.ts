@@ -92,7 +92,9 @@ function answerAndClose(socket: Socket, refusal: ApiError): void {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Functions that make the error for paths that cannot be decoded, by the prefix of these paths. */
+    /**
+     * The refusals of paths that cannot be decoded, keyed by the prefix of these paths. Each function makes the error.
+     */
     unreadablePaths: Map<string, () => ApiError>;
   }
 }

@@ -14,7 +14,7 @@ export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' |
   | { share: number }
 );
 
-/** A call as it was sent. */
+/** The parts of a call that corrections can change, as they were sent. */
 export interface CorrectableCall {
   query: Readonly<Record<string, unknown>>;
   /** The parsed JSON body, or the text fields of a form by their names; undefined if the call has neither. */

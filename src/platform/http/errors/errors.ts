@@ -121,7 +121,7 @@ export function temporarilyUnavailableError(
   return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
 }
 
-/** The limit of a message, in characters. */
+/** The most characters of an error message. Longer messages are shortened in the middle. */
 const MAX_MESSAGE_CHARACTERS = 1_500;
 const MAX_PARAM_CHARACTERS = 200;
 const MAX_DETAIL_CHARACTERS = 4_000;
@@ -155,9 +155,9 @@ function truncateId(id: unknown): unknown {
 
 /** A field of a call: its name, and where it was sent. */
 export interface SentField {
-  /** The parameter that a refusal names. */
+  /** The path of the field, by which an error names it, such as `steps[1].model`. */
   param: string;
-  /** The name of the field in a sentence. */
+  /** The name of the field within sentences. */
   name: string;
   /** The place at which the value was sent, for its corrections. */
   path: string;

@@ -85,7 +85,7 @@ export function failureHeaders(
   };
 }
 
-/** The envelope of a refusal. */
+/** The error envelope, which is the body of every refusal. */
 export function apiErrorBody(failure: ApiError, requestId: string) {
   const { code, message, retryable, param, details } = failure;
   return {
@@ -150,7 +150,10 @@ function hasLongBody({ headers, raw }: FastifyRequest): boolean {
 
 /** The interval between two summaries of refusals in the log. */
 const SUMMARY_INTERVAL_MS = 1_000;
-/** Reasons that are summarised besides rate limits. A loaded host or a full disk causes them in large numbers. */
+/**
+ * The reasons of refusals that are summarised in the log, as rate limits are. A loaded host or a full disk causes them
+ * in large numbers.
+ */
 const SUMMARISED_REASONS = ['capacity', 'deadline_exceeded', 'storage_full'];
 
 /** The reason of an error that is summarised; undefined for other errors. */

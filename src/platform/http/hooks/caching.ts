@@ -123,7 +123,7 @@ export function sendStaticContent(
   return reply.header('etag', etagOf(content)).header('cache-control', cacheControl).type(type).send(content);
 }
 
-/** The ETag of some content. */
+/** A strong ETag: the first characters of the SHA-256 of the content. */
 function etagOf(content: string | Buffer): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }

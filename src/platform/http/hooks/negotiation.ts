@@ -29,7 +29,7 @@ export function installNegotiation(app: FastifyInstance): void {
   });
 }
 
-/** The Accept headers of most programs. */
+/** The Accept headers of most programs. They allow JSON, so they are not parsed. */
 const ALWAYS_ACCEPTED = new Set(['', '*/*', 'application/json']);
 
 function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: FastifyContextConfig): void {

@@ -9,7 +9,7 @@ export interface CallWarning {
   value?: string;
 }
 
-/** The most characters of the header. */
+/** The most characters of the header `X-Service-Warnings`. */
 const MAX_HEADER_CHARACTERS = 1_000;
 /** The number of characters that are reserved for `,more:` and a number. */
 const MORE_ENTRY_CHARACTERS = 16;

@@ -17,7 +17,7 @@ interface OpenApiOptions {
   version: string;
   /** Returns the base of the service's addresses, which is known only when the server listens. */
   publicUrl: () => string;
-  /** The schemas of the bodies that webhook endpoints receive, by the type of the event. */
+  /** The schemas of the bodies that webhook endpoints receive, keyed by the type of the event. */
   webhookPayloads: Readonly<Record<string, object>>;
 }
 
@@ -174,7 +174,7 @@ function requestBodyOf({ config = {} }: RouteOptions): DocumentNode {
   return { body: { content: { ...alone, 'multipart/form-data': { schema: form }, ...json } } };
 }
 
-/** The responses of a route: its schemas, and other media types of a success besides JSON. */
+/** The responses of a route: those of its schemas, and the other media types that a success may have. */
 function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
   if (config.responseType === undefined) return responses;

@@ -11,7 +11,7 @@ export interface StaticFile {
 
 /** A file that is served, and the files that a browser loads with it. */
 interface ServedFile {
-  /** The path at which it is served. */
+  /** The path at which the file is served, with the hash of its content. */
   address: string;
   /** The sources of the modules that it imports by a statement. */
   imports: readonly URL[];

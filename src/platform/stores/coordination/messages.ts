@@ -3,7 +3,7 @@ import type { Coordination } from './port.ts';
 
 type MessageListener = (message: string) => void;
 
-/** The log for exceptions of listeners. */
+/** The log to which exceptions of listeners are written. */
 export interface ListenerLog {
   error(context: object, message: string): void;
 }

@@ -60,7 +60,7 @@ export interface SharedSlotRequest extends LeasedSlotRequest {
   waitMs: number;
 }
 
-/** A slot that is held. */
+/** Identifies a slot that is held. */
 export type HeldSlotKey = Pick<LeasedSlotRequest, 'key' | 'holder'>;
 
 export interface AdmissionRequest {

@@ -135,7 +135,7 @@ function toMongoIndex({ name, fields, unique, whenPresent }: IndexSpec) {
   };
 }
 
-/** A document in the driver's type. */
+/** A document as the driver's types expect it. */
 interface StoredDocument {
   _id: string;
   [field: string]: unknown;

@@ -17,7 +17,7 @@ export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: sortBy('accountId',
 /** The number of slots of an account, and the errors for a document that gets none. */
 interface SlotLimit {
   limit: number;
-  /** The error when every slot is taken. */
+  /** Makes the error for an account whose slots are all taken. */
   tooMany: () => Error;
   /** The error when other writers took every slot that was tried. */
   tooContended: () => Error;

@@ -16,7 +16,7 @@ export interface PrimaryChannel {
   on(service: string, listener: (event: unknown) => void): () => void;
 }
 
-/** The end of the channel in the primary. */
+/** The primary's end of the channel to all its API processes. */
 export interface PrimaryChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ChannelServiceHandler): void;

@@ -4,7 +4,7 @@ import { DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
 interface SerializedError {
   name: string;
   message: string;
-  /** The index of a DuplicateKeyError. */
+  /** The name of the violated index, if this is a DuplicateKeyError. */
   index?: string;
 }
 

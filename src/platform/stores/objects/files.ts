@@ -23,7 +23,7 @@ import { DiskReserve, readDiskSpace } from './reserve.ts';
  */
 const MAX_HEADER_BYTES = 256;
 
-/** An object that is open for reading. */
+/** An object whose file is open for reading. */
 interface OpenObject {
   handle: FileHandle;
   path: string;

@@ -9,7 +9,7 @@ const MAX_PREPARED_STATEMENTS = 300;
 /** The size to which the write-ahead log is truncated after a long read, such as a backup, has made it grow. */
 const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
 
-/** A SQLite file with synced commits. */
+/** A SQLite file whose commits are on disk when they return. */
 export class SqliteDatabase {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_PREPARED_STATEMENTS });

@@ -111,7 +111,7 @@ function readColumnNames(database: SqliteDatabase, { table }: TableShape): strin
   return Array.from(rows, ({ name }) => String(name));
 }
 
-/** The statement that created each index. */
+/** The CREATE INDEX statement of each index that the table has, keyed by its name. */
 function readIndexStatements(database: SqliteDatabase, { table }: TableShape): Map<string, string> {
   const rows = database.iterate(
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",

@@ -7,7 +7,7 @@ export interface TableShape {
   keys: ReadonlyMap<string, string>;
   /** For each field that an index requires, the column that tells whether the field is present (1 or 0). */
   presences: ReadonlyMap<string, string>;
-  /** The statement that creates each index. */
+  /** The CREATE INDEX statement of each declared index, keyed by its name. */
   indexes: ReadonlyMap<string, string>;
   /** The messages of SQLite for violations of unique indexes, with the name of each index. */
   refusals: ReadonlyMap<string, string>;

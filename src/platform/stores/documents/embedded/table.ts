@@ -26,7 +26,7 @@ type Synchronous<C> = {
 
 interface StoredRow {
   rowid: number;
-  /** The JSON text of `document` as read. */
+  /** The JSON text from which `document` was parsed. */
   body: string;
   document: DocumentWithId & Record<string, unknown>;
 }
