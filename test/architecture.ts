@@ -56,6 +56,8 @@ const NOT_LOADED: Readonly<Record<string, string>> = {
   sharp: 'import it as a type, or take a pipeline from the picture',
   '@sinclair/typebox': 'import its types, and Type from operations/schema.ts',
 };
+/** The packages that the service hands to browsers. */
+const LOADED_BY_BROWSERS = ['htm', 'preact', 'preact/hooks', 'uplot'];
 /** The folders of workers/image, from the bottom up. The files beside them make a pass of them, or name refusals. */
 const IMAGE_FOLDERS = ['pixels', 'colour', 'likeness', 'facts', 'metadata', 'encode', 'search', 'operations'];
 /** Walkers of containers: they import no other folder, and every folder that may import workers may use them. */
@@ -142,7 +144,11 @@ for (const file of [...files, ...benchFiles]) {
 }
 violations.push(...repeatedTypes(new Map([...files, ...benchFiles].map((file) => [file, sourceOf(file)]))));
 for (const file of testFiles()) checkTest(file);
-for (const file of SHARED_BY_WORKERS) checkLoads(file);
+for (const file of SHARED_BY_WORKERS) checkLoads(file, (specifier) => NOT_LOADED[specifier]);
+for (const file of files.filter((one) => one.includes('/browser/')))
+  checkLoads(file, (specifier) =>
+    LOADED_BY_BROWSERS.includes(specifier) ? undefined : 'no browser has it, so the console would not open',
+  );
 for (const cycle of cyclesOf(new Map(everyFile.map((file) => [file, importsOf(file)]))))
   violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
 for (const cycle of cyclesOf(folderImports))
@@ -296,14 +302,18 @@ function checkLength(file: string): void {
     violations.push(`${file} has ${lines} lines, and at most ${MAX_FILE_LINES} are allowed: split it`);
 }
 
-/** No import by value leads from schemas and protocols to what API processes, or image threads, do without. */
-function checkLoads(shared: string): void {
-  const paths = new Map([[shared, shared]]);
+/**
+ * Checks the packages that a file loads by its imports of values, and by theirs.
+ * @param objectionTo returns why the file must not load a package, and undefined if it may.
+ */
+function checkLoads(start: string, objectionTo: (specifier: string) => string | undefined): void {
+  const paths = new Map([[start, start]]);
   for (const [file, path] of paths) {
     for (const specifier of loadedBy(file)) {
-      const instead = NOT_LOADED[specifier];
-      if (instead !== undefined) violations.push(`${path} loads ${specifier}: ${instead}`);
-      if (!specifier.startsWith('.')) continue;
+      const isFile = specifier.startsWith('.');
+      const objection = isFile ? undefined : objectionTo(specifier);
+      if (objection !== undefined) violations.push(`${path} loads ${specifier}: ${objection}`);
+      if (!isFile) continue;
       const target = normalize(join(dirname(file), specifier));
       if (!paths.has(target)) paths.set(target, `${path} → ${target}`);
     }
