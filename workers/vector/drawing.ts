@@ -63,7 +63,7 @@ export class SafeDrawing {
     const mark = name === 'svg' ? '' : SVG_MARK;
     const factor = enlargementOf(attributes.viewBox);
     const viewBox = factor > 1 && { viewBox: scaledViewBox(attributes.viewBox, factor) };
-    // The group has the namespace of the root, whatever its prefix is.
+    // The group gets the prefix of the root, so that it is in the same namespace.
     const group = { name: name.replace(/svg$/, 'g'), attributes: { transform: `scale(${factor})` } };
     const content = factor > 1 ? `${startTagText(group)}${this.#content}</${group.name}>` : this.#content;
     return `${mark}${startTagText({ name, attributes: { ...attributes, ...viewBox } })}${content}</${name}>`;

@@ -16,7 +16,7 @@ export function warningFinding(message: string, remedy: string): DoctorFinding {
   return { state: 'warning', message, remedy };
 }
 
-/** A finding: the service does not work, or loses something. */
+/** A finding: the service does not work, or may lose data. */
 export function problemFinding(message: string, remedy: string): DoctorFinding {
   return { state: 'problem', message, remedy };
 }

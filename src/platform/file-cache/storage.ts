@@ -18,7 +18,7 @@ export interface ListedFile {
   usedMs: number;
 }
 
-/** The place where the files of a cache are stored. Each part of a path is a safe name of a file. */
+/** The place where the files of a cache are stored. Each part of a path is safe as a file name. */
 export interface FileStorage {
   /** The kind of the storage, as a label of metrics. */
   readonly kind: 'disk' | 'bucket';

@@ -124,8 +124,8 @@ async function readHealth(options: HealthOptions): Promise<HealthReport> {
 }
 
 /**
- * The state of a part: `ok`, `failing`, or that it did not answer in time. Reasons are only logged, because the
- * response is public.
+ * The state of a part: `ok`, `failing`, or a text that says that it did not answer in time. Reasons are only logged,
+ * because the response is public.
  */
 async function checkState(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   const ended = new AbortController();

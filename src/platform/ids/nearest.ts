@@ -145,7 +145,7 @@ function normalizedNameOf(name: string): string {
 
 /** Optimal string alignment distance: Levenshtein's, with swaps of neighbours; undefined if it is above a limit. */
 function editDistanceWithin(one: string, other: string, limit: number): number | undefined {
-  // Each letter by which the longer word is longer counts as a difference.
+  // Two words differ by at least the difference of their lengths.
   if (Math.abs(one.length - other.length) > limit) return undefined;
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -21,7 +21,8 @@ interface DurationHistogramOptions<L extends string> {
 
 /**
  * A histogram in Prometheus' default register. Its labels are given once, so that an observation is one addition. The
- * histogram of the Prometheus client builds a key from the labels at each observation, which costs more than the gate.
+ * histogram of the Prometheus client builds a key from the labels at each observation, which costs more than all checks
+ * before a call.
  */
 export class DurationHistogram<L extends string> {
   readonly name: string;

@@ -137,8 +137,8 @@ const MICROSECONDS_PER_SECOND = 1e6;
 const STEAL_FIELD_INDEX = 7;
 
 /**
- * The seconds for which the hypervisor has given the cores of this machine to others since it started, averaged over
- * the cores. Null if the kernel does not report it.
+ * The seconds, since this machine started, for which the hypervisor gave its cores to other machines. They are averaged
+ * over the cores. Null if the kernel does not report them.
  */
 export function readStolenSeconds(path = '/proc/stat'): number | null {
   const lines = (readText(path) ?? '').split('\n');

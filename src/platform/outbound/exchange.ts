@@ -148,7 +148,7 @@ function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): v
 }
 
 const FINAL_STATUS_LINE = /^HTTP\/1\.[01] ([2-5]\d\d)/;
-/** A complete 1xx response, which is followed by another one. */
+/** Matches a complete interim response (1xx). Another response follows it. */
 const INTERIM_RESPONSE = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
 /** The most characters that are read for the status line. */
 const MAX_STATUS_CHARACTERS = 16 * 1024;

@@ -42,8 +42,8 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
 }
 
 /**
- * The colours of a PNG by the first of these chunks: cICP, iCCP, sRGB, gAMA with cHRM. Undefined if the profile takes
- * precedence.
+ * The colours that a PNG declares. Of its chunks, the first in this order counts: cICP, iCCP, sRGB, gAMA with cHRM.
+ * Undefined if the profile takes precedence.
  */
 function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | undefined {
   const { codePoints, hasProfile, isSrgb, ...gamma } = colours;

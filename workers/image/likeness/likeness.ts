@@ -19,7 +19,7 @@ interface LikenessMetric {
   tolerance: number;
   /** The value that the measure gives a picture when it is compared with itself. */
   valueOfIdentical: number;
-  /** Measures a file of the same size. */
+  /** Measures how like a file is to the picture, which has the same size. */
   measure(file: Uint8Array): Promise<number>;
   /** Maps a value to a scale that is about linear in the logarithm of the file size. */
   toEvenScale(value: number): number;

@@ -137,7 +137,7 @@ function startChannelComparison(weights: readonly number[], width: number): Chan
   return undefined;
 }
 
-/** The weighted sum of the means of the errors, which come first, and of their 4-norms. */
+/** Adds up the errors of a channel with their weights: first their means, then their 4-norms. */
 function weightedErrorOf({ weights, sums }: ChannelComparison, pixels: number): number {
   return weights.reduce((total, weight, error) => {
     const mean = (sums[error] as number) / pixels;

@@ -105,7 +105,7 @@ export function marginPx(margin: number | string, { width, height }: Size): numb
   return Math.round((Number.parseFloat(margin) / 100) * Math.min(width, height));
 }
 
-/** The size that a margin leaves of an area, at least one pixel. */
+/** The size that remains of an area if a margin is left free on each side; at least one pixel. */
 export function sizeWithinMargin({ width, height }: Size, distance: number): Size {
   return { width: Math.max(1, width - 2 * distance), height: Math.max(1, height - 2 * distance) };
 }

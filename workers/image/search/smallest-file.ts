@@ -20,7 +20,8 @@ const headersOnlyMinimum = (headerBytes: number): MinimumContent => ({ headerByt
 const MIN_CONTENT_BY_FORMAT: Record<OutputFormat, MinimumContent> = {
   jpeg: JPEG_MINIMUM,
   tiff: JPEG_MINIMUM,
-  // Deflate repeats 258 bytes by two bits, and a byte has eight pixels of one bit: 258 × 8 / 2 pixels per bit.
+  // With two bits, deflate repeats up to 258 bytes, each of which holds eight pixels of one bit. A bit thus stands for
+  // 258 × 8 / 2 pixels.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
   // A 12-bit code represents fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },

@@ -378,7 +378,7 @@ function bytesPerPixel({ channels, bitDepth }: ImageHeader): number {
 /** The most bytes of pixel copies that exist at the same time between decoding and encoding. */
 function largestCopyBytes(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
   const { steps } = pass;
-  // A page of a document is rewritten while the others are in memory.
+  // While one page of a document is rewritten, all other pages are in memory too.
   const frames = header.animated ? frameCountOf(header, pass) : header.frames;
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * frames * bytesPerPixel(header);

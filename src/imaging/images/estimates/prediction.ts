@@ -74,7 +74,7 @@ export function displayedSizeOf({ width, height, orientation }: ImageHeader): Si
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }
 
-/** The input's own format, if it can be written. */
+/** The format of the input if it can be written, otherwise png. */
 function writableFormatOf({ format }: ImageHeader): OutputFormat {
   return format === 'svg' || format === 'heif' ? 'png' : format;
 }

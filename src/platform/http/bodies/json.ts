@@ -91,8 +91,8 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
 }
 
 /**
- * Replaces the position in a message of JSON.parse: it refers to a piece of the body, and becomes the position in the
- * body.
+ * Corrects the position in a message of JSON.parse. It counts from the beginning of a piece, and then from the
+ * beginning of the body.
  */
 function withBodyPosition(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {

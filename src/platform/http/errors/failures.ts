@@ -95,7 +95,7 @@ export function apiErrorBody(failure: ApiError, requestId: string) {
   };
 }
 
-/** Maps any thrown value to an error of the closed set. */
+/** Maps any thrown value to an ApiError, whose code is one of ERROR_CODES. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailableError) {

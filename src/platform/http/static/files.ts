@@ -63,7 +63,7 @@ export class StaticFiles {
   }
 
   /**
-   * The path of a file.
+   * The path at which a file is served.
    * @param name its base name.
    * @throws Error if there is no such file.
    */

@@ -43,8 +43,8 @@ interface MongoOptions {
 
 /**
  * Documents in the database of the URL (`darkroom` by default). It connects at the first call and reconnects by itself.
- * Without a connection, each call fails with StoreUnavailableError at its timeout. Throws for a URL that is not of
- * MongoDB.
+ * Without a connection, each call fails with StoreUnavailableError at its timeout. Throws for a URL of another kind
+ * than `mongodb:` and `mongodb+srv:`.
  */
 export async function connectMongoDocuments(
   url: string,

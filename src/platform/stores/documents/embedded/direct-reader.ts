@@ -44,7 +44,7 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       statements.set(sql, statement);
       return use(statement);
     } catch {
-      // A failed statement would report the same failure again.
+      // The statement is dropped, because it would report the same failure again.
       statements.delete(sql);
       return undefined;
     }
@@ -55,10 +55,16 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       const collection = await documents.collection<T>(spec);
       const shape = tableShapeOf(spec);
 
-      /** The texts of statements by the shape of their query; null for queries that are not read directly. */
+      /**
+       * The text of the statement for each shape of a query (see `queryShapeOf`); null for a shape that is not read
+       * directly.
+       */
       const known = new Map<string, string | null>();
 
-      /** The statement of a query whose fields are each fixed to one value; null if no index answers it completely. */
+      /**
+       * The SQL statement for a query in which each field has to equal one value. Null if no index answers the query
+       * completely.
+       */
       function statementFor(filter: DocumentFilter, options: FindOptions): string | null {
         const kind = queryShapeOf(filter, options);
         const found = known.get(kind);
