@@ -20,7 +20,7 @@ const NO_BYTES = new Uint8Array();
 export interface SplitMessage<T> {
   /** The message, in which all bytes are empty. */
   plain: T;
-  /** The number of the bytes of each value, in the order of the values. */
+  /** The size in bytes of each emptied value, in the order of the values. */
   sizes: number[];
 }
 

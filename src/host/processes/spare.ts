@@ -10,7 +10,10 @@ const AFTER_START_MS = 15_000;
 /** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
 const AFTER_USE_MS = 5_000;
 
-/** The spare process of the primary. It exists some seconds after the service has started, and after each use. */
+/**
+ * The spare process of the primary. It is started some seconds after the service has started, and again some seconds
+ * after it was used.
+ */
 export class SpareProcess {
   readonly #create: () => Worker;
   readonly #clock: Pick<Clock, 'after'>;

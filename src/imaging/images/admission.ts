@@ -18,7 +18,7 @@ type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
 interface WaitingCall {
   request: PoolSlotRequest;
-  /** The times at which the call was let in, and at which its body was received. */
+  /** When the call was let in, and when its body was received, in milliseconds of the monotonic clock. */
   calledMs: number;
   arrivedMs: number;
   grant(slot: PoolSlot): void;

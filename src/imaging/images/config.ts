@@ -79,8 +79,8 @@ export const imagesSettings = {
 };
 
 /**
- * The divisor of the memory that the image pools of all API processes together may take. They take a half; the rest is
- * for browsers, stores and code.
+ * The memory divided by this number is for the image pools of all API processes together. The other half is for
+ * browsers, stores and code.
  */
 const MEMORY_DIVISOR = 2;
 /**

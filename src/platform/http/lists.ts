@@ -39,8 +39,8 @@ export const PagingQuery = {
 export type PagingQuery = Static<TObject<typeof PagingQuery>>;
 
 /**
- * A listing: its name, its account and its filters, and its total order, whose last field is unique. A cursor is bound
- * to name, account and filters.
+ * A listing: its name, its account, its filters, and the order of its rows. The last field of the order is unique, so
+ * that no two rows are equal. A cursor is bound to name, account and filters.
  */
 export interface ListingScope {
   name: string;

@@ -4,7 +4,7 @@ import { DeadlineError, isDeadlineError } from '../refusal.ts';
  * The time before the deadline at which a search that has reached its target ends. The rest is kept for the response.
  */
 export const MIN_TRIAL_TIME_MS = 2_000;
-/** The time that a search that has not reached its target leaves for the response. */
+/** A search that has not reached its target ends this long before the deadline, which leaves time for the response. */
 export const RESPONSE_RESERVE_MS = 500;
 
 /** The time limits of a search, and its clock. */

@@ -331,10 +331,7 @@ function lateWorkNameOf({ kind, header, passes }: PassCall): string {
   return `${kind} ${header.format} ${JSON.stringify(passes)}`;
 }
 
-/**
- * A text that is the same for work with the same decoder, steps and encoder, whose ratio of real time to estimate is
- * about the same.
- */
+/** A key that is equal for the same passes over files of the same format. */
 function workKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string {
   const [pass, ...others] = passes;
   if (pass === undefined || others.length > 0)

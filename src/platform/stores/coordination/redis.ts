@@ -15,7 +15,7 @@ import { type RedisArgument, RedisConnection, type RedisScriptName } from './red
 
 const SCAN_BATCH_SIZE = 1000;
 const TOKEN_CHARACTERS = 16;
-/** Lifetime of a due set after its last write, which is longer than any of its members waits. */
+/** The lifetime of a due set after its last write. No member of a set waits longer. */
 const DUE_SET_LIFE_MS = DAY_MS;
 
 type AdmitReply = [

@@ -3,7 +3,7 @@ import type { CollectionSpec, IndexSpec } from '../port.ts';
 /** The table of a collection in SQLite: `_id`, the JSON text, and a column for each value that an index needs. */
 export interface TableShape {
   table: string;
-  /** The column with the key of each indexed field. */
+  /** For each indexed field, the name of the column that holds its key. */
   keys: ReadonlyMap<string, string>;
   /** For each field that an index requires, the column that tells whether the field is present (1 or 0). */
   presences: ReadonlyMap<string, string>;
