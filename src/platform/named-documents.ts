@@ -32,7 +32,7 @@ export const NAMED_DOCUMENT_INDEXES: readonly IndexSpec[] = [
   { name: 'updated', fields: sortBy('accountId', '-updatedAt', '-_id') },
 ];
 
-/** A document that has no slot, and perhaps not its final slug, yet. */
+/** A document that has neither a slot nor its final slug yet. */
 interface DocumentDraft<T extends NamedDocument> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;

@@ -46,8 +46,8 @@ export function naturalSvgSizeOf(attributeOf: AttributeOf): Size | null {
 }
 
 /**
- * CSS pixels per unit that the renderer does not know, by the lower-case name of the unit: Q, the root font size, and
- * percentages of the drawing's size. A unit is left out if its size depends on the content.
+ * The units that the renderer does not know, by their lower-case names, and their sizes in CSS pixels: Q, the root font
+ * size, and percentages of the size of the drawing. A unit is left out if its size depends on the content.
  * @param attributeOf reads an attribute of the root element.
  */
 export function pixelsPerExtraUnit(attributeOf: AttributeOf): ReadonlyMap<string, number> {

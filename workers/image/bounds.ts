@@ -17,7 +17,10 @@ import { assertByteLimitReachable } from './search/smallest-file.ts';
 
 /** What the header of a file tells before the pass decodes it. */
 export interface InputShape extends Size, FrameFacts {
-  /** Width and height of one upright frame; 0 if they are not known. */
+  /**
+   * The format as named by libvips. The inherited width and height are those of one upright frame, or 0 if they are not
+   * known.
+   */
   format: string;
   /** Whether the file has an alpha channel; undefined if that is not known. */
   hasAlpha: boolean | undefined;

@@ -35,7 +35,7 @@ export interface CodesResult {
   codes: (BoundingBox & { format: string; text: string })[];
 }
 
-/** A picture whose text was read, with the boxes of the lines that were found. */
+/** A task to find the areas of a picture whose text was not read. `lines` are the boxes of the lines that were read. */
 export interface UnreadTask {
   picture: Uint8Array;
   size: Size;

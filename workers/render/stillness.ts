@@ -98,7 +98,7 @@ const SVG_END_TAG = '</svg';
 /** The start of a `data:` URL of an SVG image, up to its comma. The bounded length keeps the search linear. */
 const SVG_URL_START = /data:image\/svg\+xml[^,"'()<>\s]{0,100},/gi;
 const BASE64_TEXT = /[A-Za-z0-9+/=%]*/y;
-/** The end tag as a URL in HTML may spell it. */
+/** Matches the end tag of an SVG image, in every spelling that a URL in HTML may use. */
 const SVG_END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
 /** The bytes of an image that a page loads. SVG images lose their animation. */

@@ -52,7 +52,7 @@ const MIN_SLOW_MS = 300;
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
 /** A later page of an account counts as slow after this time, if other accounts are served but none waits. */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
-/** The limit that is computed from the time of the usual page is at most this, however slow the usual page is. */
+/** The time from which a page counts as slow is computed from the usual time, but is at most this. */
 const MAX_SLOW_MS = 2_000;
 const SLOW_TIME_FACTOR = 4;
 
@@ -252,7 +252,7 @@ export class RenderPool {
     if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }
 
-  /** The slots of a number of threads, and of the spare one. */
+  /** The slots of a number of threads together with the spare one, and the most slots of one account. */
   #slotsOf(threads: number): { slots: number; slotsPerAccount: number } {
     const { slotsPerThread, spare } = this.#options;
     const all = spare === undefined ? threads : threads + 1;

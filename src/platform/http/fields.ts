@@ -8,7 +8,7 @@ export const flagField = (description: string) => Type.Boolean({ description });
 export const int32Field = (description: string) => Type.Integer({ format: 'int32', description });
 export const int64Field = (description: string) => Type.Integer({ format: 'int64', description });
 export const instantField = (description: string) => Type.String({ format: 'date-time', description });
-/** A number whose bounds are checked by a rule with its own message. */
+/** The schema of a number without bounds, because a rule with its own message checks them. */
 export const numberField = (description: string) => Type.Unsafe<number>({ type: 'number', description });
 export const anyObjectField = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });

@@ -132,7 +132,7 @@ export function hintFirst(hint: string, message: string): string {
   return hint === '' ? message : `${hint.trimStart()} ${message}`;
 }
 
-/** Whether a wrong name is the negation of a known one, as `noenlarge` does `enlarge`. */
+/** Whether a wrong name is the negation of a known one, as `noenlarge` is of `enlarge`. */
 function isOpposite(wrong: string, known: string): boolean {
   const [denial = ''] = /^(?:no|un|dis)/.exec(wrong) ?? [];
   return !known.startsWith(denial);

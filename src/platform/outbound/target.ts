@@ -36,7 +36,10 @@ export interface NetworkRules {
 export interface OutboundTarget {
   url: URL;
   addresses: readonly ResolvedAddress[];
-  /** The deadline of the connection by `performance.now()`. It includes resolving the name. */
+  /**
+   * The time on the clock of `performance.now()` at which the connection must be open. Resolving the name takes a part
+   * of it.
+   */
   connectByMs: number;
 }
 

@@ -78,7 +78,7 @@ function colorantsOf(primaries: Primaries): Vector3[] {
   );
 }
 
-/** The shares of red, green and blue, each of luminance 1, in white. */
+/** The shares in which red, green and blue, each at luminance 1, add up to white. */
 function primarySharesOf(primaries: Primaries): Vector3 {
   const bright = primariesAtFullLuminance(primaries);
   const matrix = makeTriple((row) => makeTriple((column) => bright[column]?.[row] as number));

@@ -26,7 +26,10 @@ const EFFORTS_BY_FORMAT: Readonly<Record<OutputFormat, readonly (number | undefi
  * time for it.
  */
 const MAX_TIME_RATIO = 1.25;
-/** The part of the time left that the trial of a smaller picture should take. */
+/**
+ * If the whole picture takes too long, a smaller picture is proposed. A trial of it should take this share of the time
+ * that is left.
+ */
 const SURE_TIME_RATIO = 0.6;
 /** Estimates for the whole picture from trials on a sample. */
 export interface SampleEstimates {

@@ -52,12 +52,18 @@ const USUAL_AIM_DISTANCE = 0.5;
 const CAUTIOUS_AIM_DISTANCE = 8;
 
 /**
- * Searches for a setting with few trials. The first trial is the setting that the expectation suggests. For the next
- * one, the expectation is shifted and tilted to fit the results. The search ends when no setting is left between one
- * that reaches the target and one that does not, when one is close enough, when the next better setting is expected to
- * fail, or when the time is over. If even the setting that reaches the target most easily (the first in the list) is
- * expected to fail, it is tried next, so that an unreachable target costs one or two trials. If there is time for only
- * one more trial and none has reached the target, that trial aims far on the safe side of it.
+ * Searches for a setting with few trials. The first trial is the setting that the expectation suggests. For each
+ * further trial, the expectation is shifted and tilted to fit the results.
+ *
+ * The search ends in four cases:
+ * - No setting is left between one that reaches the target and one that does not.
+ * - A setting is close enough to the target.
+ * - The next better setting is expected to fail.
+ * - The time is over.
+ *
+ * If even the first setting of the list, which reaches the target most easily, is expected to fail, it is tried next.
+ * An unreachable target therefore costs one or two trials. If there is time for only one more trial and none has reached
+ * the target, that trial aims far on the safe side of it.
  * @returns whether the search ended by itself, and not for lack of time.
  */
 export async function searchSetting(search: SettingSearch): Promise<boolean> {

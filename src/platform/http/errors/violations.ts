@@ -210,7 +210,8 @@ function replacementsHint(meant: readonly { wrong: string; words: readonly strin
 
 /**
  * The diagnosis of a value that does not match its schema.
- * @param path of the value, '' for the whole checked value, which the sentence calls `name`.
+ * @param path the path of the value; '' for the whole checked value. The sentence refers to the value by `name`, which
+ * is the path if absent.
  */
 export function mismatchedValueDiagnosis(
   { path, name = path }: { path: string; name?: string },
