@@ -58,7 +58,7 @@ export interface AdminCommand<C = CommandContext> {
   run(given: ParsedCommandLine, context: C): Promise<CommandResult>;
 }
 
-/** The usage line of a command. */
+/** The usage line of a command, with its options in brackets: `NAME ARGUMENT [--flag] [--option VALUE]`. */
 export function commandUsageText({ name, takes = [], options = {} }: AdminCommand): string {
   const optional = Object.entries(options).map(([option, value]) =>
     value === null ? `[--${option}]` : `[--${option} ${value}]`,

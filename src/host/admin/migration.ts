@@ -143,7 +143,7 @@ export async function migrateStores(
   return { collections, ...copied };
 }
 
-/** The usage line of a command, with its options in brackets: `NAME ARGUMENT [--flag] [--option VALUE]`. */
+/** Marks the target as begun. Refuses a target with its own data. */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<DocumentWithId>({

@@ -32,7 +32,10 @@ export interface SearchedPicture extends SearchTime {
   finish(written: WrittenFile): Promise<WrittenFile>;
 }
 
-/** Encodes the whole picture with a setting. @param timeoutMs the time after which the encoding fails. */
+/**
+ * Encodes the whole picture with a setting.
+ * @param timeoutMs the time after which the encoding fails.
+ */
 export async function encodeWhole(
   search: SearchedPicture,
   setting: EncoderSetting,

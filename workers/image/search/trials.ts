@@ -62,8 +62,8 @@ const CAUTIOUS_AIM_DISTANCE = 8;
  * - The time is over.
  *
  * If even the first setting of the list, which reaches the target most easily, is expected to fail, it is tried next.
- * An unreachable target therefore costs one or two trials. If there is time for only one more trial and none has reached
- * the target, that trial aims far on the safe side of it.
+ * An unreachable target therefore costs one or two trials. If there is time for only one more trial and none has
+ * reached the target, that trial aims far on the safe side of it.
  * @returns whether the search ended by itself, and not for lack of time.
  */
 export async function searchSetting(search: SettingSearch): Promise<boolean> {
