@@ -66,7 +66,7 @@ export class ByteReader {
     return at === -1 ? this.length : at;
   }
 
-  /** A part of the file, which shares its memory. */
+  /** A part of the file. It is a view of the same memory, so no bytes are copied. */
   slice(start: number, end: number): Uint8Array {
     return this.#file.subarray(start, end);
   }

@@ -40,9 +40,12 @@ export interface ViolationSubject {
 
 /** The value of the keyword `within` of a schema: the field into which fields of another level belong. */
 export interface ViolationContext {
-  /** The name of the field whose allowed names depend on the other fields of its object. */
+  /**
+   * The name of a field that holds an object, such as `parameters`. Which names it allows depends on the fields beside
+   * it.
+   */
   field: string;
-  /** The names of the fields that belong in it, depending on the other fields of the object. */
+  /** Returns the names that are allowed within the field, given the fields beside it. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
   /**
    * Returns the fields that a key and its value mean. For example, `{"resize": {"width": 9}}` means op and parameters.

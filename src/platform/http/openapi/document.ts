@@ -164,7 +164,7 @@ function addPathExamples(method: string, operation: DocumentNode): void {
   }
 }
 
-/** The operations of a document, in its order. */
+/** The operations of a document, in the order of its paths. */
 export function operationsOf({
   paths = {},
 }: DocumentNode): Array<{ path: string; method: string; operation: DocumentNode }> {
