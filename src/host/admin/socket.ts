@@ -32,7 +32,7 @@ export async function openAdminSocket(
 ): Promise<{ close(): Promise<void> }> {
   const path = adminSocketPath(dataDir);
   await rm(path, { force: true });
-  /** The connections of listeners, which do not end by themselves. */
+  /** The connections that stream webhook attempts. They never end by themselves, so `close` has to end them. */
   const listeners = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy());

@@ -1,8 +1,8 @@
 import { ApiError, invalidParamError } from '../http/errors/errors.ts';
 
 /**
- * The kind of failure. `refused`: the target is not allowed. `dns`: its name does not resolve. `connection`: refused,
- * broken, or not HTTP. `timeout`: too slow.
+ * The kind of failure. `refused`: the target is not allowed. `dns`: the name of the target does not resolve.
+ * `connection`: the connection was refused or broken, or the answer is not HTTP. `timeout`: the target was too slow.
  */
 type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
 
