@@ -55,12 +55,12 @@ const IDS_PER_CALL = 500;
 const CANDIDATES_PER_CLAIM = 4;
 /** The lease end that lets other processes take a claim at once. It lies in the past on every clock. */
 const EXPIRED_LEASE_END = new Date(0).toISOString();
-/** The empty fields of a claim, for an item without an owner. */
+/** The claim fields of an item that nobody has claimed. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
-/** The store of job items. Its callers must have checked that the job belongs to the account. */
+/** The store of job items. It checks no account: callers must first find the job of the account. */
 export class ItemsStore {
   readonly #items: DocumentCollection<ItemDocument>;
   readonly #now: () => Date;
@@ -90,8 +90,8 @@ export class ItemsStore {
   }
 
   /**
-   * Yields batches of `size` items with these statuses, in the order of the job. With `fields`, the items have only
-   * these fields.
+   * Yields items with these statuses in batches of `size`, in the order of the job.
+   * @param fields the fields to read. Default: all.
    */
   async *readBatches(
     jobId: string,
@@ -130,7 +130,7 @@ export class ItemsStore {
     return (await this.#items.findOne(unsettled, { fields: ['_id'] })) !== null;
   }
 
-  /** The usage of items that were cancelled after some of their segments, which are runs of steps, had been done. */
+  /** The usage of items that were cancelled after some of their segments were done. These segments are still billed. */
   async sumUsageOfCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
     const [row] = await this.#items.group({
       filter: { jobId, status: 'CANCELLED' },
@@ -140,7 +140,7 @@ export class ItemsStore {
     return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
   }
 
-  /** The failed item that represents its job: the first whose retry may succeed, else the first of all. */
+  /** The failed item whose error the job shows: the first whose retry may succeed, or else the first of all. */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
     const first = { sort: sortBy('index') };
@@ -149,8 +149,8 @@ export class ItemsStore {
   }
 
   /**
-   * Claims up to `count` items of a job for `leaseMs`.
-   * @returns null when no item is ready; an empty list when other processes have claimed the items that were read.
+   * Claims up to `count` items of a job for `leaseMs` milliseconds.
+   * @returns null when no item is ready; an empty list when other processes were faster.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<ClaimedItem[] | null> {
     const claimable = transitionFilter(ITEM_TRANSITIONS.claim);
@@ -180,7 +180,7 @@ export class ItemsStore {
     return { owner, claim, leaseUntil, startedAt: now.toISOString() };
   }
 
-  /** A new item that is stored together with a claim, for an owner that works on it at once. */
+  /** Makes a new item that is claimed already, for an owner that begins its work at once. */
   withNewClaim(item: ItemDocument, owner: string, leaseMs: number): ClaimedItem {
     return {
       ...item,
@@ -190,10 +190,7 @@ export class ItemsStore {
     };
   }
 
-  /**
-   * Makes a transition of an item if its claim is still valid.
-   * @returns false when the claim was lost.
-   */
+  /** Makes a transition of an item, if the claim is still valid. Returns false when the claim was lost. */
   async #moveClaimed(
     { _id, epoch }: ClaimKey,
     transition: StateTransition,
@@ -203,12 +200,12 @@ export class ItemsStore {
     return (await this.#items.updateOne(claimed, transitionUpdate(transition, changes))).modified === 1;
   }
 
-  /** Makes an item ready that was stored with a claim but never begun. */
+  /** Makes an item ready to be claimed again. It was stored together with a claim, but the work on it never began. */
   async unclaim(item: ClaimKey): Promise<void> {
     await this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, { $unset: { ...UNCLAIMED, startedAt: '' } });
   }
 
-  /** Extends the leases of claims that the owner still has. */
+  /** Extends the leases of those claims that the owner still holds. */
   async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
     const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
     for (const batch of inBatches(ids, IDS_PER_CALL))
@@ -219,8 +216,9 @@ export class ItemsStore {
   }
 
   /**
-   * Ends the leases of a process that has ended, so that others can claim its items at once.
-   * @param owner the beginning of the owner's name.
+   * Ends the leases of a process that has ended, so that others can claim its items at once. The items count this as a
+   * death of their process.
+   * @param owner the name of the process, with which the names of its runners begin.
    */
   async endLeases(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
@@ -228,15 +226,15 @@ export class ItemsStore {
     await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END, ownerEnded: true } });
   }
 
-  /** Ends the leases of all processes. None of them is taken for the cause of its end. */
+  /** Ends the leases of all processes, because all have ended. The items do not count this as a death. */
   async endAllLeases(): Promise<void> {
     const claimed = { leaseUntil: { $gt: '' }, queue: 'claimed' };
     await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END } });
   }
 
   /**
-   * Stores the outcome of an item in the item itself.
-   * @returns false when the claim was lost, or the item has changed since `asRead`.
+   * Decides the outcome of an item: stores it in the item's document.
+   * @returns false when the claim was lost, or the item no longer has the fields of `asRead`.
    */
   async decide(item: ClaimKey, outcome: ItemOutcome, asRead?: DocumentFilter): Promise<boolean> {
     const isDecided = await this.#moveClaimed(item, ITEM_TRANSITIONS.decide, {
@@ -250,8 +248,8 @@ export class ItemsStore {
   }
 
   /**
-   * Puts an item back to be retried after an instant. The cause is a failed try, a store outage, or the lack of a slot.
-   * @param lastError why the item is retried; absent when it lacked a slot.
+   * Puts an item back until an instant, after a failed try, a store outage, or the lack of a slot.
+   * @param lastError the failure that the item shows meanwhile; absent when it only lacked a slot.
    */
   async retryLater(
     item: ClaimKey,
@@ -271,8 +269,8 @@ export class ItemsStore {
   }
 
   /**
-   * Puts an item back unchanged, because its process is stopping or has died.
-   * @returns false when the claim was lost.
+   * Puts an item back unchanged, because its process is stopping or has died. Returns false when the claim was lost.
+   * @param counter the counter of lost claims to increase. Null: the loss is not counted.
    */
   async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
     return this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, {
@@ -288,14 +286,14 @@ export class ItemsStore {
     return this.#updateClaimed(item, { $set: { progress }, $unset: { requestId: '' } }, recorded);
   }
 
-  /** Records the id of a request that a provider is working on. Returns false when the claim was lost. */
+  /** Records the id of a request on which a provider is working. Returns false when the claim was lost. */
   async recordProviderRequest(item: ClaimKey, requestId: string): Promise<boolean> {
     return this.#updateClaimed(item, { $set: { requestId } }, { requestId });
   }
 
   /**
-   * Changes an item if its claim is still valid.
-   * @param expectedFields the fields that the update gives the item.
+   * Changes an item, if the claim is still valid.
+   * @param expectedFields how the item looks after the update, to recognize an update that has already succeeded.
    * @returns false when the claim was lost.
    */
   async #updateClaimed(item: ClaimKey, update: DocumentUpdate, expectedFields: DocumentFilter) {
@@ -305,27 +303,27 @@ export class ItemsStore {
   }
 
   /**
-   * Whether an item has the fields that an update gives it. If it has them, an earlier run of the update succeeded, and
+   * Whether an item already has the fields that an update sets. If so, an earlier attempt at the update succeeded, and
    * only its response was lost.
    */
   async #hasFields({ _id, epoch }: ClaimKey, expectedFields: DocumentFilter): Promise<boolean> {
     return (await this.#items.findOne({ _id, epoch, ...expectedFields }, { fields: ['_id'] })) !== null;
   }
 
-  /** Returns those of the items whose outcome is decided but not yet counted in the job. */
+  /** Of these items, returns those with a decided outcome that the job has not counted yet. */
   async findUncounted(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));
   }
 
-  /** Gives items their final status, once their outcomes are counted in the job. */
+  /** Gives items their final status. Their outcomes must already be counted in the job. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     const end = ITEM_END_TRANSITIONS[status];
     const filter = { _id: { $in: ids }, ...transitionFilter(end) };
     await this.#items.updateMany(filter, transitionUpdate(end, { $unset: { decidedAt: '' } }));
   }
 
-  /** Cancels unclaimed items in steps. A single update of 100,000 items would block the store for all other calls. */
+  /** Cancels the unclaimed items of a job in several updates, because a single one might block the store for long. */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
@@ -360,7 +358,7 @@ export class ItemsStore {
     await this.#items.updateMany({ awaitsStore: true, queue: 'later' }, { $set: { notBefore } });
   }
 
-  /** Makes items ready whose pause has ended. Returns the number of these items, and the ids of their jobs. */
+  /** Makes items ready whose pause has ended. Returns how many there were, and the ids of their jobs. */
   async promote(limit: number): Promise<{ promoted: number; jobIds: string[] }> {
     const dueFilter = { notBefore: { $lte: this.#now().toISOString() } };
     const due = await this.#items.find(dueFilter, { limit, fields: ['jobId'] });
@@ -371,7 +369,7 @@ export class ItemsStore {
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
 
-  /** Finished items of a chain whose last intermediate object has not been deleted. */
+  /** Finished items of a chain that still have an intermediate object. */
   async findFinishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
     const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
     return this.#items.find(filter, { limit, fields: ['progress'] });
@@ -381,7 +379,7 @@ export class ItemsStore {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
-  /** The keys of objects that the items of a job inherited from the previous attempt. */
+  /** The keys of the objects that items of a job inherited from the previous attempt. */
   async findInheritedKeys(jobId: string): Promise<string[]> {
     const inheriting = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
     return inheriting.flatMap(({ inherits }) => inherits ?? []);

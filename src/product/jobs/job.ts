@@ -20,29 +20,29 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** The most jobs of one account and type that run at once. Further jobs wait as PENDING. */
+/** How many jobs of one type an account may have running. Further jobs wait as PENDING. */
 export const MAX_RUNNING_JOBS_PER_TYPE = 2;
 
 /**
- * The part of a job that changes. Its work is in its definition, which never changes, and the outcome of each item is
- * in the item's document. The phase decides which fields a job has; transitions.ts defines the changes of phase.
+ * A job, without the parts that are stored elsewhere: its definition, which never changes, and the outcomes of its
+ * items. The phase decides which of the fields a job has; transitions.ts defines how the phase changes.
  */
 export type JobDocument = UnfinishedJob | EndedJob;
 
-/** The fields of a job in every phase. */
+/** The fields that a job has in every phase. */
 interface JobFields {
   _id: string;
   accountId: string;
-  /** The plan of the account at the submit. */
+  /** The plan of the account when the job was submitted. */
   plan: string;
-  /** The API key of the caller; null for a console session. */
+  /** The API key that submitted the job; null for a console session. */
   apiKeyId: string | null;
   phaseAt: string;
   /** 1 while the account may see the job, else 0. */
   shown: 0 | 1;
   type: JobType;
   op: string | null;
-  /** The name under which usage counts the job: its op, or its type if it was submitted without an op. */
+  /** The name under which usage counts the job: its op, or else its type. */
   usageKey: string;
   model: string | null;
   /** True when any segment runs on a sandbox model. */
@@ -54,93 +54,94 @@ interface JobFields {
   totalItems: number;
   completedItems: number;
   failedItems: number;
-  /** The number of cancelled items, known while the job is being cancelled. */
+  /** The number of cancelled items. It is 0 until the job is being cancelled. */
   cancelledItems: number;
-  /** Items that completed or failed. */
+  /** The number of items that completed or failed. */
   settledItems: number;
-  /** Billable runs so far. */
+  /** Billable runs of the settled items. */
   usedRuns: number;
-  /** Credits for models so far. */
+  /** Credits for models that the settled items used. */
   usedCredits: number;
-  /** Number of result assets so far. */
+  /** The number of result assets so far. */
   outputs: number;
   hold: JobHold;
-  /** Bytes of its definition and rows. Absent on small jobs, which do not count towards the account's limit. */
+  /** The bytes of the definition and the rows. Absent on small jobs, which do not count towards the account's limit. */
   keptBytes?: number;
-  /** Number of assets reserved for outputs. */
+  /** The number of assets that are reserved for outputs. */
   reservedAssets: number;
   /**
-   * The last recorded batch of outcomes. If a crash prevented its publication, the next recording or the sweep
-   * publishes it.
+   * The last recorded batch of outcomes. If a crash prevented its publication, the next recording publishes it, or else
+   * the sweep.
    */
   settlement: SettledBatch | null;
   attemptNumber: number;
   /**
-   * The attempt that this job resumes. It is unique, so that an attempt is resumed only once. Absent on a first
-   * attempt.
+   * The previous attempt, which this job resumes. The field is unique, so that an attempt is resumed only once. Absent
+   * on a first attempt.
    */
   parentJobId?: string;
   rootJobId: string;
   /**
-   * The Idempotency-Key of its submit. It is unique in the account for a day, so that a lost record of the key makes no
-   * second job.
+   * The Idempotency-Key of the submit. The field is unique within the account for a day, so that a repeated request
+   * makes no second job even if the record of the key was lost.
    */
   idempotencyKey?: string;
-  /** The fingerprint of the request that used the key. */
+  /** The fingerprint of the request that was sent with the key. */
   fingerprint?: string;
   createdAt: string;
-  /** `YYYY-MM-DD` of createdAt. */
+  /** The date of `createdAt`: `YYYY-MM-DD`. */
   day: string;
-  /** The process that submits the job. Absent once the job is shown. */
+  /** The process that is submitting the job. Absent once the job is visible. */
   submitter?: string;
   /** When the job started. Absent while it waits. */
   startedAt?: string;
   expiresAt: string;
 }
 
-/** A job whose items have not all ended, or whose submit was given up. */
+/** A job with items that have not ended, or a job whose submit was given up. */
 export interface UnfinishedJob extends JobFields {
   /**
-   * `hidden` until holds and items are stored; `open` while the job waits or runs; `undone` when its submit was given
-   * up.
+   * `hidden` until everything that the job needs is stored and held; `open` while it waits or runs; `undone` when its
+   * submit was given up.
    */
   phase: 'hidden' | 'open' | 'undone';
   status: Exclude<JobStatus, OutcomeStatus>;
   /**
-   * The slot of a running job. It is unique, so that no more jobs run than there are slots. Absent while the job waits.
+   * The slot that the running job occupies. The field is unique, so that no more jobs run than there are slots. Absent
+   * while the job waits.
    */
   slot?: string;
 }
 
 /** A job whose items have all ended. */
 export interface EndedJob extends JobFields {
-  /** `ended` until its clean-up is done; then `done`; `leaving` when it has expired. */
+  /** `ended` until the clean-up is done, then `done`; `leaving` while the expired job is being removed. */
   phase: 'ended' | 'done' | 'leaving';
   status: OutcomeStatus;
-  /** The failure that represents the job. Absent when no item failed. */
+  /** The error of the failed item that represents the job. Absent when no item failed. */
   errorCode?: ErrorCode;
   errorMessage?: string;
   retryable?: boolean;
-  /** Credits for models that were charged. */
+  /** The credits that were charged for models. */
   actualCredits: number;
-  /** All credits that were charged, including runs beyond the allowance. */
+  /** All credits that were charged, for models and for runs beyond the allowance. */
   chargedCredits: number;
-  /** The id of the event that announces its end; null when no endpoint subscribes to it. */
+  /** The id of the event that announces the end of the job; null when no endpoint subscribes to it. */
   endEventId: string | null;
   completedAt: string;
-  /** The token under which unused reservations are released. Absent until the release begins. */
+  /** The token of the attempt that returns unused quota. Absent until the return begins. */
   releaseToken?: string;
 }
 
-/** A job in one of these phases. */
+/** The type of a job that is in one of these phases. */
 export type JobInPhase<Phase extends JobDocument['phase']> = Phase extends EndedJob['phase']
   ? EndedJob
   : UnfinishedJob;
 
-/** The outcomes that one update of the job counted. */
+/** A batch of outcomes, counted by one update of the job. */
 export interface SettledBatch {
   id: string;
-  /** The number of items that had settled before. The sequence numbers of this settlement's items continue from it. */
+  /** The number of items that had settled before this batch. The batch continues the numbering from there. */
   before: number;
   at: string;
   items: SettledItem[];
@@ -149,56 +150,60 @@ export interface SettledBatch {
 export interface SettledItem {
   index: number;
   status: OutcomeStatus;
-  /** Present when a webhook endpoint subscribes to the event. */
+  /** The event that announces the outcome. Absent when no webhook endpoint subscribes to it. */
   event?: { id: string; type: WebhookEventType };
 }
 
 /**
- * An item. `queue` is its state in the queue of its job: `ready` to be claimed, `later` after a retryable failure,
- * `claimed`, `decided` until its outcome is counted; absent once its status is final. Each claim raises the epoch, and
- * each write of an owner names the epoch, so that a late write of an owner that lost the claim changes nothing.
+ * An item of a job. `queue` is its state in the queue: `ready` to be claimed, `later` while it waits for a retry,
+ * `claimed`, or `decided` until its outcome is counted. It is absent once the status is final. Each claim raises the
+ * epoch, and each write of an owner contains the epoch, so that a late write of an owner that has lost its claim
+ * changes nothing.
  */
 export interface ItemDocument {
   _id: string;
   jobId: string;
   accountId: string;
   index: number;
-  /** The index of the item in the first attempt. Absent on items of the first attempt itself. */
+  /** The index that the item had in the first attempt. Absent on items of the first attempt itself. */
   rootIndex?: number;
   assetId: string | null;
-  /** Index of its variant in the definition. */
+  /** The index of the item's variant in the definition. */
   variant: number;
-  /** A row of a render as JSON text, because the caller chooses its keys. */
+  /** The row of a render as JSON text. It is not stored as an object, because callers choose its keys. */
   row?: string;
   status: ItemStatus;
   queue?: 'ready' | 'later' | 'claimed' | 'decided';
   epoch: number;
-  /** Tries that ended in a failure. */
+  /** The number of tries that ended in a failure. */
   tries: number;
   /** Why the last try failed. Absent before the first failure. */
   lastError?: ItemError;
-  /** The number of its claims that ended with the death of their process. */
+  /** The number of claims that ended because their process died. */
   deaths: number;
-  /** The number of its claims whose lease expired although no process was seen to end. */
+  /** The number of claims whose lease expired although their process was not seen to end. */
   lapses?: number;
-  /** Claims that ended because a store was away. */
+  /** The number of claims that ended because a store was unavailable. */
   waits?: number;
   owner?: string;
   /** Identifies this claim among those of the same owner. */
   claim?: string;
   leaseUntil?: string;
-  /** Whether the process of its owner was seen to end. */
+  /** Whether the process that owns the claim was seen to end. */
   ownerEnded?: boolean;
   notBefore?: string;
-  /** Whether its pause is due to a store outage. Such a pause ends as soon as the stores respond. */
+  /** Whether the pause is due to a store outage. Such a pause ends as soon as the stores respond again. */
   awaitsStore?: true;
   startedAt?: string;
   outcome?: ItemOutcome;
   decidedAt?: string;
   progress?: ChainProgress;
-  /** The key of the intermediate result that it inherited from the previous attempt. */
+  /** The key of the intermediate result that the item inherited from the previous attempt. */
   inherits?: string;
-  /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
+  /**
+   * The id of the request on which a provider is working. After a crash, a retry continues this request instead of
+   * paying for a second one.
+   */
   requestId?: string;
 }
 
@@ -211,10 +216,10 @@ export interface ItemError {
 export interface ItemOutcome {
   status: OutcomeStatus;
   resultAssetId?: string;
-  /** A JSON answer as text, because its keys are the caller's own. */
+  /** A JSON answer, stored as text because callers choose its keys. */
   output?: string;
   achieved?: Record<string, number>;
-  /** The warnings that a synchronous call of the same work would send; absent if there are none. */
+  /** The warnings that a synchronous call would return for the same work; absent if there are none. */
   warnings?: CallWarning[];
   errorCode?: ErrorCode;
   errorMessage?: string;
@@ -228,13 +233,13 @@ export interface ItemOutcome {
 }
 
 export interface ChainProgress {
-  /** Index of the next segment. */
+  /** The index of the next segment. */
   segment: number;
-  /** Key of the picture that the previous segment made; null before the first segment. */
+  /** The key of the picture that the previous segment made; null before the first segment. */
   objectKey: string | null;
   runs: number;
   credits: number;
-  /** The warnings of its finished segments; absent without any. */
+  /** The warnings of the finished segments; absent if there are none. */
   warnings?: CallWarning[];
 }
 
@@ -248,7 +253,7 @@ export function hasEnded(job: JobDocument): job is EndedJob {
   return job.phase === 'ended' || job.phase === 'done' || job.phase === 'leaving';
 }
 
-/** Whether a job was never shown to callers, because its submit is under way or was given up. */
+/** Whether callers have never seen the job: its submit is still running, or was given up. */
 export function wasNeverShown({ phase }: JobDocument): boolean {
   return phase === 'hidden' || phase === 'undone';
 }

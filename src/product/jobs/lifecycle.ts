@@ -16,12 +16,12 @@ import { JobResuming } from './submit/resuming.ts';
 import { JobSubmission } from './submit/submitting.ts';
 import { JOB_TRANSITIONS } from './transitions.ts';
 
-/** The interval at which running jobs are polled, because messages may be lost. */
+/** The interval at which running jobs are polled, because wake-up messages may be lost. */
 const POLL_MS = 15_000;
 
 /**
- * The life of jobs from submit to expiry, without HTTP. Every process that shares the stores has one instance. It
- * submits jobs, claims items and works on them, records outcomes, completes jobs, and cleans up after dead processes.
+ * The life of jobs from submit to expiry, without HTTP. Each API process has one instance. It submits jobs, works on
+ * their items, records outcomes, completes jobs, and cleans up after dead processes.
  */
 export class JobLifecycle {
   readonly submit: JobSubmission['submit'];
@@ -67,9 +67,9 @@ export class JobLifecycle {
   }
 
   /**
-   * Cancels a job: unclaimed items are cancelled at once, running items are finished.
+   * Cancels a job: unclaimed items are cancelled at once, and running items may finish.
    * @returns the job, which is already CANCELLED when no item was running.
-   * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
+   * @throws ApiError job_not_found; invalid_state when the job has ended, or is being cancelled already.
    */
   async cancel(accountId: string, jobId: string): Promise<JobDocument> {
     await this.reading.find(accountId, jobId);
@@ -80,7 +80,7 @@ export class JobLifecycle {
     return this.#completion.completeIfOver(cancelling);
   }
 
-  /** Looks at every running job, in case a wake-up message was lost. */
+  /** Looks for items in every running job, in case a wake-up message was lost. */
   pollJobs(): Promise<void> {
     return this.#runner.pollJobs();
   }
@@ -100,7 +100,7 @@ export class JobLifecycle {
         this.#context.log.warn({ err: error }, 'The running jobs were not polled'),
       );
     };
-    // The first poll follows the subscription, so that it finds the jobs that were announced before.
+    // The first poll comes after the subscription, so that no job is missed: it finds those announced before.
     poll();
     this.#polling = setInterval(poll, POLL_MS);
     this.#polling.unref();

@@ -39,22 +39,22 @@ interface JobsOptions
 export interface JobsSlice extends ProductSlice {
   usageSource: UsageSource;
   usageOf: ReadPresetUsage;
-  /** The median time of an op's items on a model, in whole seconds; undefined while too few items were measured. */
+  /** The median time of an item by op and model, in whole seconds; undefined while too few items were measured. */
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
-/** Wraps the work on items, so that each item has its own trace. */
+/** Wraps the function that works on items, so that each item has its own trace. */
 function tracedPerform(perform: PerformItemWork, tracing: Tracing): PerformItemWork {
   if (!tracing.isOn) return perform;
   return (item, job, signals) =>
     tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signals));
 }
 
-/** The most calls that wait for jobs at once on one host. */
+/** The maximum number of calls that may wait for jobs on one host at the same time. */
 const MAX_WAITS_PER_HOST = 1_000;
 
 /**
- * Opens jobs: asynchronous work over many items. README.md in this folder describes the documents and their
+ * Opens the jobs slice: asynchronous work over many items. README.md in this folder describes the documents and their
  * transitions.
  */
 export async function openJobs(options: JobsOptions): Promise<JobsSlice> {

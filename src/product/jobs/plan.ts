@@ -3,15 +3,15 @@ import type { AiStep, CompiledPass, CompiledSegment } from '../catalogue/plan/pa
 import type { ModelsFile } from '../models/models.ts';
 import { creditsPerItem } from '../models/prices.ts';
 
-/** Adjacent deterministic steps. They are joined so that an item is decoded and encoded only once. */
+/** Adjacent deterministic steps, joined so that an item is decoded and encoded only once. */
 export interface PassSegment
   extends Pick<CompiledPass, 'pass' | 'layers' | 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
   /** The index among the segments, from 0. */
   index: number;
-  /** The indexes of its steps in the list that was sent. */
+  /** The indexes of the segment's steps in the list that was sent. */
   stepIndexes: number[];
-  /** The operations of the pass, in the form in which the API shows a job. */
+  /** What the pass does, in the form in which the API shows a job. */
   pipeline: CompiledPass['pass']['steps'];
   produces: 'image' | 'json';
 }
@@ -26,7 +26,7 @@ export interface ModelSegment extends Pick<AiStep, 'prompt' | 'parameters' | 'sc
   produces: 'image' | 'json';
 }
 
-/** One part of an item's plan. It is plain data, which a job stores at submit. */
+/** A part of the plan of an item. It is plain data, because the job stores it. */
 export type PlanSegment = PassSegment | ModelSegment;
 
 /** The plan of an item: the segments of a compiled list of steps as plain data. */
@@ -36,7 +36,7 @@ export function planOf(segments: readonly CompiledSegment[]): PlanSegment[] {
   );
 }
 
-/** The credits of one item for a segment. A pass costs none, because it counts against the plan's allowance. */
+/** The credits that one item costs in a segment. A pass costs none, because it counts against the plan's allowance. */
 export function creditsPerSegment(models: ModelsFile, segment: CompiledSegment): number {
   return segment.runs === 'pass' ? 0 : creditsPerItem(models, segment.model, segment.parameters);
 }
@@ -62,8 +62,8 @@ function passSegment({ runs, steps, pass, ...used }: CompiledPass, index: number
 }
 
 /**
- * A pass as a list in order of execution: reading the input, the steps, writing the result. The last entry is named
- * after the output format, or `encode` if the input's format is kept.
+ * A pass as a list in order of execution: how the input is read, the steps, and how the result is written. The name of
+ * the last entry is the output format, or `encode` if the format of the input is kept.
  */
 function pipelineOf({ decode, steps, encode }: CompiledPass['pass']): PassSegment['pipeline'] {
   const { format, metadata, ...settings } = encode;

@@ -15,12 +15,12 @@ interface ReaderOptions {
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
 
-/** The field of a job by which each kind of usage is grouped. */
+/** The field of the job document for each way to group usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /**
- * Reads jobs for callers. A caller sees the end of a job only after its clean-up, so a read that finds an ended job
- * before its clean-up cleans up first. Other reads cost nothing more.
+ * Reads jobs for callers. A caller must not see the end of a job before its clean-up. If a read finds an ended job that
+ * is not cleaned up, it therefore cleans up first.
  */
 export class JobReader {
   readonly #context: JobsContext;
@@ -36,7 +36,7 @@ export class JobReader {
     return job;
   }
 
-  /** The job that was submitted under an Idempotency-Key; null when it does not exist any more. */
+  /** The job that was submitted with an Idempotency-Key; null when it no longer exists. */
   async findByKey(accountId: string, key: string): Promise<JobDocument | null> {
     const job = await this.#context.jobs.findByKey(accountId, key);
     return job?.shown === 1 ? this.cleanUpIfEnded(job) : null;
@@ -57,12 +57,13 @@ export class JobReader {
   }
 
   /**
-   * Finds a job whose items will be selected by status. Items whose outcome is counted get their final status first.
+   * Finds a job whose items are about to be selected by status. Items with a counted outcome are given their final
+   * status first.
    * @throws ApiError job_not_found
    */
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.find(accountId, jobId);
-    // The items of an ended job have their final status already.
+    // In an ended job, the items already have their final status.
     if (job.phase === 'open') await this.#options.outcomes.finalizeItems(job);
     return job;
   }
@@ -85,7 +86,7 @@ export class JobReader {
     return [...countByStatus.values()];
   }
 
-  /** The usage of jobs in a window. A job counts at the time of its submit. */
+  /** The usage of jobs in a time window. A job counts at the time when it was submitted. */
   readonly usage: UsageSource = async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
     const rows = await this.#context.jobs.sumUsage(accountId, window, USAGE_GROUP_FIELDS[groupBy]);
@@ -110,7 +111,7 @@ export class JobReader {
     return new Map(await Promise.all(usages));
   };
 
-  /** Cleans up the account's ended jobs, if the counts by phase show any. */
+  /** Cleans up the ended jobs of an account, if `rows` counts any in the phase `ended`. */
   async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
     const ended = await this.#context.jobs.findEnded(accountId);

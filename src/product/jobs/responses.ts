@@ -38,7 +38,7 @@ export function jobSummaryOf(job: JobDocument): JobSummary {
 
 /**
  * A job as the API shows it.
- * @param items its first items; an empty list leaves them out.
+ * @param items the items to show within the job; an empty list leaves out the field.
  */
 export function jobDataOf(job: JobDocument, definition: JobDefinition, items: readonly ItemDocument[]): Job {
   const { prompt, references, variants } = definition;
@@ -55,8 +55,8 @@ export function jobDataOf(job: JobDocument, definition: JobDefinition, items: re
 }
 
 /**
- * The parameters of a job. The rows of a render are stored with its items, so only those of the shown items are
- * included.
+ * The parameters of a job. For a render, they include the rows of the shown items only, because rows are stored with
+ * their items.
  */
 function parametersOf({ takes, parameters }: JobDefinition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
@@ -87,8 +87,8 @@ function segmentOf({ subjects }: JobDefinition) {
 }
 
 /**
- * An item as the API shows it. An outcome that the job has counted is shown at once, although the document of the item
- * is updated a moment later.
+ * An item as the API shows it. An outcome that the job has counted is shown even if the document of the item does not
+ * have its final status yet.
  */
 export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }: JobDefinition): JobItem {
   const { index, assetId, startedAt, progress } = item;
@@ -116,12 +116,15 @@ export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }
   };
 }
 
-/** The failed tries of an item that may be tried again, or that a cancellation stopped. */
+/** The number of failed tries and the last error, for an item that neither completed nor failed for good. */
 function failedTriesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
   return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 
-/** The segment that an item has reached: the failed one, or the last one if it has finished. */
+/**
+ * The index of the segment that an item has reached: the failed one, the next one, or the last one if the item has
+ * finished.
+ */
 function reachedStep(
   isSettled: boolean,
   next: number,
@@ -132,16 +135,16 @@ function reachedStep(
   return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
 }
 
-/** The message of the response to a submit or a wait. */
+/** The message in the response to a submit or a wait. */
 export function jobMessageOf(job: JobDocument): string {
   return hasEnded(job) ? 'The job has ended: read its status.' : 'The job is under way.';
 }
 
-/** The fields and items of a job that a response shows. */
+/** What a response shows of a job. */
 export interface JobView {
   /** The names of the fields to show; undefined for all. */
   fields: ReadonlySet<string> | undefined;
-  /** The most items that the response shows within the job. */
+  /** The maximum number of items that the response shows within the job. */
   maxItems: number;
 }
 
@@ -156,7 +159,7 @@ export function parseJobView(
   { fields, items = MAX_ITEMS_IN_JOB_RESPONSE }: JobViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
-  // The replay of an idempotent call reads the query before validation, when numbers are still text.
+  // When an idempotent call is replayed, the query is not validated yet, so numbers are still text.
   const maxItems = Number(items);
   if (fields === undefined) return { fields, maxItems };
   const names = new Set(fields.split(',').map((name) => name.trim()));
@@ -179,7 +182,7 @@ export function parseJobListView(query: Pick<JobViewQuery, 'fields'>): JobView {
   return parseJobView(query, SUMMARY_FIELDS);
 }
 
-/** Whether the job document contains everything that a view shows. */
+/** Whether the job document alone contains everything that a view shows. */
 export function isSummaryView({ fields }: JobView): boolean {
   return fields !== undefined && [...fields].every((name) => SUMMARY_FIELDS.includes(name));
 }

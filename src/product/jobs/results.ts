@@ -26,7 +26,7 @@ interface ResultRoutesOptions {
 
 const ZIP_TYPE = 'application/zip';
 
-/** The route for all pictures of a job in one download. */
+/** The route that downloads all pictures of a job as one archive. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
   const { gate, reading, results, links, now } = options;
 
@@ -97,15 +97,15 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   );
 
   /**
-   * Takes the slots of a download. A download by a link takes a second slot, so that links never use up all downloads
-   * of an account.
+   * Takes the slots of a download. A download by a signed link takes a second slot of its own kind, so that links
+   * cannot use up all downloads of an account.
    */
   async function takeSlots(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<void> {
     if (isSignedLinkRequest(request)) await gate.takeSlot(request, reply, 'linkDownloads', accountId);
     await gate.takeSlot(request, reply, 'downloads', accountId);
   }
 
-  /** The account whose job may be read: the account of the link, else that of the caller. */
+  /** The account whose job may be read: that of the signed link, or else that of the caller. */
   function findOwner(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
     return links.requireOwner({ grant: 'job-results', id: request.params.jobId }, request.query);
@@ -114,16 +114,19 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
 
 const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_PER_READ = 1_000;
-/** The most files in all cached archives. A cache of that size takes some 15 MB. */
+/** The maximum number of files in all cached archives together. They take about 15 MB. */
 const MAX_CACHED_FILES = 30_000;
-/** How long an archive is cached. It contains the names of source assets, which may be deleted in the meantime. */
+/**
+ * How long an archive is cached, in milliseconds. The time is short, because an archive contains the names of source
+ * assets, which may be deleted.
+ */
 const CACHED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
 interface JobResult {
-  /** The index of the item in the first attempt. */
+  /** The index that the item had in the first attempt. */
   index: number;
   sourceId: string | null;
   resultId: string;
@@ -132,10 +135,13 @@ interface JobResult {
 
 type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
 
-/** Makes one archive of the pictures of a job. */
+/** Makes one archive of the result pictures of a job. */
 export class JobResults {
   readonly #context: ResultsContext;
-  /** Archives by job and number of its outputs, which only falls once the job has ended. */
+  /**
+   * The archives by job id and number of outputs. That number changes when outputs are deleted after the end of the
+   * job.
+   */
   readonly #archives = new LRUCache<string, Promise<ZipArchive>>({
     maxSize: MAX_CACHED_FILES,
     ttl: CACHED_MS,
@@ -146,10 +152,10 @@ export class JobResults {
   }
 
   /**
-   * Opens the archive of one job, or of all attempts of one, in the order of the items. Results that were deleted are
+   * Opens the archive of one job, or of all attempts of a job, in the order of the items. Results that were deleted are
    * left out.
-   * @param jobs one job, or every attempt, the first one first. All have ended.
-   * @throws ApiError invalid_state when a job has not ended, or they made no picture, or too many.
+   * @param jobs one job, or every attempt with the first one first. All of them must have ended.
+   * @throws ApiError invalid_state when a job has not ended, and when there are no pictures or too many.
    */
   async openArchive(jobs: readonly JobDocument[]): Promise<ZipArchive> {
     const ended = jobs.map((job) => {
@@ -169,17 +175,17 @@ export class JobResults {
   }
 
   /**
-   * Checks that a job has a picture, before a link is handed out.
-   * @throws ApiError invalid_state when the job has ended and made no picture.
+   * Checks that a job can have a picture, before a link to its results is returned.
+   * @throws ApiError invalid_state when the job has ended without a picture.
    */
   async checkHasPicture(job: JobDocument): Promise<void> {
     if (!hasEnded(job)) return;
-    // Either all items of a job make pictures or none does, so reading one item is enough.
+    // Either all items of a job make pictures, or none do, so that reading one item is enough.
     const [first] = await this.#context.items.findFirst(job._id, 1, 'COMPLETED');
     if (first?.outcome?.resultAssetId === undefined) throw noResultsError();
   }
 
-  /** The warnings about the pictures of some jobs: the sandbox models that invented them. */
+  /** The warnings about the pictures of these jobs: which sandbox models invented them. */
   async findWarnings(jobs: readonly JobDocument[]): Promise<CallWarning[]> {
     const invented = jobs.filter(({ sandbox }) => sandbox === true);
     const definitions = await Promise.all(invented.map(({ _id }) => this.#context.definitions.find(_id)));
@@ -187,8 +193,8 @@ export class JobResults {
   }
 
   /**
-   * The results of some attempts, in the order of their items. If two attempts have a result for the same item, the
-   * later one counts.
+   * The results of these attempts, in the order of their items. If two attempts have a result for the same item, that
+   * of the later one is taken.
    */
   async #findResults(attempts: readonly EndedJob[]): Promise<JobResult[]> {
     const results = new Map<number, JobResult>();
@@ -235,9 +241,9 @@ export class JobResults {
 }
 
 /**
- * The name of a result in the archive, such as `007-beach-small.webp`: the item's index, the name of its source, its
- * variant, and the file extension.
- * @param names the name of the source, then that of the variant.
+ * The name of a result in the archive, such as `007-beach-small.webp`: the index of the item, the name of its source,
+ * the name of its variant, and the extension.
+ * @param names the name of the source and that of the variant.
  */
 export function resultFileName(
   index: string,

@@ -70,7 +70,8 @@ const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, r
 
 /** The routes of jobs: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
-  // With `fields`, a response lacks properties that its schema requires, which a generated serializer would refuse.
+  // With `fields`, the response lacks properties that its schema requires. A serializer that is generated from the
+  // schema would refuse it.
   app.setSerializerCompiler(() => JSON.stringify);
   for (const route of ROUTES) route(app, options);
 }
@@ -143,7 +144,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         pictureSize: (sent, { body }) =>
           findPictureSize(gate.requireCaller(sent), body as JobRequest, options),
         async replayed(request, reply, { status }) {
-          // Only a submit that waits for the end of its job answers 200 or 202.
+          // A status of 200 or 202 comes only from a submit that waited for the end of its job.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
           if (key === null) return undefined;
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
@@ -179,7 +180,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
       const answer = await readJobView(options, job, view);
-      // If the job has ended in the meantime, its items may have warnings. They are added to those of the job.
+      // The job may have ended in the meantime. The warnings of its items are then added to those of the job.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
       return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
     },
@@ -323,7 +324,7 @@ async function readJobView(
   return selectJobFields(jobDataOf(job, definition, first), view);
 }
 
-/** Waits for the end of a job of one item, if the submit asks for it. Any other job is returned at once. */
+/** Waits for the end of a job of one item, if the submit asks for it. Jobs of several items are returned at once. */
 async function waitForSingleItem(
   { lifecycle, waits }: JobRoutesOptions,
   request: FastifyRequest,
@@ -366,7 +367,9 @@ function resumedMessage({ length }: readonly number[]): string {
   return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
 }
 
-/** How long a submit waits for the end of the job. The query takes precedence over the body. */
+/**
+ * How long a submit waits for the end of the job, in milliseconds. `wait` in the query takes precedence over the body.
+ */
 function submitWaitMs({ query, body }: FastifyRequest): number {
   const { wait } = query as JobSubmitQuery;
   const bodyWaitMs = parseWaitMs((body as JobRequest | undefined)?.wait);
@@ -374,7 +377,7 @@ function submitWaitMs({ query, body }: FastifyRequest): number {
 }
 
 /**
- * Parses `wait` to milliseconds.
+ * Converts `wait` from seconds to milliseconds. Absent: 0.
  * @throws ApiError invalid_param on wait
  */
 function parseWaitMs(seconds: number | undefined): number {
@@ -387,8 +390,8 @@ function parseWaitMs(seconds: number | undefined): number {
 }
 
 /**
- * The seconds in `wait` of a query that is not validated yet. A value that is not a number counts as 0 here and is
- * refused later.
+ * The value of `wait` in a query that is not validated yet, in seconds. Text that is not a number counts as 0 here; the
+ * validation refuses it later.
  */
 function unvalidatedWaitSeconds({ query }: FastifyRequest): number {
   const wait = Number((query as { wait?: unknown }).wait);

@@ -10,7 +10,8 @@ import {
 } from './job.ts';
 
 /**
- * The result of the work on an item. An item that is put back, or that a store outage stopped, does not count as tried.
+ * The result of the work on an item. If the item was put back, or a store outage stopped it, this does not count as a
+ * try.
  */
 export type ItemWorkResult =
   | { outcome: ItemOutcome }
@@ -20,18 +21,17 @@ export type ItemWorkResult =
 
 /** Signals that the work on an item is no longer wanted. */
 export interface WorkSignals {
-  /** Aborts all of the work, because the process stops. */
+  /** Aborts all work on the item, because the process is stopping. */
   signal: AbortSignal;
   /**
-   * Aborts the waits of the work, but not what a worker has begun, because the job is being cancelled. Its reason is an
-   * ItemStoppedError.
+   * Aborts when the job is being cancelled. It ends waits, but not what a worker has begun. The reason of the signal is
+   * an ItemStoppedError.
    */
   waitSignal: AbortSignal;
 }
 
 /**
- * Performs the work on an item. It resolves with the outcome, or with a failure that says whether a retry may succeed.
- * It never rejects.
+ * Works on an item. Resolves with the outcome, or with a failure that says whether a retry may succeed. Never rejects.
  */
 export type PerformItemWork = (
   item: ClaimedItem,
@@ -39,32 +39,32 @@ export type PerformItemWork = (
   signals: WorkSignals,
 ) => Promise<ItemWorkResult>;
 
-/** Thrown when the work is no longer wanted because the claim was lost. */
+/** Thrown when the claim of the item was lost, so that the work on it is no longer wanted. */
 export class ItemAbandonedError extends Error {
   override readonly name = 'ItemAbandonedError';
 }
 
-/** Thrown when the job is being cancelled, so that the item ends before any further work begins. */
+/** Thrown when the job is being cancelled. The item then ends before any further work on it begins. */
 export class ItemStoppedError extends Error {
   override readonly name = 'ItemStoppedError';
 }
 
-/** The most tries of an item with retryable failures. */
+/** How often an item is tried when its failures are retryable. */
 const MAX_TRIES = 3;
-/** Number of claims that may end with the death of their process before the item counts as the cause. */
+/** How many claims of an item may end because their process died. The item is then assumed to be the cause. */
 const MAX_DEATHS = 2;
 /**
- * The same limit for claims whose lease expired without a known death. The limit is higher, because an item rarely
- * stops a whole host.
+ * The same limit for claims whose lease expired although no process was seen to end. It is higher, because an item
+ * rarely stops a whole host.
  */
 const MAX_LAPSES = 5;
 const FIRST_RETRY_PAUSE_MS = 1_000;
-/** Number of threads or browsers that may be lost before the item that they worked on counts as the cause. */
+/** How many threads or browsers may be lost while they work on an item. The item is then assumed to be the cause. */
 const MAX_LOST_WORKERS = 3;
-/** The pause of an item after a store outage. */
+/** The pause of an item after a store outage, in milliseconds. It grows with each outage. */
 const OUTAGE_PAUSE_MS = { first: 1_000, longest: 30_000 };
 
-/** The usage of the work on an item: billable runs and credits. */
+/** What the work on an item has used: billable runs and credits. */
 interface ItemUsage {
   runs: number;
   credits: number;
@@ -73,18 +73,20 @@ interface ItemUsage {
 export interface ItemWorkFailure {
   code: ErrorCode;
   message: string;
-  /** Whether a retry may succeed. */
+  /** Whether a retry may succeed, because the cause may pass. */
   mayPass: boolean;
-  /** Milliseconds after which a retry makes sense. If absent, the engine decides. */
+  /** How long to wait before a retry, in milliseconds. If absent, the engine decides. */
   retryAfterMs?: number;
-  /** Whether this was the last try. Absent when the engine decides. */
+  /** Whether the item must not be tried again. If absent, the engine decides. */
   isLast?: boolean;
-  /** Whether the thread, process or browser was lost, perhaps because of another item. */
+  /**
+   * Whether the thread, the process or the browser was lost. Another item that it worked on may have been the cause.
+   */
   lostWorker?: true;
   /** The usage that is billed in spite of the failure. */
   usage?: ItemUsage;
   failedStep?: number;
-  /** True when no work was begun, so that no run is billed. */
+  /** Whether the work had not begun, so that no run is billed. */
   isUnstarted?: true;
 }
 
@@ -102,7 +104,7 @@ export function itemWorkFailureOf(error: ApiError): ItemWorkFailure {
   };
 }
 
-/** Whether a failed try is not counted, because the worker was lost and the item is probably not the cause. */
+/** Whether a failed try is not counted: the worker was lost, and the item is probably not the cause. */
 export function isUncountedTry(
   { lostWorker }: ItemWorkFailure,
   { waits = 0 }: Pick<ItemDocument, 'waits'>,
@@ -118,28 +120,25 @@ export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number):
 }
 
 /**
- * Milliseconds until an item is retried after a store outage, which does not count as a try and may repeat without a
- * limit.
+ * Milliseconds until an item is retried after a store outage. Such a pause does not count as a try, and may be repeated
+ * without limit.
  */
 export function storeOutageDelayMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(OUTAGE_PAUSE_MS.first * 2 ** waits, OUTAGE_PAUSE_MS.longest);
 }
 
-/** The counter for the loss of an expired claim: `deaths` if its process was seen to end, else `lapses`. */
+/** The counter that a lost claim increases: `deaths` if its process was seen to end, or else `lapses`. */
 export function claimLossCounterOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
-/** Whether an item with an expired lease has lost so many claims that it is the probable cause. */
+/** Whether an item with an expired lease has now lost so many claims that it is assumed to be the cause. */
 export function isPoisonItem(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
   if (claimLossCounterOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
-/**
- * The outcome of an item that makes its workers crash. The segments that it finished are billed, and a resume begins
- * after them.
- */
+/** The outcome of an item that makes its workers crash. Finished segments are billed; a resume continues after them. */
 export function poisonItemOutcome(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
   now: Date,
@@ -157,10 +156,7 @@ export function poisonItemOutcome(
   );
 }
 
-/**
- * The outcome of a permanent failure. A run that was begun is billed, unless the service itself was the cause: then
- * only finished segments of a chain are billed.
- */
+/** The outcome of a permanent failure, with the usage that is billed in spite of it. */
 export function permanentFailureOutcome(
   { code, message, usage = NO_USAGE, failedStep }: ItemWorkFailure,
   item: Pick<ItemDocument, 'startedAt'>,
@@ -184,19 +180,19 @@ export function itemTimesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now:
 }
 
 /**
- * The number of items from which a job is a batch. Fewer items take about half a second, less than the start of a child
- * process.
+ * From how many items a job counts as a batch, whose work is done by a child process. Fewer items take about half a
+ * second, which is less than the start of a child process.
  */
 const MIN_BATCH_ITEMS = 20;
 
-/** Whether a job is so large that it yields to calls and to smaller jobs. */
+/** Whether a job is so large that calls and smaller jobs go first. */
 export function isBatchJob({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
   return totalItems >= MIN_BATCH_ITEMS;
 }
 
 /**
- * Whether every item of a running job has settled, by its counters. For a job that is being cancelled, the items are
- * read instead.
+ * Whether all items of a running job have settled, according to its counters. For a job that is being cancelled, the
+ * items must be read instead.
  */
 export function haveAllItemsSettled({ totalItems, completedItems, failedItems }: JobDocument): boolean {
   return completedItems + failedItems >= totalItems;
@@ -215,7 +211,7 @@ export function jobOutcomeOf(job: JobDocument): 'all' | 'some' | 'none' | undefi
   return job.completedItems === job.totalItems ? 'all' : 'some';
 }
 
-/** The sums of a batch of outcomes, for the counters of its job. */
+/** The sums over a batch of outcomes, by which the counters of the job increase. */
 export interface OutcomeSums {
   completedItems: number;
   failedItems: number;

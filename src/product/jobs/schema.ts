@@ -24,7 +24,7 @@ const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED 
 const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
 const ItemStatusText = oneOfField(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 
-/** Epoch milliseconds, a date or an instant. */
+/** A query field with epoch milliseconds, a date or an instant. */
 const momentField = (description: string) => {
   const millis = { type: 'string', pattern: '^\\d{1,13}$' };
   return Type.String({
@@ -33,11 +33,11 @@ const momentField = (description: string) => {
   });
 };
 
-/** The most assets, and the most rows, of one job. */
+/** The maximum number of assets or rows of one job. */
 export const MAX_JOB_ITEMS = 10_000;
-/** The limits of the seconds that a call may wait for a job. A number outside is replaced by the nearer limit. */
+/** The range of `wait`, in seconds. A number outside is replaced by the nearer end of the range. */
 export const JOB_WAIT_SECONDS_BOUNDS: ClampBounds = [0, 60];
-/** The most items that a job's response contains, which is also the default. */
+/** The maximum number of items within the response of a job. It is also the default. */
 export const MAX_ITEMS_IN_JOB_RESPONSE = 100;
 
 const maxCredits = Type.Optional(
@@ -50,7 +50,7 @@ const maxCredits = Type.Optional(
 const bodyMomentField = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
-/** Selects the images of the job by their collection and their age, instead of by their ids. */
+/** Selects the images of a job by their collection and age instead of by their ids. */
 const AssetSelection = Type.Object(
   {
     collection: Type.Optional(textField('Of this collection.')),
@@ -69,7 +69,7 @@ const AssetSelection = Type.Object(
   { additionalProperties: false, description: 'Selects DONE images, oldest first, in place of assetIds.' },
 );
 
-/** Body of POST /jobs. The catalogue checks the work, and names the field at fault. */
+/** The body of POST /jobs. The catalogue checks more than this schema, and names the field at fault. */
 export const JobRequest = Type.Object(
   {
     op: Type.Optional(textField('An op of the catalogue; alone, it decides everything else.')),
@@ -174,7 +174,7 @@ export type JobResumeQuery = Static<typeof JobResumeQuery>;
 export const JobQuery = Type.Object({ wait, ...view });
 export type JobQuery = Static<typeof JobQuery>;
 
-/** The query that selects results, and that of a signed link to them. */
+/** The query that selects results. It also contains the fields of a signed link. */
 export const JobResultsQuery = Type.Object({
   attempts: Type.Optional(
     oneOfField(
@@ -352,7 +352,7 @@ const notRetryableItems = Type.Optional(
   }),
 );
 
-/** The answer of a resume: the new job. */
+/** The response of a resume: the new job, with the items that cannot be tried again. */
 export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems }, { title: 'ResumedJob' });
 export type ResumedJob = Static<typeof ResumedJob>;
 

@@ -21,15 +21,15 @@ import {
 import { JOB_TRANSITIONS, transitionFilter, transitionUpdate } from './transitions.ts';
 
 /**
- * An index for listing: fields with fixed values first, then the newest first, and the expiry last, so that counts need
- * the index only.
+ * An index for listings. Its fields with fixed values come first, then the newest first, then the expiry, so that a
+ * count reads only the index.
  */
 const listingIndex = (name: string, ...equal: string[]): IndexSpec => ({
   name,
   fields: sortBy('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
 });
 
-/** The indexes for the filters of listings. Counts read only an index. */
+/** The indexes of the jobs. There is one for each filter of the listing, so that counts read only an index. */
 const INDEXES: readonly IndexSpec[] = [
   listingIndex('newest'),
   listingIndex('status', 'status'),
@@ -43,7 +43,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'phase', fields: sortBy('phase', 'phaseAt') },
   { name: 'expiresAt', fields: sortBy('expiresAt') },
   { name: 'kept', fields: sortBy('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
-  // Unique: the slots of running jobs, the resume of an attempt, and the job of an Idempotency-Key.
+  // Unique are the slot of a running job, the attempt that is resumed, and the Idempotency-Key.
   { name: 'slot', fields: sortBy('slot'), unique: true, whenPresent: ['slot'] },
   { name: 'parent', fields: sortBy('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {
@@ -54,9 +54,9 @@ const INDEXES: readonly IndexSpec[] = [
   },
 ];
 
-/** The age at which a hidden job is undone by the sweep, because the process of its submit must have died. */
+/** The age at which the sweep undoes a hidden job. By then, the process that submitted it must have died. */
 export const MAX_SUBMIT_MS = 5 * 60_000;
-/** The time in which the last writes of a process that has died reach the store. */
+/** How long the last writes of a process may still take to reach the store after its death. */
 const LAST_WRITES_MS = 5_000;
 
 export const JOBS_COLLECTION: DeclaredCollection = {
@@ -77,7 +77,10 @@ export interface JobFilters {
   createdTo?: string | undefined;
 }
 
-/** The jobs. Methods for callers take an account first and see only its jobs. Methods of the engine take a job. */
+/**
+ * The store of jobs. Methods for callers take the account first and return only its jobs. Methods for the engine take a
+ * job.
+ */
 export class JobsStore {
   readonly #jobs: DocumentCollection<JobDocument>;
   readonly #now: () => Date;
@@ -91,7 +94,7 @@ export class JobsStore {
     return new JobsStore(await documents.collection(JOBS_COLLECTION), now);
   }
 
-  /** A job that its account may see: it is shown, and has not expired. */
+  /** A job that its account may see: it is visible and has not expired. */
   async find(accountId: string, jobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ _id: jobId, ...this.#visibleFilter(accountId) });
   }
@@ -102,7 +105,7 @@ export class JobsStore {
   }
 
   /**
-   * The bytes that the large jobs of an account take. They are summed over the jobs, so that no crash can make the sum
+   * The stored bytes of the account's large jobs. They are summed up on demand, so that no crash can make the sum
    * wrong.
    */
   async keptBytes(accountId: string): Promise<number> {
@@ -119,7 +122,7 @@ export class JobsStore {
     await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
   }
 
-  /** Every attempt of one job, in no particular order. Their number is limited by MAX_RESUMES. */
+  /** Every attempt of a job, in no particular order. There are few, because MAX_RESUMES limits them. */
   async findAttempts(accountId: string, rootJobId: string): Promise<JobDocument[]> {
     return this.#jobs.find(this.#listingFilter(accountId, { rootJobId }));
   }
@@ -135,7 +138,7 @@ export class JobsStore {
     return readListPage(this.#jobs, this.#listingFilter(accountId, filters), listing, query);
   }
 
-  /** Number of jobs by status, type and phase. */
+  /** The number of jobs by status, type and phase. */
   async countByStatus(accountId: string, filters: JobFilters) {
     const rows = await this.#jobs.group({
       filter: this.#listingFilter(accountId, filters),
@@ -145,12 +148,12 @@ export class JobsStore {
     return rows as unknown as Array<Pick<JobDocument, 'status' | 'type' | 'phase'> & { count: number }>;
   }
 
-  /** The ended jobs of an account whose clean-up is not done. */
+  /** The ended jobs of an account that are not cleaned up yet. */
   async findEnded(accountId: string): Promise<EndedJob[]> {
     return (await this.#jobs.find({ ...this.#visibleFilter(accountId), phase: 'ended' })) as EndedJob[];
   }
 
-  /** Sums over the jobs created in a window, grouped by one of their fields and by their phase. */
+  /** Sums over the jobs that were created in a window, grouped by one of their fields and by phase. */
   async sumUsage(
     accountId: string,
     window: { from: string; to: string },
@@ -163,7 +166,7 @@ export class JobsStore {
     });
   }
 
-  /** Number of jobs that ran each of these presets. */
+  /** The number of jobs that ran each of these presets. */
   async countRuns(accountId: string, presetIds: readonly string[]) {
     return this.#jobs.group({
       filter: { ...this.#visibleFilter(accountId), presetId: { $in: presetIds } },
@@ -178,7 +181,9 @@ export class JobsStore {
     return last?.createdAt ?? null;
   }
 
-  /** @throws DuplicateKeyError when its parent has been resumed, or its key is used. */
+  /**
+   * @throws DuplicateKeyError when the previous attempt has been resumed already, or the Idempotency-Key is used.
+   */
   async insert(job: JobDocument): Promise<void> {
     await this.#jobs.insertOne(job);
   }
@@ -188,15 +193,15 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId });
   }
 
-  /** Changes a job without a change of state, if it is still as it was read. Returns null otherwise. */
+  /** Changes a job without a transition, if the fields of `asRead` still match. Returns null otherwise. */
   async update(jobId: string, asRead: DocumentFilter, update: DocumentUpdate): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asRead }, update);
   }
 
   /**
-   * Makes a transition of a job, with other changes in the same update.
-   * @param asRead further fields that must still be as they were read.
-   * @returns null when the job is in no state from which the transition leads, because another process was faster.
+   * Makes a transition of a job, and other changes in the same update.
+   * @param asRead further fields that must not have changed since they were read.
+   * @returns null when the transition cannot begin in the job's state, because another process was faster.
    */
   async move(
     jobId: string,
@@ -212,8 +217,8 @@ export class JobsStore {
   }
 
   /**
-   * Stores the token under which unused reservations of an ended job are released.
-   * @returns the token that counts. If several processes store one, it is the first.
+   * Stores the token under which unused quota of an ended job is returned.
+   * @returns the token that counts: the first one, if several processes store one.
    */
   async keepReleaseToken(jobId: string, token: string): Promise<string> {
     await this.update(jobId, { releaseToken: null }, { $set: { releaseToken: token } });
@@ -226,19 +231,24 @@ export class JobsStore {
     return this.#jobs.findOne(filter, { sort: sortBy('_id') });
   }
 
-  /** Starts a waiting job in one of the slots of its account and type. Null when no slot is free, or it has started. */
+  /**
+   * Starts a waiting job in a free slot of its account and type. Null when no slot is free, or the job has already
+   * started.
+   */
   async start(job: JobDocument): Promise<JobDocument | null> {
     return this.#enterFreeSlot(job, (slot) => this.move(job._id, JOB_TRANSITIONS.start, { $set: slot }));
   }
 
-  /** Shows a hidden job that already runs. Null when no slot is free, or it is no longer hidden. */
+  /**
+   * Makes a hidden job visible and running in one update. Null when no slot is free, or the job is no longer hidden.
+   */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
     return this.#enterFreeSlot(job, (slot) =>
       this.move(job._id, JOB_TRANSITIONS.showRunning, { $set: { ...set, ...slot } }),
     );
   }
 
-  /** Tries one slot of the job's account and type after the other, until one is free. */
+  /** Tries the slots of the job's account and type one after the other, until one is free. */
   async #enterFreeSlot(
     { accountId, type }: JobDocument,
     enter: (slot: { slot: string; startedAt: string }) => Promise<JobDocument | null>,
@@ -260,7 +270,10 @@ export class JobsStore {
     return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: sortBy('_id'), limit });
   }
 
-  /** For the sweep: running jobs whose counters show that all items ended, and all jobs that are being cancelled. */
+  /**
+   * For the sweep: running jobs in which all items ended according to the counters, and all jobs that are being
+   * cancelled.
+   */
   async findPossiblyComplete(limit: number): Promise<JobDocument[]> {
     const settledItems = { $add: ['$completedItems', '$failedItems'] };
     const counted = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [settledItems, '$totalItems'] } };
@@ -291,8 +304,8 @@ export class JobsStore {
   }
 
   /**
-   * Dates back what a process that has ended was submitting, so that the next sweep undoes it.
-   * @param submitter the name of the process; without it, everything is dated back that any process was submitting.
+   * Makes the unfinished submits of an ended process look old, so that the next sweep undoes them.
+   * @param submitter the name of the process. Absent: the unfinished submits of all processes.
    */
   async endSubmits(submitter?: string): Promise<void> {
     const phaseAt = new Date(this.#now().getTime() - MAX_SUBMIT_MS + LAST_WRITES_MS).toISOString();
@@ -308,7 +321,9 @@ export class JobsStore {
     return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
   }
 
-  /** For the metrics: the number of remaining items by type, and the creation time of the oldest job. */
+  /**
+   * For the metrics: by job type, the number of items that are left, and when the oldest unfinished job was created.
+   */
   async readBacklog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
     const unfinished = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
     const rows = await this.#jobs.group({

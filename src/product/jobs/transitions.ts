@@ -11,7 +11,7 @@ import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
 type DocumentState = Partial<Record<'phase' | 'shown' | 'submitter' | 'status' | 'slot' | 'queue', unknown>>;
 
 export interface StateTransition {
-  /** The states in which the transition may begin: for each field, a value or a list of values. */
+  /** The states in which the transition may begin: a value, or a list of values, for each field. */
   from: DocumentState;
   /** The fields that the transition sets. Null removes a field. */
   to: DocumentState;
@@ -35,7 +35,10 @@ interface ItemTransition extends StateTransition {
   to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
 }
 
-/** The transitions of a job. `showRunning` is `show` and `start` in one update, used when no other job waits. */
+/**
+ * The transitions of a job. `showRunning` combines `show` and `start` in one update, for the case that no other job
+ * waits.
+ */
 export const JOB_TRANSITIONS = {
   show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, submitter: null } },
   showRunning: {
@@ -74,14 +77,14 @@ export const ITEM_TRANSITIONS = {
   cancel: { from: { queue: ['ready', 'later'] }, to: { queue: null, status: 'CANCELLED' } },
 } as const satisfies Record<string, ItemTransition>;
 
-/** The end of a job with a final status. */
+/** The transition that ends a job, by its final status. */
 export const JOB_END_TRANSITIONS = {
   COMPLETED: JOB_TRANSITIONS.complete,
   FAILED: JOB_TRANSITIONS.fail,
   CANCELLED: JOB_TRANSITIONS.endCancelled,
 } as const;
 
-/** The end of an item with a decided outcome. */
+/** The transition that ends an item, by the status of its outcome. */
 export const ITEM_END_TRANSITIONS = {
   COMPLETED: ITEM_TRANSITIONS.complete,
   FAILED: ITEM_TRANSITIONS.fail,
@@ -95,7 +98,7 @@ export function transitionFilter({ from }: StateTransition): DocumentFilter {
   );
 }
 
-/** The update that makes a transition, with the other changes of the same step. */
+/** The update that makes a transition, together with other changes of the document. */
 export function transitionUpdate(
   { to }: StateTransition,
   { $set, $unset, ...others }: DocumentUpdate = {},

@@ -5,23 +5,23 @@ import { FairQueue } from '../../platform/queues.ts';
 import { tooManyWaitsError } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
-/** Interval at which a waiting call polls, because messages may be lost. */
+/** The interval at which a waiting call reads its job, because messages may be lost. */
 const POLL_MS = 2_000;
 
 const MAX_RECENTLY_ENDED = 200;
 
 interface WaitsOptions {
-  /** Returns the number of calls that may wait in this process. */
+  /** Returns the maximum number of calls that may wait in this process. */
   limit: () => number;
   draining: AbortSignal;
 }
 
 interface WaitTerms {
   accountId: string;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   client: AbortSignal;
   read: () => Promise<JobDocument>;
-  /** The job that the submit has just made. With it, the first read is saved. */
+  /** The job that the submit has just created, which saves the first read. */
   known?: JobDocument;
 }
 
@@ -29,11 +29,15 @@ export class JobEndWaiters {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;
   /**
-   * Emits the id of each ended job, with the job if it is known. Ids are checked at the first read, so that an id is
-   * never an event name of the emitter itself.
+   * Emits an event when a job has ended: its name is the id of the job, its argument the job, if this process has it. A
+   * wait for an invalid id ends at its first read, so that it cannot receive events of the emitter itself, such as
+   * `newListener`.
    */
   readonly #endEvents = new EventEmitter().setMaxListeners(0);
-  /** Jobs that have just ended in this process. A job may end between its submit and the wait for it. */
+  /**
+   * Jobs that have ended in this process a short time ago. A job may end between its submit and the beginning of the
+   * wait for it.
+   */
   readonly #recentlyEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
   /** The functions that end the open waits, by account. */
   readonly #waiting = new FairQueue<() => void>();
@@ -53,8 +57,8 @@ export class JobEndWaiters {
   };
 
   /**
-   * Resolves with the job when it has ended, or with its current state when the time is over, the client has gone, the
-   * process ends, or a full process needs the room for another account.
+   * Waits for the end of a job. Resolves with the ended job, or with its current state when the time is over, the
+   * client has disconnected, the process is stopping, or a full process needs the place for another account.
    * @throws ApiError provider_unavailable (capacity) when too many calls wait in this process
    */
   async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
@@ -72,7 +76,7 @@ export class JobEndWaiters {
     }
   }
 
-  /** Makes room for another wait: in a full process, the account with the most waits loses one. */
+  /** Makes room for another wait. In a full process, a wait of the account with the most waits ends early. */
   #makeRoom(accountId: string): void {
     while (this.#waiting.size >= this.#limit()) {
       const excess = this.#waiting.findExcessWaiter(accountId);

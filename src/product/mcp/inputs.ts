@@ -3,7 +3,7 @@ import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { assetIdInLink } from '../transforms/input.ts';
 import type { PublicInterface, RequestPayload } from './public-interface.ts';
 
-/** Uploads files of the machine on which the tools run. */
+/** Uploads files from the computer on which the tools run. */
 export interface LocalFiles {
   /**
    * Uploads a file.
@@ -17,14 +17,14 @@ export interface LocalFiles {
 /** How a tool call reads its images. The object is disposed of when the tool has answered. */
 export interface InputSource extends Disposable {
   service: PublicInterface;
-  /** The files of the caller; null when the tools run in the service, which cannot read them. */
+  /** The files of the caller's computer; null when the tools run in the service, which cannot read them. */
   files: LocalFiles | null;
 }
 
-/** An image for the calls of the interface. */
+/** An image, in the form in which the tools send it to the API. */
 export type ToolImage = { assetId: string } | { url: string } | { bytes: Buffer };
 
-/** The schema of an argument that names an image. `instructions.ts` describes the accepted forms. */
+/** The schema of an argument that stands for an image. `instructions.ts` describes the accepted forms. */
 export const ImageInputSchema = Type.String({
   minLength: 1,
   maxLength: 4_096,
@@ -33,8 +33,8 @@ export const ImageInputSchema = Type.String({
 
 const ASSET_ID_PATTERN = /^ast_\w+$/;
 /**
- * Matches a signed link to a result of this service. Such a link is read directly, because the service's fetcher
- * refuses addresses that are not public.
+ * Matches a signed link to a result of this service. The tools read it themselves, because the service's fetcher of
+ * URLs refuses private addresses, and the service may have one.
  */
 const RESULT_LINK_PATTERN = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
 const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
@@ -59,13 +59,13 @@ export async function openImageInput(
   return { assetId: await files.upload(input, argument, service) };
 }
 
-/** The id of the asset that an argument names, by its id or by a link. Null for an argument that names no asset. */
+/** The asset id in an argument: the argument itself, or a part of a link. Null if it contains none. */
 export function assetIdIn(input: string): string | null {
   if (ASSET_ID_PATTERN.test(input)) return input;
   return (HTTP_ADDRESS_PATTERN.test(input) && assetIdInLink(input)) || null;
 }
 
-/** The id of the asset of an image. The image is uploaded unless it is an asset already. */
+/** The asset id of an image. An image that is not an asset is uploaded first. */
 export async function ensureAsset(image: ToolImage, service: PublicInterface): Promise<string> {
   if ('assetId' in image) return image.assetId;
   const { data } = await service.call<{ id: string }>('POST', '/assets/upload', imagePayloadOf(image));
@@ -73,7 +73,7 @@ export async function ensureAsset(image: ToolImage, service: PublicInterface): P
 }
 
 /**
- * The body of a call with one image: JSON for an image that is named, and a form for one that is sent as bytes.
+ * The body of a call with one image: JSON for an asset or a URL, and a multipart form for bytes.
  * @param fields the parameters that are sent with the image.
  */
 export function imagePayloadOf(image: ToolImage, fields: Record<string, unknown> = {}): RequestPayload {

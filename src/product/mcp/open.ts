@@ -21,16 +21,16 @@ interface McpOptions {
 const EVENT_STREAM = 'text/event-stream';
 
 /**
- * Opens the tools for agents. Their route is not below /api/v1. The tools use only the public API, and need nothing of
- * other slices.
+ * Opens the tools for agents. Their route is outside /api/v1. The tools use only the public API, so they need no other
+ * slice.
  */
 export function openMcp(options: McpOptions): Pick<ProductSlice, 'routes'> {
   return { routes: (app) => mcpRoutes(app, options) };
 }
 
 /**
- * Serves POST /mcp: the tools for agents, by the Model Context Protocol over streamable HTTP without sessions. Each
- * message is answered by itself, so any process of any host may answer it.
+ * Serves POST /mcp: the tools for agents over the Model Context Protocol (streamable HTTP without sessions). Each
+ * message is answered independently of earlier ones, by any process of any host.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
 async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: McpOptions): Promise<void> {
@@ -63,8 +63,8 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
   );
 
   /**
-   * Refuses requests of pages with unknown origins, such as pages that reach the service under a name of their own (DNS
-   * rebinding).
+   * Refuses requests from web pages with unknown origins. This prevents DNS rebinding, in which a page reaches the
+   * service under a host name of its own.
    */
   function refuseUnknownOrigin({ headers: { origin } }: FastifyRequest): void {
     if (origin === undefined || known.has('*') || known.has(origin)) return;
@@ -82,7 +82,7 @@ type ParsedMessage = { message: unknown } | { refusal: object };
  * @throws ApiError payload_too_large for a body above the limits of JSON.
  */
 async function readMessage(request: FastifyRequest): Promise<ParsedMessage> {
-  // The SDK of the protocol refuses other types without reading their bodies.
+  // The SDK of the protocol refuses other media types without reading the body, so no message is needed.
   if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
   try {
     const message = await request.readJson();
@@ -94,12 +94,12 @@ async function readMessage(request: FastifyRequest): Promise<ParsedMessage> {
   }
 }
 
-/** An error of JSON-RPC for a message whose id is not known. */
+/** A JSON-RPC error for a message without a known id. */
 function rpcError(code: number, message: string) {
   return { jsonrpc: '2.0', error: { code, message }, id: null };
 }
 
-/** The request headers that the protocol reads. */
+/** The request headers that the SDK of the protocol reads. */
 const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function toWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
@@ -120,18 +120,17 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 
-/** The most tool calls of a process that hold a picture at the same time. */
+/** The maximum number of tool calls per process that hold a picture in memory at the same time. */
 const MAX_PICTURE_HOLDERS = 4;
 const MAX_WAITING_TOOL_CALLS = 1_000;
 
 /**
- * Sends the calls of tools to the routes of this process, with the credential, the address and the request id of the
- * tool's caller. Each call is therefore limited, charged, logged and refused like one that the caller sends directly.
+ * Sends the API calls of tools to the routes of this process, with the credential, the address and the request id of
+ * the tool's caller. Each of them is therefore limited, charged, logged and refused as if the caller had sent it.
  */
 class InProcessCalls {
   readonly #app: FastifyInstance;
-  // The number of tools that hold a picture is limited, because each picture is in memory as a whole. Accounts take
-  // turns.
+  // Limits how many tool calls hold a picture, because a picture is in memory as a whole. Accounts are served in turn.
   readonly #pictureSlots = new AdmissionQueue({
     slots: MAX_PICTURE_HOLDERS,
     budgetBytes: MAX_PICTURE_HOLDERS * MAX_UPLOAD_BYTES,
@@ -144,8 +143,8 @@ class InProcessCalls {
 
   /**
    * The input source for one tool call.
-   * @param request a request that has passed the gate.
-   * @param signal aborts when nobody waits for the tool any more.
+   * @param request the HTTP request that calls the tool. It must have passed the gate.
+   * @param signal aborts when nobody waits for the tool's result any more.
    */
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
     const caller = { ...credentialHeaders(request), 'x-request-id': request.id };
@@ -173,10 +172,10 @@ class InProcessCalls {
   }
 }
 
-/** The headers of a credential in the form that the other routes accept. An API key gets the scheme ApiKey. */
+/** The credential headers in the form that the API routes accept: the scheme of an API key is always `ApiKey`. */
 function credentialHeaders(request: FastifyRequest): Record<string, string> {
   const { authorization, cookie = '' } = request.headers;
-  // The header says that a page of this service sent the cookie. The gate has already checked that.
+  // The header x-console says that a page of this service sent the cookie. The gate has already checked this.
   if (authorization === undefined) return { cookie, 'x-console': '1' };
   return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

@@ -6,8 +6,8 @@ import {
 } from '@modelcontextprotocol/server';
 
 /**
- * The instructions that all tools share, for the model: at most 300 tokens, because every conversation begins with
- * them. The descriptions of the tools do not repeat them.
+ * The instructions for the model that all tools share. They have at most 300 tokens, because every conversation begins
+ * with them. The descriptions of the tools do not repeat them.
  */
 export const MCP_INSTRUCTIONS = `Darkroom edits, measures and makes pictures. Bytes never pass through you: send no base64.
 

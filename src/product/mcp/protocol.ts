@@ -19,8 +19,8 @@ import { TOOLS } from './tools/index.ts';
 
 /**
  * The Model Context Protocol around the tools, in two revisions: 2025-11-25, and 2026-07-28, which has no handshake.
- * The service loads this file and the SDK with the first message, because loading them would make the start a tenth
- * longer.
+ * This file and the SDK are loaded with the first message; loading them earlier would make the start of the service a
+ * tenth longer.
  */
 
 /** What the tools of one caller need from the process. */
@@ -35,7 +35,9 @@ interface ToolHost {
 }
 
 const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
-/** How long clients may cache lists and pages, which are equal for all callers until the service is updated. */
+/**
+ * How long clients may cache lists and pages. These are the same for all callers, and change only with a new release.
+ */
 const CACHE_HINT = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 export function createToolServer(host: ToolHost): Server {
@@ -82,10 +84,10 @@ export function createToolServer(host: ToolHost): Server {
 }
 
 /**
- * Answers one message that came over HTTP. There are no sessions: each message is complete, and any process can answer
- * it.
+ * Answers one message that arrived over HTTP. There are no sessions: each message is complete in itself, and any
+ * process can answer it.
  * @param request the request without its body.
- * @param message the parsed body; undefined if its Content-Type is not JSON, which the response reports.
+ * @param message the parsed body. Undefined if its Content-Type is not JSON; the response then says so.
  */
 export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
   // The tools never change while the service runs, so subscriptions are refused and no stream is held open.
@@ -109,7 +111,7 @@ function unknownToolError(name: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
-/** The MCP result of a tool: pictures as separate blocks, and everything else both as text and as data. */
+/** The MCP result of a tool. Each picture is a block; everything else is included both as text and as data. */
 function toolResultMessage({ structured, text, pictures = [] }: ToolResult): CallToolResult {
   const pictureBlocks = pictures.map(
     ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
@@ -120,7 +122,10 @@ function toolResultMessage({ structured, text, pictures = [] }: ToolResult): Cal
   };
 }
 
-/** The MCP result of a failed tool call: the API error, with the tool's argument as its param. */
+/**
+ * The MCP result of a failed tool call: the API error. Its `param` is the argument of the tool instead of the API's
+ * parameter.
+ */
 function toolErrorMessage(thrown: unknown): CallToolResult {
   const error = withArgumentName(serviceErrorOf(thrown));
   return {
@@ -130,7 +135,7 @@ function toolErrorMessage(thrown: unknown): CallToolResult {
   };
 }
 
-/** Whether an error is a fault of the tools themselves, and neither of the call nor of the service. */
+/** Whether an error is a bug of the tools themselves, rather than a fault of the call or of the service. */
 function isToolFault(thrown: unknown): boolean {
   return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
 }
@@ -141,7 +146,7 @@ function serviceErrorOf(thrown: unknown): ServiceError {
   return { code, message, param, retryable, details, retryAfterSeconds };
 }
 
-/** The arguments of the tools, by the API parameter that they become. */
+/** The names of tool arguments, by the API parameter to which they correspond. */
 const TOOL_ARGUMENTS: Readonly<Record<string, string>> = {
   assetId: 'input',
   url: 'input',

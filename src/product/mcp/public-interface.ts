@@ -2,11 +2,11 @@ import { isJsonObject } from '../../platform/values/json.ts';
 
 interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT';
-  /** The path from the root, with its query: `/api/v1/ops?view=names`. */
+  /** The path from the root with its query, such as `/api/v1/ops?view=names`. */
   path: string;
   headers: Record<string, string>;
   body: Buffer<ArrayBuffer> | string | null;
-  /** Whether the response is a picture of any size that a tool passes on. */
+  /** Whether the response is a picture that the tool passes on. Its size is then not limited. */
   isPicture: boolean;
   /** Aborts when nobody waits for the response any more. */
   signal: AbortSignal;
@@ -43,7 +43,7 @@ export class ServiceCallError extends Error {
   }
 }
 
-/** The body of a call: JSON, or a form with a file. */
+/** The body of a call: JSON, or a multipart form with a file. */
 export interface RequestPayload {
   json?: object;
   form?: FormData;
@@ -77,6 +77,7 @@ export class PublicInterface {
 
   /**
    * Makes a call whose response is a picture.
+   * @param path the path below /api/v1, with its query.
    * @throws ServiceCallError
    */
   picture(path: string, sent: RequestPayload): Promise<ServiceResponse> {
@@ -84,7 +85,8 @@ export class PublicInterface {
   }
 
   /**
-   * Reads a picture of any size at a path from the root.
+   * Reads a picture of any size.
+   * @param path the path from the root.
    * @throws ServiceCallError
    */
   async read(path: string): Promise<Buffer> {
@@ -92,7 +94,7 @@ export class PublicInterface {
   }
 
   /**
-   * Reads text.
+   * Reads a text response.
    * @param path the path from the root.
    * @throws ServiceCallError
    */
@@ -124,7 +126,10 @@ async function encodePayload(
   return { body: Buffer.from(await response.arrayBuffer()), type: response.headers.get('content-type') };
 }
 
-/** The error of a response. A response that a proxy made instead of the service gets an error of the same form. */
+/**
+ * The error in a response. If the response is not an envelope, because a proxy made it, an error of the same form is
+ * made.
+ */
 function serviceErrorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
   const envelope = parseJsonOrNull(bytes);
   if (isJsonObject(envelope) && isJsonObject(envelope.error)) {

@@ -5,11 +5,11 @@ import type { PublicInterface } from './public-interface.ts';
 import { AnyObjectSchema, type ToolPicture, type ToolResult } from './tool.ts';
 import { renderModelPicture } from './tools/look.ts';
 
-/** The lifetime of a link to a saved result, in seconds: the longest that the service grants. */
+/** The lifetime of a link to a saved result, in seconds. It is the longest one that the service allows. */
 const LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
-/** The output fields of tools that make a picture. */
+/** The output fields that all tools with a result picture have. */
 export const RESULT_OUTPUT_FIELDS = {
   link: Type.String(),
   asset: Type.String(),
@@ -32,7 +32,7 @@ interface ToolResultPicture {
   timing?: Record<string, number>;
 }
 
-/** The arguments that decide what happens to a result picture. */
+/** The arguments that decide what is done with a result picture. */
 export const SAVE_ARGUMENTS = {
   save: Type.Optional(Type.Boolean({ description: 'Keep as an asset.' })),
   preview: Type.Optional(
@@ -41,7 +41,7 @@ export const SAVE_ARGUMENTS = {
   timing: Type.Optional(Type.Boolean({ description: 'Where its time went, ms.' })),
 };
 
-/** The facts of a result picture. The picture is saved if the arguments ask for it. */
+/** Describes a result picture. The picture is saved first if the arguments ask for it. */
 export async function describeResultPicture(
   { url, contentType, width, height, bytes }: ResultLink,
   warnings: string | null | undefined,
@@ -53,7 +53,7 @@ export async function describeResultPicture(
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
 }
 
-/** The milliseconds of each part of a call, if the arguments ask for them. */
+/** How long each part of a call took in milliseconds, if the arguments ask for it. */
 export function requestedTiming(
   headers: Headers,
   { timing }: { timing?: boolean },
@@ -63,7 +63,7 @@ export function requestedTiming(
   return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };
 }
 
-/** A small view of a result picture, if the arguments ask for it. */
+/** A small preview of a result picture, if the arguments ask for it. */
 export async function readPreviews(
   link: string | undefined,
   { preview }: { preview?: boolean },
@@ -92,7 +92,7 @@ export async function pictureResult(
   };
 }
 
-/** The names of headers with measurements, such as the quality that a search found. */
+/** The names of measurements that a response may have in its headers, such as the quality that a search chose. */
 const MEASUREMENT_HEADERS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
 
 function measurementsIn(headers: Headers): Record<string, string> {
@@ -112,7 +112,7 @@ async function saveAsset(link: string, contentType: string, source: InputSource)
   return { asset: data.id, link: await createAssetLink(data.id, source.service) };
 }
 
-/** A signed link to an asset, which is valid for a week. */
+/** Makes a signed link to an asset. The link is valid for a week. */
 export async function createAssetLink(assetId: string, service: PublicInterface): Promise<string> {
   const path = `/assets/${encodeURIComponent(assetId)}/link?expiresInSeconds=${LINK_LIFE_SECONDS}`;
   return (await service.call<{ url: string }>('GET', path)).data.url;

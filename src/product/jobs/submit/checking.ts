@@ -45,23 +45,23 @@ export interface JobCheckDependencies {
   answerSchemas: AnswerSchemaChecker;
 }
 
-/** A submit whose assets, preset and template were found. */
+/** A submit, with the assets, the preset and the template to which it refers. */
 interface FoundSubmit {
   body: JobRequest;
   work: CheckedWork;
-  /** The number of items per variant of a job without assets. */
+  /** The number of items per variant, for a job without input assets. */
   count: number;
   collection: string | null;
   preset: FoundPreset | null;
   template: JobDefinition['template'];
   assetIds: readonly string[];
-  /** The number of images that a dry run without assets assumes. */
+  /** How many images a dry run assumes when it contains no assets. */
   imageCount: number;
 }
 
 /**
- * Reads and checks a submit, also for a dry run, and makes an order of it. Credits and storage are checked later, by
- * the submit itself.
+ * Reads and checks a submit or a dry run, and makes an order of it. Credits and storage are checked later, when the
+ * order is submitted.
  */
 export async function checkJobSubmit(
   { accountId }: Caller,
@@ -136,15 +136,15 @@ async function throwMissingImage(
 }
 
 /**
- * The most assets whose headers a submit checks against the work. For more assets, the submit would wait too long for
- * their records.
+ * The maximum number of assets whose headers a submit checks against the work. With more assets, the submit would take
+ * too long, so none is checked.
  */
 const MAX_CHECKED_ASSETS = 20;
 
 /**
- * Refuses a job in which no item can succeed, with the error of a synchronous call for the same picture. If one item
- * can succeed, the job is accepted, and the other items fail one by one.
- * @throws ApiError of the first asset and variant.
+ * Refuses a job if the headers of its assets show that every item would fail. The error is that of a synchronous call
+ * for the first asset and variant. If one item can succeed, the job is accepted, and the other items fail one by one.
+ * @throws ApiError for the first asset and variant.
  */
 async function refuseImpossibleWork(
   accountId: string,
@@ -167,7 +167,7 @@ async function refuseImpossibleWork(
   if (refusal !== undefined) throw refusal;
 }
 
-/** The order of a checked submit: the work, the inputs and the price. */
+/** Makes the order of a checked submit: the work, the inputs and the price. */
 function orderOf(found: FoundSubmit): JobOrder {
   const { body, work, count, collection, preset, template, assetIds, imageCount } = found;
   const { takes, produces, variants, subjects } = work;
@@ -220,7 +220,7 @@ function refuseRemovedFields({ mode }: JobRequest): void {
   throw invalidParamError('mode', message, undefined, [{ param: 'mode', remove: true }]);
 }
 
-/** A render draws one page per row. The op limits their number. */
+/** Checks the rows of a render, which draws one page per row. The schema of the op limits their number. */
 function checkRows({ items = [] }: JobRequest): void {
   const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (index === -1) return;
@@ -243,7 +243,7 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedWork, isD
   throw invalidParamError('imageCount', message, { received: imageCount, min: 0, max: MAX_JOB_ITEMS });
 }
 
-/** The ids in the request. Each id is an item, even if it is repeated. */
+/** The asset ids in the request. A repeated id makes several items. */
 function checkAssetIds(
   { assetIds = [], collection }: JobRequest,
   { takes }: CheckedWork,
@@ -272,15 +272,15 @@ function checkAssetIds(
 }
 
 /**
- * Text for the end of a message. It says how to select images by a collection, if the caller sent the collection that
- * is meant for the results.
+ * The end of the message about missing assets. If the caller sent `collection`, which is for the results, it says how
+ * to select images by a collection.
  */
 function collectionSelectionHint(collection: string | undefined): string {
   if (collection === undefined) return '';
   return `: collection is where the results go, and from: {"collection": ${JSON.stringify(collection)}} takes the images of one`;
 }
 
-/** The segment of a job that is one run of a model per item; undefined for any other job. */
+/** The segment of a job whose items are one run of a model each; undefined for any other job. */
 function modelSegmentOf({ type, variants }: CheckedWork): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
   return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;
@@ -300,7 +300,7 @@ function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedWork): st
   return op === undefined ? 'Ad-hoc' : `op:${op}`;
 }
 
-/** The items in order: asset by asset, and for each asset variant by variant. */
+/** The items in order: asset by asset, and the variants in turn for each asset. */
 function* seedsOf(
   { takes, count, variants }: JobDefinition,
   assetIds: readonly string[],
@@ -344,7 +344,7 @@ export async function selectJobAssets(
 }
 
 /**
- * Refuses a selection that is sent with other inputs, or for a job without image inputs.
+ * Refuses a selection of images if other inputs are sent with it, or if the job takes no images.
  * @throws ApiError invalid_param on from or imageCount.
  */
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedWork): void {

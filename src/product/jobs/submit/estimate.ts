@@ -7,8 +7,8 @@ import type { JobEstimate } from '../schema.ts';
 import { type JobOrder, refusePriceAboveMax } from './order.ts';
 
 /**
- * The price of a submit, and the balance of the account. Nothing is stored.
- * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as for the submit.
+ * Computes the price of a job, for a dry run. Nothing is stored.
+ * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as in a submit.
  */
 export async function estimateJobOrder(
   { holds, plan, countAssets }: Pick<JobsContext, 'holds' | 'plan' | 'countAssets'>,
@@ -40,7 +40,7 @@ export async function estimateJobOrder(
   };
 }
 
-/** The price of each segment for all items that run it. */
+/** The price of each segment, summed over all items that run it. */
 function pricesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
   const itemCounts = itemsPerSegment(order);
@@ -60,7 +60,7 @@ function pricesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
 }
 
 /**
- * The number of items that run each segment, by variant and segment. Items of a resumed job begin after their finished
+ * The number of items that run each segment, by variant and segment. An item of a resumed job begins after its finished
  * segments.
  */
 function itemsPerSegment(order: JobOrder): number[][] {
@@ -77,19 +77,19 @@ function itemsPerSegment(order: JobOrder): number[][] {
   return itemCounts;
 }
 
-/** The method of the fonts that finds missing characters and families. */
+/** The fonts of the service, as far as they find characters and families that are missing. */
 export interface JobFonts {
   fonts: Pick<InstalledFonts, 'findWarnings'>;
 }
 
-/** A warning about text that steps write, with the indexes of the steps of its pass. */
+/** A warning about text that a step writes. `steps` are the indexes of the steps in the same pass. */
 export interface StepFontWarning extends FontWarning {
   steps: number[];
 }
 
 /**
- * The characters and families that the fonts lack for the passes of these variants, each once. The text of a page is
- * known only when it is drawn.
+ * The characters and families that the fonts lack for the passes of these variants, without duplicates. The text of a
+ * render is not checked, because it is known only when the page is drawn.
  */
 export async function findFontWarnings(
   { fonts }: JobFonts,

@@ -8,37 +8,37 @@ import { type JobDefinition, sandboxModelsOf, serializeDefinition } from '../def
 import { aboveMaxCreditsError } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 
-/** The type of a job, and its displayed names. */
+/** What a job is called: its type, its op, its model and other names that the API shows. */
 export type JobOrderFields = Pick<
   JobDocument,
   'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'
 >;
 
-/** The fields of a new item that are known before its job exists. */
+/** The fields of a new item that are known before the job is created. */
 export type NewItemFields = Pick<
   ItemDocument,
   'rootIndex' | 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'
 >;
 
-/** A checked submit: the job, its work, and what it needs. */
+/** A checked submit: the fields of the job, its work, and what it needs. */
 export interface JobOrder {
   head: JobOrderFields;
   definition: JobDefinition;
   totalItems: number;
   need: JobNeed;
-  /** Largest number of assets that it can make. */
+  /** The maximum number of assets that the job can make. */
   maxOutputs: number;
   /** Iterates over the items in order. Each call starts a new iteration. */
   seeds(): Iterable<NewItemFields>;
   warnings: StepWarning[];
-  /** The caller's own limit on the price, in credits; absent without one. */
+  /** The highest price that the caller accepts, in credits; absent if there is no limit. */
   maxCredits?: number | undefined;
-  /** For a resume: the indexes of items that failed permanently in the previous attempt, at most 100. */
+  /** For a resume: the indexes of at most 100 items that failed permanently in the previous attempt. */
   notRetryableItems?: readonly number[];
 }
 
 /**
- * Refuses a price above the caller's own limit.
+ * Refuses an order whose price is above the limit that the caller set.
  * @throws ApiError 402 insufficient_credit
  */
 export function refusePriceAboveMax({ maxCredits, totalItems }: JobOrder, price: number): void {
@@ -49,7 +49,7 @@ export function refusePriceAboveMax({ maxCredits, totalItems }: JobOrder, price:
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitIdempotencyKey {
   key: string;
-  /** Null if the body is too large for a fingerprint. */
+  /** Null if the body is too large for computing a fingerprint. */
   fingerprint: string | null;
 }
 
@@ -60,7 +60,7 @@ export interface SubmitTerms {
   parent?: ResumedAttempt | null;
 }
 
-/** The hidden document of a new job. */
+/** The document of a new job, in the phase `hidden`. */
 export function newJob(
   { accountId, plan, apiKeyId }: Caller,
   order: JobOrder,
@@ -110,14 +110,14 @@ export function newJob(
 }
 
 /**
- * The size from which a job counts towards the account's limit of stored bytes. Smaller jobs do not, because the rate
- * of calls limits their number.
+ * From which size a job counts towards the account's limit of stored bytes. Smaller jobs are limited by the rate of
+ * calls instead.
  */
 const MIN_KEPT_BYTES = 16 * 1024;
-/** Bytes of an item's document and its index entries, without its row. */
+/** The estimated bytes of an item's document and its index entries, without the row. */
 const BYTES_PER_ITEM = 512;
 
-/** Bytes that a job stores for its request and its items. */
+/** The number of bytes that a job stores for its request and its items. */
 function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
   let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;
@@ -125,7 +125,7 @@ function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
   return bytes;
 }
 
-/** A new item, ready to be claimed. */
+/** A new item in the state `ready`. */
 export function newItem(
   { _id: jobId, accountId }: JobDocument,
   index: number,

@@ -27,7 +27,7 @@ interface ResumingOptions {
 
 interface ResumeTerms {
   key: SubmitIdempotencyKey | null;
-  /** The caller's own limit on the price, in credits. */
+  /** The highest price that the caller accepts, in credits. */
   maxCredits?: number | undefined;
 }
 
@@ -36,11 +36,11 @@ interface Resumed extends SubmitResult {
 }
 
 const MAX_NAMED_ITEMS = 100;
-/** The number of items that are read and checked at once. Other calls are served in between. */
+/** The number of items that are read and checked at a time. Other calls are served in between. */
 const ITEMS_PER_READ = 200;
 /**
- * How often a new attempt is polled until it is stored. That mostly takes milliseconds; if its process died, it stays
- * incomplete for minutes.
+ * How often a new attempt is polled until it is visible, in case another call is submitting it. That usually takes
+ * milliseconds. If the process of that call died, it takes minutes until the attempt is undone.
  */
 const POLL_MS = 50;
 const MAX_POLLS = 40;
@@ -55,21 +55,24 @@ export class JobResuming {
     this.#options = options;
   }
 
-  /** The order that `resume` would submit, for a dry run. */
+  /** The order that `resume` would submit, without submitting it, for a dry run. */
   async preview(caller: Caller, jobId: string, maxCredits?: number): Promise<JobOrder> {
     return (await this.#orderFor(caller, jobId, { key: null, maxCredits })).order;
   }
 
   /**
-   * Submits a new attempt with the failed and cancelled items of a job.
-   * @throws ApiError of a job that cannot be resumed, and those of a submit.
+   * Submits a new attempt of a job for its failed and cancelled items.
+   * @throws ApiError when the job cannot be resumed; the errors of a submit.
    */
   async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
     const { parent, order } = await this.#orderFor(caller, jobId, terms);
     return { ...(await this.#submitNext(caller, jobId, order, { key: terms.key, parent })), order };
   }
 
-  /** The order of a new attempt. Throws the errors of jobs that cannot be resumed. */
+  /**
+   * Makes the order of a new attempt.
+   * @throws ApiError when the job cannot be resumed.
+   */
   async #orderFor(
     { accountId }: Caller,
     jobId: string,
@@ -89,14 +92,15 @@ export class JobResuming {
   }
 
   /**
-   * Refuses a job that has a newer attempt. If the submit of that attempt is still running, it is awaited first,
-   * because it may fail.
+   * Refuses a job that already has a newer attempt. An attempt that is still being submitted is awaited first, because
+   * its submit may fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
   async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await this.#context.jobs.findChild(accountId, jobId);
-      // The request that made the newer attempt is being repeated. It gets its response later, by its Idempotency-Key.
+      // The newer attempt was made by an earlier sending of this same request. The response comes later, from the
+      // submit.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttemptError();
       if (polls === MAX_POLLS) throw jobBeingResumedError();
@@ -114,7 +118,7 @@ export class JobResuming {
     return remaining;
   }
 
-  /** Drops items whose source was deleted. A chain needs its source in the first segment only. */
+  /** Leaves out items whose source was deleted. In a chain, only the first segment needs the source. */
   async #withSources(accountId: string, remaining: readonly ItemDocument[]): Promise<ItemDocument[]> {
     const needed = remaining.filter(({ progress }) => progress === undefined);
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
@@ -132,7 +136,7 @@ export class JobResuming {
     throw assetsMissingError([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
 
-  /** Submits the new attempt. If another request was faster, its attempt is returned. */
+  /** Submits the new attempt. If another request has submitted one in the meantime, that attempt is returned. */
   async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
@@ -155,7 +159,7 @@ function orderOf(
   const need = { runs: 0, credits: 0 };
   for (const { variant: index, progress } of seeds) {
     const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
-    // Finished segments are already paid, so only the remaining ones have a price.
+    // Finished segments are paid for already, so only the remaining ones count.
     const from = progress?.segment ?? 0;
     need.runs += runsPerItem({ segments: segments.slice(from) });
     need.credits += creditsPerVariantItem({ credits: credits.slice(from) });

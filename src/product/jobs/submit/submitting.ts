@@ -36,29 +36,34 @@ interface SubmissionOptions {
 
 export interface SubmitResult {
   job: JobDocument;
-  /** Whether an earlier request under the same key made the job. */
+  /** Whether the job was made by an earlier request with the same Idempotency-Key. */
   isReplayed: boolean;
 }
 
-/** The number of items stored in one write. It is small, because the write blocks the store. */
+/** The number of items that one write stores. It is small, because a write blocks the store. */
 const ITEMS_PER_WRITE = 200;
-/** The length of the rows in one write, which are one message to the process that has the embedded documents. */
+/**
+ * The maximum length of the rows in one write. With embedded stores, the write is one message to the process that holds
+ * the documents.
+ */
 const MAX_ROW_CHARACTERS_PER_WRITE = 512 * 1024;
 const ITEMS_PER_DELETION = 500;
-/** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
+/**
+ * Up to this number, items are stored while the credits are being held, because there is little to undo if that fails.
+ */
 const MAX_CONCURRENTLY_STORED_ITEMS = 100;
-/** How often to try to store a job under a key that another process may just be freeing. */
+/** How often a submit tries to store its job under a key. Another process may be about to free the key. */
 const MAX_ROUNDS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
-/** An upper bound of the time that the work on any item takes. */
+/** The longest time that the work on an item can take. */
 const MAX_ITEM_WORK_MS = HOUR_MS;
 
 /**
- * Makes a job completely or not at all. It stores the job's document as hidden, holds the highest price, stores the
- * items, and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the
- * sweep: its document is claimed first, so that a slow submit can no longer show it, and deleted last, so that after a
- * crash the submit is undone again.
+ * Creates a job completely or not at all. The submit stores the job's document as hidden, holds the highest price,
+ * stores the items, and then makes the job visible. A failure or a crash before the last step leaves a hidden job,
+ * which is undone here or by the sweep. The undoing first changes the phase, so that a slow submit can no longer show
+ * the job. It deletes the document last, so that it can be repeated after a crash.
  */
 export class JobSubmission {
   readonly sweep: SweepTask = {
@@ -92,7 +97,7 @@ export class JobSubmission {
     if (earlier !== null) return { job: earlier, isReplayed: true };
     let claim: PendingClaim | undefined;
     try {
-      // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
+      // The price is checked before credits are held, so that a refused job leaves no rows in the ledger.
       refusePriceAboveMax(order, holds.priceOf(snapshot, order.need));
       if (reservedAssets > unusedQuota)
         throw outputsExceedQuotaError(reservedAssets, unusedQuota, topUpUrl());
@@ -104,13 +109,13 @@ export class JobSubmission {
     } catch (error) {
       claim?.drop();
       const undo = () => this.#undo(job);
-      // During a store outage, the submit is undone as soon as the store is back.
+      // If a store is unavailable, the undoing is retried in the background until the store responds.
       await undo().catch(() => void retryUntilLeaseEnds(undo, MAX_SUBMIT_MS).catch(() => undefined));
       throw error;
     }
   };
 
-  /** Stores a new job. If an earlier request used its Idempotency-Key, the job of that request is returned. */
+  /** Stores a new job as hidden. If an earlier request used the same Idempotency-Key, its job is returned instead. */
   async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
@@ -118,7 +123,8 @@ export class JobSubmission {
         return null;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
-        // A repeated resume violates both unique indexes, and stores differ in the one that they report.
+        // A repeated resume violates two unique indexes: that of the key and that of the parent. It depends on the
+        // store which one is reported, so the key is looked up in both cases.
         const earlier = await this.#earlierJob(job);
         if (earlier !== null) return earlier;
         if (error.index === 'parent') throw notLatestAttemptError();
@@ -127,7 +133,9 @@ export class JobSubmission {
     throw requestInProgressError();
   }
 
-  /** The earlier job with the same Idempotency-Key. Null when the key is free, or was first used a day ago. */
+  /**
+   * The earlier job with the same Idempotency-Key. Null when the key is free, or was first used more than a day ago.
+   */
   async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument): Promise<JobDocument | null> {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
@@ -138,8 +146,7 @@ export class JobSubmission {
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReusedError();
     if (earlier.phase === 'undone') {
-      // The earlier submit was undone, which freed the key. A store outage has prevented the removal of its remains, so
-      // they are removed now.
+      // The earlier submit was undone, so the key is free. What a store outage left of that submit is removed first.
       await this.#removeUndone(earlier);
       return null;
     }
@@ -148,8 +155,8 @@ export class JobSubmission {
   }
 
   /**
-   * Refuses a job that exceeds the account's limit of stored bytes. The sum includes the hidden job itself, so that two
-   * concurrent submits see each other.
+   * Refuses a job if the account's stored bytes would exceed the limit. The hidden job itself is included in the sum,
+   * so that two concurrent submits cannot both pass.
    */
   async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
@@ -158,13 +165,13 @@ export class JobSubmission {
     if (all > limit) throw jobBytesExceededError(keptBytes, all - keptBytes, limit);
   }
 
-  /** Claims the only item of a job for this process, if this process can work on it at once. */
+  /** Claims the only item of a job for this process, if its work can begin at once. */
   #claimOnlyItem(job: JobDocument, order: JobOrder): PendingClaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     return (seed && this.#options.runner.claimNew(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
-  /** Holds everything that a hidden job needs, and then shows the job. */
+  /** Reserves everything that a hidden job needs, and then makes the job visible. */
   async #startHidden(
     job: JobDocument,
     order: JobOrder,
@@ -227,7 +234,7 @@ export class JobSubmission {
     if (batch.length > 0) await this.#context.items.insert(batch);
   }
 
-  /** Undoes a hidden job. False when the job was shown; it is left unchanged then. */
+  /** Undoes a hidden job. Returns false when the job is visible already; it is then left unchanged. */
   async #undo(job: JobDocument): Promise<boolean> {
     const claimed = await this.#context.jobs.move(job._id, JOB_TRANSITIONS.undo);
     const isOurs = claimed !== null || (await this.#context.jobs.get(job._id)) === null;
@@ -235,7 +242,7 @@ export class JobSubmission {
     return isOurs;
   }
 
-  /** Removes the remains of a submit, once its job is `undone`. */
+  /** Removes what a submit stored and held, after its job has become `undone`. */
   async #removeUndone({ _id, accountId }: JobDocument): Promise<void> {
     const { holds, assets, items, definitions, jobs } = this.#context;
     await holds.undo(accountId, _id);
@@ -246,8 +253,8 @@ export class JobSubmission {
   }
 
   /**
-   * Cleans up after processes that died during a submit: it deletes the jobs that are not visible yet, and gives back
-   * what they reserved in the quotas of their accounts.
+   * For the sweep: undoes hidden jobs whose process died during the submit, and gives back the asset quota that they
+   * reserved.
    */
   async #undoAbandonedSubmits(now: Date): Promise<number> {
     const { jobs, assets } = this.#context;
@@ -268,7 +275,8 @@ export class JobSubmission {
 }
 
 /**
- * Waits until all promises have settled, so that nothing is undone while a part still runs. Throws the first failure.
+ * Waits until all promises have settled, because nothing may be undone while a part is still running. Then throws the
+ * first failure.
  */
 async function settleAll<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);

@@ -18,17 +18,17 @@ import {
 import type { JobRequest } from '../schema.ts';
 import { VariantFields } from '../variant.ts';
 
-/** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
+/** A variant of a job. Its parameters are merged into those of the job, and determine its steps. */
 export interface RequestedVariant {
   /** The name of the variant, or its index as text. Absent if the job has no variants. */
   name?: string;
   parameters: GivenParameters;
-  /** Finds where a field was sent: in the variant, or else in the job. */
+  /** Finds the field in which a value was sent: in the variant, or else in the job. */
   at: SentFieldFinder;
   steps: RequestedStep[];
 }
 
-/** The variants of a job of one op. Each is a list with one step. */
+/** The variants of a job of one op. The steps of each are that op alone. */
 export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {
@@ -42,12 +42,12 @@ export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
   });
 }
 
-/** The fields that override the single AI step of a preset. */
+/** The fields of a job that override the single AI step of its preset. */
 export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
- * The variants of a job that runs a preset. Each variant overrides fields of the single AI step. A model that is no
- * longer offered is refused on `model`, because another one can be sent there.
+ * The variants of a job that runs a preset. Each variant overrides fields of the preset's single AI step. If its model
+ * is no longer offered, the error names `model`, because the caller can send another model there.
  */
 export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]): RequestedVariant[] {
   const aiIndex = findOverriddenStepIndex(body, stored);
@@ -65,7 +65,7 @@ export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]
   });
 }
 
-/** The index of the single AI step, if overrides were sent. */
+/** The index of the preset's single AI step; undefined if the job overrides nothing. */
 function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[]): number | undefined {
   const override = OVERRIDES.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
@@ -79,11 +79,14 @@ function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[])
 
 const SentVariants = Type.Array(VariantFields, { minItems: 1, maxItems: 20 });
 
-/** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
+/**
+ * @throws ApiError invalid_param on variants, or `variants[i]…`, when the check finds a violation.
+ */
 const checkShape = createValidator(Type.Object({ variants: SentVariants }), 'variants');
 
 /**
- * The variants of a job with their merged parameters, still without steps. There is a single one when none were sent.
+ * The variants of a job with merged parameters, but without steps. If none were sent, the job itself is the only
+ * variant.
  * @throws ApiError invalid_param on variants.
  */
 function mergedVariants({ parameters = {}, variants: sent }: JobRequest): Omit<RequestedVariant, 'steps'>[] {

@@ -37,7 +37,7 @@ import { creditsPerSegment, type PlanSegment, planOf } from '../plan.ts';
 import type { JobRequest } from '../schema.ts';
 import { OVERRIDES, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
 
-/** The work of a job, completely checked. Nothing is stored, held or charged yet. */
+/** The work of a job after all checks that need no store. Nothing is stored, held or charged yet. */
 export interface CheckedWork {
   type: JobType;
   /** Present only when the job was submitted as an op. */
@@ -46,19 +46,21 @@ export interface CheckedWork {
   /** At least one. */
   variants: PricedVariant[];
   subjects: PromptSubject[];
-  /** Assets besides those of the items. Whether they exist is checked later. */
+  /** The assets besides those of the items. Whether they exist must still be checked. */
   named: NamedAsset[];
-  /** Schemas that were sent for answers. They are still to be compiled. */
+  /** The answer schemas that were sent. They must still be compiled. */
   schemas: RequestedAnswerSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
-  /** The pass of each variant over the picture of an item. Empty if another kind of work comes first. */
+  /**
+   * For each variant, the pass that runs over the picture of an item first. Variants that begin with a model have none.
+   */
   firstPasses: BranchPass[];
 }
 
 /**
- * Checks the work of a job that has no contradictions against the catalogue: op, type, steps, model, prompt,
- * parameters, variants and subjects, for a submit as for a dry run.
+ * Checks the work of a job against the catalogue: op, type, steps, model, prompt, parameters, variants and subjects.
+ * `refuseContradictions` must have accepted the job before.
  * @param preset the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
@@ -79,7 +81,7 @@ function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetCont
     const variants = variantsOfPreset(body, preset.steps);
     const work = checkVariants(variants, preset.subjects, models);
     const named = work.named.map((asset) => ({ ...asset, param: 'presetId' }));
-    // The schemas of the preset itself were compiled when it was saved.
+    // The answer schemas of the preset itself were compiled when it was saved, so only those of overrides are left.
     return { ...work, named, schemas: variants.flatMap(sentAnswerSchemasOf) };
   }
   if (subjects !== undefined) {
@@ -93,7 +95,10 @@ function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetCont
   return { ...named, ...checkVariants(variantsOfOp(body, op), [], models) };
 }
 
-/** Checks each variant. What variants share is taken from the first, and assets that several name are listed once. */
+/**
+ * Checks each variant. What all variants share is taken from the first one. An asset that several variants use is
+ * listed once.
+ */
 function checkVariants(
   sent: readonly RequestedVariant[],
   sentSubjects: readonly unknown[],
@@ -126,7 +131,7 @@ function checkVariants(
   };
 }
 
-/** The pass with which a list begins; undefined if it begins with a model, or a pass that writes no file. */
+/** The first segment of a list, if it is a pass that writes a picture; otherwise undefined. */
 function firstPassOf([first]: readonly CompiledSegment[]): BranchPass | undefined {
   if (first?.runs !== 'pass' || first.compareWith !== undefined || first.reads !== undefined)
     return undefined;
@@ -143,10 +148,10 @@ function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 
-/** The schema of a render's fields. It is made once, because validators are cached per schema object. */
+/** The schema of a render's fields. It is a constant, because its compiled validator is cached by schema object. */
 const RENDER_FIELDS = Type.Object(OPS.render_template.fields, { additionalProperties: false });
 
-/** A render job has rows instead of assets and variants. */
+/** Checks a render job, which has rows instead of assets and variants. */
 function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
   refuseFields(body, ['model', 'prompt'], 'a render runs no model');
   refuseFields(body, ['variants'], 'a render makes one image of each of its items');
@@ -165,7 +170,7 @@ function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
 
 type JobOp = Exclude<Op, SyncOp>;
 
-/** The op of each type that needs no steps. */
+/** The op of each job type that has only one. */
 const OP_OF_TYPE: Record<string, JobOp> = {
   render: OPS.render_template,
   'ai-generate': OPS.generate,
@@ -174,8 +179,9 @@ const OP_OF_TYPE: Record<string, JobOp> = {
 };
 
 /**
- * The op that a job names directly or by its type.
- * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
+ * The op of a job, which names the op itself or its type.
+ * @throws ApiError invalid_param on op when neither is sent, or the op cannot be a job; on steps for a type that needs
+ * steps.
  */
 export function requireJobOp({ op: name, type }: Pick<JobRequest, 'op' | 'type'>): JobOp {
   if (name !== undefined) {
@@ -201,7 +207,7 @@ function isJobOp(op: Op): op is JobOp {
 }
 
 /**
- * Moves fields of a model's op, such as `prompt`, out of the parameters of a job. A job of steps or a preset is
+ * Moves `prompt` and similar fields of a model's op out of the parameters of a job. A job with steps or a preset is
  * returned unchanged.
  */
 export function jobWithLiftedFields(body: JobRequest): JobRequest {
@@ -210,7 +216,7 @@ export function jobWithLiftedFields(body: JobRequest): JobRequest {
   return withLiftedFields(op, body);
 }
 
-/** The fields that define the work, each with the fields that must not be sent with it. */
+/** The fields that define the work, each with the fields that cannot be combined with it. */
 const EXCLUSIVE_FIELDS = [
   {
     by: 'steps',
@@ -221,9 +227,8 @@ const EXCLUSIVE_FIELDS = [
 ] as const;
 
 /**
- * Refuses a job that defines its work twice, or that is too large to store. This check needs no look-up, so it comes
- * first.
- * @throws ApiError invalid_param on the field that must not be sent, or that is too large.
+ * Refuses a job that defines its work twice, or is too large to store. This check needs no store, so it comes first.
+ * @throws ApiError invalid_param on the field that cannot be combined or is too large.
  */
 export function refuseContradictions(body: JobRequest): void {
   checkType(body);
@@ -247,12 +252,12 @@ function checkType({ type, op }: JobRequest): void {
   throw invalidParamError('type', message, undefined, [{ param: 'type', remove: true }]);
 }
 
-/** Largest parameters of all variants of a job together, in bytes of JSON. */
+/** The maximum size of the parameters of all variants together, as bytes of JSON. */
 const MAX_VARIANTS_BYTES = 256 * 1024;
-/** Largest list of steps, in bytes of JSON. */
+/** The maximum size of a list of steps, as bytes of JSON. */
 const MAX_STEPS_BYTES = 512 * 1024;
 
-/** Refuses a job whose stored parameters would be too large, before they are processed. */
+/** Refuses a job whose parameters or steps are too large to store, before they are processed. */
 function checkBodySize({ parameters, variants, steps }: JobRequest): void {
   checkJsonSize(parameters, 'parameters');
   checkJsonSize(variants, 'variants', MAX_VARIANTS_BYTES);
@@ -261,7 +266,7 @@ function checkBodySize({ parameters, variants, steps }: JobRequest): void {
   checkJsonSize(steps, 'steps', MAX_STEPS_BYTES);
 }
 
-/** Refuses a job whose steps or preset have another type than the type that was sent. */
+/** Refuses a job if `type` was sent, and the steps or the preset are of another type. */
 function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: CheckedWork): void {
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';

@@ -18,7 +18,7 @@ import {
   type SegmentResult,
 } from './perform.ts';
 
-/** Makes the function that runs a model over an item, with one try per claim. The provider says when to retry. */
+/** Makes the function that runs a model over an item. It tries once per claim; the provider says when to retry. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
   { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalItemSeconds },
@@ -50,7 +50,7 @@ export function createModelWork(
         accountId: job.accountId,
         ...providerRequestOf(item, segment),
         async keep(requestId) {
-          // The request is paid for, so its id is stored even through store outages.
+          // The request is paid for, so storing its id is retried until the store responds.
           if (await retryThroughOutages(() => items.recordProviderRequest(item, requestId), signal)) return;
           throw new ItemAbandonedError('The claim was lost before the model was asked.');
         },
@@ -63,13 +63,16 @@ export function createModelWork(
       const retry = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
       throw new ItemFailureError({ code, message, mayPass: !retry.isLast, ...retry });
     }
-    // The duration is only a statistic. If it cannot be stored, the paid answer must not be lost.
+    // The duration is only a statistic. The paid answer must not be lost if it cannot be stored.
     await typicalSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }
 
-/** The id of a stored provider request. It belongs to the segment with which the claim began, not to later segments. */
+/**
+ * The id of an earlier provider request that can be continued. It belongs to the segment at which the claim began, so
+ * later segments have none.
+ */
 function providerRequestOf(
   { requestId, progress }: ItemCall['item'],
   { index }: ModelSegment,
@@ -78,7 +81,7 @@ function providerRequestOf(
   return { requestId };
 }
 
-/** Durations of the last items of an op on a model, over all accounts. */
+/** The durations of the latest items by op and model, over all accounts. */
 interface DurationsDocument {
   /** `<op>/<model>` */
   _id: string;
@@ -95,7 +98,7 @@ const MAX_DURATIONS = 100;
 const MIN_DURATIONS = 5;
 const REFRESH_INTERVAL_MS = 60_000;
 
-/** The typical duration of items of an op on a model, for callers who plan their waits. */
+/** The typical duration of items by op and model. Callers use it to plan how long to wait. */
 export class TypicalItemSeconds {
   readonly #durations: DocumentCollection<DurationsDocument>;
   readonly #medians = new Map<string, number>();
@@ -117,8 +120,8 @@ export class TypicalItemSeconds {
   }
 
   /**
-   * The median duration in whole seconds, rounded up; undefined while too few items were measured. A value that is
-   * older than a minute is refreshed after it is returned.
+   * The median duration in whole seconds, rounded up; undefined while too few items were measured. If the value is
+   * older than a minute, it is returned and then refreshed.
    */
   of = (op: string, model: string): number | undefined => {
     if (performance.now() - this.#refreshedMs > REFRESH_INTERVAL_MS)

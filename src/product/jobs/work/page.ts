@@ -18,17 +18,17 @@ export interface PageWorkOptions {
   publicUrl: () => string;
 }
 
-/** Deadline for drawing a page. The wait for a browser does not count. */
+/** How long the drawing of a page may take, in milliseconds, without the wait for a browser. */
 const DEADLINE_MS = 20_000;
 
 /**
- * Makes the function that works on an item of a render job: it fills the template with the row of the item and draws
- * the page.
+ * Makes the function that works on an item of a render job: it fills the template with the item's row and draws the
+ * page.
  */
 export function createPageWork(options: PageWorkOptions) {
   const { renders, templates, assets, publicUrl, imageWorkers, fonts } = options;
 
-  /** The template at the version of the submit, as long as that version exists. */
+  /** The template in the version that was current at the submit, if that version still exists. */
   async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
     try {

@@ -14,7 +14,7 @@ import type { PassSegment } from '../plan.ts';
 import { isBatchJob } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
-/** Deadline for the work on an item. The wait for a thread does not count. */
+/** How long the work on an item may take, in milliseconds, without the wait for a thread. */
 const DEADLINE_MS = 60_000;
 
 export interface PassWorkOptions {
@@ -25,7 +25,7 @@ export interface PassWorkOptions {
   meters: { ops: Pick<OpMeter, 'recordRun'> };
 }
 
-/** The function that runs a pass over the picture of an item, with the second assets that its steps read. */
+/** Makes the function that runs a pass over the picture of an item. It also reads the second assets of the pass. */
 export function createPassWork(options: PassWorkOptions) {
   return (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>): Promise<SegmentResult> =>
     new PassRun(options, call, segment, input).run();
@@ -85,7 +85,7 @@ class PassRun {
     return { kind: 'json', output, warnings };
   }
 
-  /** The lossless result of the steps, for a segment that returns something about it. */
+  /** The result of the steps in a lossless format, for a segment that compares or reads it. */
   async #renderLossless(): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
     const { pass } = this.#segment;
     if (pass.steps.length === 0) return { data: this.#input, warnings: [] };
@@ -99,7 +99,7 @@ class PassRun {
     const { imageWorkers, meters, fonts } = this.#options;
     const bytes = this.#input;
     const layers = await this.#readLayers();
-    // The bytes are handed over to the work, and have no length afterwards.
+    // The length is noted first, because the bytes are transferred to the worker, which empties this array.
     const bytesIn = bytes.length;
     const call = { ...this.#workTerms(), bytes, pass, ...layers, ...options };
     const result = await imageWorkers.transform(call).result;
@@ -126,7 +126,7 @@ class PassRun {
     }
   }
 
-  /** The terms of a call to a pool. Its deadline counts from now. */
+  /** Who asks for the work, until when, and how it can be aborted. The deadline counts from now. */
   #workTerms() {
     const { job, signal, waitSignal } = this.#call;
     return {
@@ -139,7 +139,7 @@ class PassRun {
     };
   }
 
-  /** Whether the result is the output of the item, and not the input of another segment. */
+  /** Whether the result is the output of the item. Otherwise it is the input of the next segment. */
   #isLastSegment(): boolean {
     const { item, definition } = this.#call;
     return definition.variants[item.variant]?.segments.length === this.#segment.index + 1;

@@ -27,7 +27,7 @@ interface ImageResult {
   kind: 'image';
   bytes: Uint8Array<ArrayBuffer>;
   contentType: string;
-  /** The facts of the bytes, if they are known already. */
+  /** The facts about the picture, if the worker has returned them. */
   facts?: ExaminedImage;
   achieved?: Record<string, number>;
 }
@@ -36,7 +36,8 @@ interface ImageResult {
 export type SegmentResult = { warnings?: CallWarning[] } & (ImageResult | { kind: 'json'; output: unknown });
 
 /**
- * Reads the input of a segment; null for an item without input. It is called at most once, when the input is needed.
+ * Reads the input of a segment; null for an item without input. A segment calls it at most once, and only if it needs
+ * the input.
  */
 export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
@@ -46,7 +47,7 @@ export interface ItemCall extends WorkSignals {
   definition: JobDefinition;
 }
 
-/** The functions that do each kind of work for one item. */
+/** The functions that work on one item, by kind of work. */
 export interface SegmentWorkers {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
   runModel: (call: ItemCall, segment: ModelSegment, input: ReadInput) => Promise<SegmentResult>;
@@ -65,7 +66,7 @@ export class ItemFailureError extends Error {
   }
 }
 
-/** Thrown when no slot was free for the work. The work was not tried, and is retried after a pause. */
+/** Thrown when no slot was free for the work. The item is put back, and tried again after a pause. */
 export class ItemPutBackError extends Error {
   override readonly name = 'ItemPutBackError';
   readonly pauseMs: number;
@@ -76,13 +77,14 @@ export class ItemPutBackError extends Error {
 }
 
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE_BYTES;
-/** The most warnings of an item. The last one counts those that are left out. */
+/** The maximum number of warnings of an item. If there are more, the last one says how many are left out. */
 const MAX_WARNINGS = 50;
 const NO_PROGRESS: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
- * The work on an item: its page, or its segments in order. The result of a segment is the input of the next one. It is
- * stored and recorded in the item, so that a retry or a resume begins after the last finished segment.
+ * The work on an item: drawing its page, or running its segments in order. The result of a segment is the input of the
+ * next one. It is stored and recorded in the item, so that a retry or a resume continues after the last finished
+ * segment.
  */
 export class ItemWork {
   readonly #context: WorkContext;
@@ -123,7 +125,7 @@ export class ItemWork {
     return this.#workers.runPass(call, segment, bytes);
   }
 
-  /** Stores the result of a segment for the next one, and deletes the result before it. */
+  /** Stores the result of a segment for the next one, and deletes the result of the previous segment. */
   async #keepIntermediate(
     { item, signal }: ItemCall,
     result: SegmentResult,
@@ -141,14 +143,14 @@ export class ItemWork {
       await this.#context.objects.delete(objectKey);
       throw new ItemAbandonedError('The claim was lost between two segments.');
     }
-    // An object of an earlier attempt stays, because that attempt can be read and resumed separately. An object that
-    // cannot be deleted now is deleted with the job.
+    // An inherited object stays, because the earlier attempt may still be read and resumed. An object that cannot be
+    // deleted now is deleted together with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
       await this.#context.objects.delete(before.objectKey).catch(() => undefined);
     return progress;
   }
 
-  /** The outcome of a completed item, whose picture is stored first if it made one. */
+  /** The outcome of a completed item. If the item made a picture, the picture is stored first. */
   async #storeOutcome(
     call: ItemCall,
     result: SegmentResult,
@@ -171,7 +173,7 @@ export class ItemWork {
     };
   }
 
-  /** Stores the picture that an item made. It is hidden until the outcome of the item is recorded. */
+  /** Stores the picture that an item made. It stays hidden until the outcome of the item is recorded. */
   async #storeOutput(
     { item, job, signal }: ItemCall,
     { bytes, facts, achieved }: ImageResult,
@@ -230,7 +232,10 @@ export class ItemWork {
     });
   }
 
-  /** Makes the failure of a segment. It contains the usage of the item so far and, in a chain, the failed step. */
+  /**
+   * Makes the failure of a segment. It contains what the item has used so far and, in a chain, the index of the failed
+   * segment.
+   */
   #failureAtSegment(
     error: unknown,
     segment: PlanSegment | undefined,
@@ -260,13 +265,13 @@ export class ItemWork {
     };
   }
 
-  /** Whether the job is being cancelled: an item then starts no further segment. */
+  /** Whether the job is being cancelled. If so, the item starts no further segment. */
   async #isJobCancelling(jobId: string): Promise<boolean> {
     return (await this.#context.jobs.get(jobId))?.status === 'CANCELLING';
   }
 }
 
-/** The warnings to store, each once. If there are too many, a last warning counts those that are left out. */
+/** The warnings to store, without duplicates. If there are too many, the last one says how many are left out. */
 function storedWarnings(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
   const all = distinctValues(warnings);
   if (all.length === 0) return {};
@@ -274,19 +279,23 @@ function storedWarnings(warnings: readonly CallWarning[]): { warnings?: CallWarn
   return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
 }
 
-/** Whether an error means that the work was not tried, rather than that it failed. */
+/** Whether an error means that the work was not tried at all. */
 function wasNotTried(error: unknown): boolean {
   return error instanceof ItemPutBackError || error instanceof ItemStoppedError || isStoreOutage(error);
 }
 
-/** The outcome of an item that a cancellation stopped. Its finished segments are counted at the end of the job. */
+/**
+ * The outcome of an item that was stopped because its job is being cancelled. The usage of its finished segments is
+ * added at the end of the job.
+ */
 function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
   return { status: 'CANCELLED', ...itemTimesOf(item, now), runs: 0, credits: 0 };
 }
 
 /**
- * Returns a function that runs the step which stores the result of a segment. The answer of a model is paid for, so the
- * step is repeated through store outages. The result of a pass can be made again by the next owner of the item.
+ * Returns a function that runs the step which stores a segment's result. After a model, the step is repeated until the
+ * store responds, because the answer is paid for. The result of a pass is not, because the next owner of the item can
+ * make it again.
  */
 function storageStep(segment: PlanSegment | undefined, signal: AbortSignal) {
   return <T>(step: () => Promise<T>) =>
