@@ -16,13 +16,16 @@ import { PublicInterface, type SendRequest } from './public-interface.ts';
 interface StdioStreams {
   stdin: Readable;
   stdout: Writable;
-  /** Receives faults of the tools, because the output carries protocol messages only. */
+  /**
+   * Receives messages about bugs of the tools. They cannot be written to the output, which carries only protocol
+   * messages.
+   */
   stderr: Writable;
 }
 
 /**
  * Serves the tools over standard input and output, for a host that starts this process. The tools call a service over
- * HTTP, and read files of this machine.
+ * HTTP, and can read files of this computer.
  * @returns a function that ends the connection.
  */
 export function serveToolsOverStdio(
@@ -51,8 +54,8 @@ interface RemoteService {
 }
 
 /**
- * Sends calls over HTTP.
- * @throws ApiError (from the calls) provider_unavailable when the service cannot be reached.
+ * Returns the function that sends calls over HTTP.
+ * @throws ApiError (from that function) provider_unavailable when the service cannot be reached.
  */
 function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
   return async ({ method, path, headers, body, signal }) => {
@@ -77,11 +80,11 @@ function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
 const MAX_CACHED_UPLOADS = 1_000;
 
 /**
- * Uploads files of this machine. An unchanged file is not uploaded again, because the tools of one task often name the
+ * Uploads files of this computer. An unchanged file is uploaded only once, because the tools of one task often use the
  * same file.
  */
 class UploadedFiles implements LocalFiles {
-  /** Asset ids by the path, the size and the modification time of a file. */
+  /** The ids of uploaded assets, by the path, the size and the modification time of the file. */
   readonly #assetIds = new LRUCache<string, string>({ max: MAX_CACHED_UPLOADS });
 
   async upload(path: string, argument: string, service: PublicInterface): Promise<string> {
@@ -100,7 +103,7 @@ class UploadedFiles implements LocalFiles {
 
 /**
  * Checks a file before its upload.
- * @throws ApiError invalid_param for a path that is not a file, or for a file that is too large.
+ * @throws ApiError invalid_param when there is no file at the path, or the file is too large.
  */
 async function checkFile(absolutePath: string, path: string, argument: string) {
   const facts = await stat(absolutePath).catch(() => null);

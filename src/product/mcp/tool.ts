@@ -5,15 +5,15 @@ import { createValidator } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
 /**
- * An object with any fields, for the schemas of tools. It is short, because every conversation begins with these
- * schemas.
+ * The schema of an object with any fields. It is as short as possible, because every conversation begins with the
+ * schemas of all tools.
  */
 export const AnyObjectSchema = Type.Unsafe<object>({ type: 'object' });
 
 export interface ToolResult {
   /** The result as data, in the form of the tool's output schema. */
   structured: Record<string, unknown>;
-  /** The same result as text, if JSON is not its shortest form. */
+  /** The same result as text, if there is a shorter form than JSON. */
   text?: string;
   pictures?: readonly ToolPicture[];
 }
@@ -27,7 +27,7 @@ export interface ToolPicture {
 export interface ToolDefinition {
   name: string;
   title: string;
-  /** At most 40 words. */
+  /** The purpose of the tool, in at most 40 words. */
   description: string;
   inputSchema: TObject;
   outputSchema: TObject;
@@ -41,9 +41,11 @@ export interface ToolDefinition {
 
 interface ToolDeclaration<Input extends TProperties>
   extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
-  /** The arguments. Others are refused. */
+  /** The arguments. A call with any other argument is refused. */
   input: Input;
-  /** The fields of the output. All are optional, because clients check the output of a failed call by them too. */
+  /**
+   * The fields of the output. All are optional, because clients also check the output of a failed call against them.
+   */
   output: TProperties;
   run(args: Static<TObject<Input>>, source: InputSource): Promise<ToolResult>;
 }

@@ -5,14 +5,14 @@ import type { SentField } from '../../platform/http/errors/errors.ts';
 import { suggestWord } from '../../platform/http/errors/violations.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 
-/** The kind of work that a model does. Each AI op has the name of its kind. */
+/** The kind of work that a model does. For each kind there is an AI op of the same name. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
 const PROVIDERS = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const;
 
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
-/** A parameter of a model in addition to those of its op. */
+/** A parameter that a model has besides those of its op. */
 const ModelParameter = exactObjectSchema({
   key: Type.String({ minLength: 1 }),
   label: Type.String({ minLength: 1 }),
@@ -25,7 +25,7 @@ const ModelParameter = exactObjectSchema({
   description: Type.Optional(Type.String({ description: 'A sentence that a refusal ends with.' })),
 });
 
-/** A list price per item before the markup, with its source and date. */
+/** The provider's list price per item in dollars, with its source and its date. The markup is not included. */
 const Price = exactObjectSchema({
   by: Type.Array(Type.String(), { description: 'The parameters that decide; none where one price is all.' }),
   rows: Type.Array(
@@ -87,8 +87,8 @@ const ModelsFileSchema = exactObjectSchema({
 export type ModelsFile = Static<typeof ModelsFileSchema>;
 
 /**
- * Reads models.json.
- * @throws Error that names every violation, or a repeated id.
+ * Reads the models of config/models.json.
+ * @throws Error that lists every violation, including repeated ids.
  */
 export function readModels(file: unknown = modelsData): ModelsFile {
   const checked = checkDataFile('config/models.json', ModelsFileSchema, file);
@@ -98,7 +98,7 @@ export function readModels(file: unknown = modelsData): ModelsFile {
   return checked;
 }
 
-/** The models of the offered providers. Other models are not listed, and a call that names one is refused. */
+/** The models whose provider is offered. The others are not listed, and a call that names one of them is refused. */
 export function onlyOfferedModels(
   book: ModelsFile,
   isOffered: (provider: ProviderName) => boolean,
@@ -119,7 +119,9 @@ const SANDBOX_MODELS = new Set(
   modelsData.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
 );
 
-/** Whether a model is a sandbox model, also if it is no longer offered. The results of sandbox models are invented. */
+/**
+ * Whether a model belongs to the sandbox, whose results are invented. Models that are no longer offered are known, too.
+ */
 export function isSandboxModel(id: string): boolean {
   return SANDBOX_MODELS.has(id);
 }
@@ -129,18 +131,18 @@ export function modelsOfCategory({ models }: ModelsFile, category: string): Mode
 }
 
 /**
- * The default model of a category: the first one in the order of the file, where sandbox models come last. A local
- * model is never the default, because it reads only one kind of content.
+ * The default model of a category: the first one in the file. Sandbox models come last in the file. Local models are
+ * left out, because each reads only one kind of content.
  */
 export function defaultModelFor(models: ModelsFile, category: string): Model | undefined {
   return modelsOfCategory(models, category).find(({ provider }) => provider !== 'local');
 }
 
 /**
- * Chooses the model of a job or a step: the named one, else the op's default.
- * @param named the name that was sent, if any.
+ * Chooses the model of a job or a step.
+ * @param named the name that was sent. Absent: the op's default model is chosen.
  * @param category the category of models that the op needs.
- * @param field the field with the name, such as `model` or `steps[1].model`.
+ * @param field the field that contains the name, such as `model` or `steps[1].model`.
  * @throws ApiError invalid_param with the names of suitable models in details.allowed.
  */
 export function chooseModel(
@@ -175,8 +177,8 @@ export function chooseModel(
 const parameterSchemas = new WeakMap<Model, TObject>();
 
 /**
- * The schema of the parameters that a model lists. All other parameters are sent to the model unchanged. The schema is
- * made once for each model, so that its validator can be cached.
+ * The schema of the parameters that a model lists. Other parameters are not checked, and are sent to the model
+ * unchanged. Each model has only one schema object, because its compiled validator is cached by this object.
  */
 export function modelParametersSchema(model: Model): TObject {
   const known = parameterSchemas.get(model);

@@ -3,8 +3,8 @@ import { isSandboxModel, type Model, type ModelsFile } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
- * The decimal places of amounts in dollars, which are integers of the smallest unit. A list price of eight decimals
- * times a markup of six is therefore exact.
+ * The number of decimal places of an amount in dollars. Amounts are integers of the smallest unit, so that a list price
+ * with eight decimals times a markup with six is exact.
  */
 const DOLLAR_PLACES = 14;
 const ONE_DOLLAR = 10n ** BigInt(DOLLAR_PLACES);
@@ -29,8 +29,8 @@ export function imageModelPrice({ markup }: ModelsFile, model: Model): ImageMode
 }
 
 /**
- * Credits for one item on this model with these parameters: the provider's list price with the markup, rounded up to
- * whole credits, at least one.
+ * The credits for one item on this model with these parameters: the list price with the markup, rounded up to whole
+ * credits, and at least one credit.
  */
 export function creditsPerItem(
   models: ModelsFile,
@@ -50,8 +50,8 @@ function creditsForPrice({ markup, creditsPerUsd }: ModelsFile, usd: bigint): nu
 }
 
 /**
- * The parameters that determine the price, with the model's defaults for those that were not sent. They are also sent
- * to the provider, so that its own defaults cannot differ from the price.
+ * The parameters that determine the price. For those that were not sent, the model's defaults are filled in. These are
+ * also sent to the provider, so that the provider cannot use other defaults than the price.
  */
 export function priceParametersOf(
   { price, parameters: declared }: Model,
@@ -64,7 +64,9 @@ export function priceParametersOf(
   return withoutAbsentFields(Object.fromEntries(entries));
 }
 
-/** The list price in dollars for these parameters. For a value that is not listed, the highest price is taken. */
+/**
+ * The list price in dollars for these parameters. If a value is not listed, the highest price of the model is taken.
+ */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
   const priced = priceParametersOf(model, sent);
@@ -73,7 +75,7 @@ function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): b
   return priceSpanOf(matching.length === 0 ? rows : matching).high;
 }
 
-/** Whether a sent value is the listed one. `2` and `"2"` are the same, because clients send numbers in both forms. */
+/** Whether a sent value equals a listed one. `2` and `"2"` are equal, because clients send numbers in both forms. */
 function isSameValue(listed: unknown, sent: unknown): boolean {
   return listed !== undefined && String(listed) === String(sent);
 }
@@ -84,7 +86,7 @@ function priceSpanOf(rows: Model['price']['rows']): { low: bigint; high: bigint 
   return { low, high: sorted.at(-1) ?? low };
 }
 
-/** Parses dollars such as "0.04", the only form in config/models.json. */
+/** Parses an amount such as "0.04", which is how config/models.json contains dollars. */
 function parseDollars(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(DOLLAR_PLACES, '0'));

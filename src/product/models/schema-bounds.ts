@@ -1,23 +1,27 @@
 import { isJsonObject } from '../../platform/values/json.ts';
 
-/** The most bytes of a caller's JSON Schema. This limit and the next ones let a schema compile quickly. */
+/**
+ * The maximum size of a caller's JSON Schema in bytes. This limit and the following ones ensure that a schema compiles
+ * quickly.
+ */
 const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_SCHEMA_LEVELS = 10;
-/** The most subschemas. A thousand of them compile in half a second. */
+/** The maximum number of subschemas. A thousand of them compile in half a second. */
 const MAX_SUBSCHEMAS = 1_000;
 /**
- * The most characters of regular expressions, multiplied by their repeats. This many compile in a quarter of a second.
+ * The maximum length of all regular expressions together, in which repeated parts count as often as they may be
+ * repeated. Expressions of this length compile in a quarter of a second.
  */
 const MAX_EXPRESSIONS_CHARACTERS = 20_000;
 /**
- * The most steps of a check with all references followed. Without a limit, references that double at every level would
- * take for ever.
+ * The maximum number of steps of a check when all references are followed. References can double the steps at every
+ * level, so that a small schema could take for ever.
  */
 const MAX_CHECK_STEPS = 100_000;
 
 /**
- * The reason why a schema may not be compiled, as the end of the sentence "The schema …"; undefined when it may. It
- * walks the schema a few times and compiles nothing.
+ * The reason why a schema is not compiled, as the end of the sentence "The schema …"; undefined if it may be compiled.
+ * Finding the reason takes a few passes over the schema.
  */
 export function findSchemaProblem(schema: unknown): string | undefined {
   if (!isJsonObject(schema)) return 'is not a JSON object';
@@ -38,7 +42,7 @@ export function findSchemaProblem(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** Every string of a schema that may be a regular expression. */
+/** Every text in a schema that is used as a regular expression. */
 function regularExpressionsOf({ pattern, patternProperties }: JsonSchema): string[] {
   return [
     ...(typeof pattern === 'string' ? [pattern] : []),
@@ -46,7 +50,7 @@ function regularExpressionsOf({ pattern, patternProperties }: JsonSchema): strin
   ];
 }
 
-/** The length of a regular expression, multiplied by its repeats. Nested repeats are multiplied, too. */
+/** The length of a regular expression. A part in nested repeats counts as often as it may be repeated. */
 function expandedExpressionLength(expression: string): number {
   const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
     Math.max(1, Number(most || least)),
@@ -54,7 +58,7 @@ function expandedExpressionLength(expression: string): number {
   return expression.length * repeats.reduce((product, repeat) => product * repeat, 1);
 }
 
-/** Keywords whose value is a map of schemas by name. */
+/** The keywords whose value is an object with a schema under each name. */
 const SCHEMA_MAP_KEYWORDS = new Set([
   'properties',
   'patternProperties',
@@ -63,7 +67,7 @@ const SCHEMA_MAP_KEYWORDS = new Set([
   'dependentSchemas',
 ]);
 
-/** The number of nested levels of a schema. Lists, and maps such as `properties`, do not count as levels. */
+/** The number of nested levels of a schema. A list, or an object such as `properties`, is not a level of its own. */
 function countLevels(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
@@ -74,7 +78,7 @@ function countLevels(value: unknown): number {
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
-/** The most steps of one check. A referenced schema counts at each of its references. */
+/** The number of steps that a check takes. A schema counts again for each reference to it. */
 function countCheckSteps(root: JsonSchema): number {
   const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
@@ -96,17 +100,19 @@ function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
   return [$ref, $dynamicRef].some((reference) => typeof reference === 'string' && !reference.startsWith('#'));
 }
 
-/** The most values that the smallest answer to a schema may have. More values would not fit into an answer. */
+/**
+ * The maximum number of values in the smallest answer that a schema allows. An answer with more could not be stored.
+ */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The most schemas that are visited in all rounds. Above this limit, the smallest answer stays unknown. */
+/** The maximum number of schemas that the counting visits. If more were needed, no problem is reported. */
 const MAX_VISITED_SCHEMAS = 50_000;
 
 /**
- * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
- * many values, for example in nested lists with minimum lengths, or because a definition requires itself. Undefined if
- * no reason is found in a limited time.
- * @param schema accepted by `findSchemaProblem`, and without outside references. It may still fail to compile.
+ * The reason why no model can give an answer that matches a schema, as the end of the sentence "The schema …": the
+ * smallest answer has too many values. Examples are nested lists with minimum lengths, and a definition that requires
+ * itself. Undefined if no reason is found within a limited number of steps.
+ * @param schema must be accepted by `findSchemaProblem`. It may still fail to compile.
  */
 export function findSmallestAnswerProblem(schema: JsonSchema): string | undefined {
   const least = countLeastValues(schema);
@@ -115,12 +121,13 @@ export function findSmallestAnswerProblem(schema: JsonSchema): string | undefine
 }
 
 /**
- * Counts the values of the smallest answer; Infinity if every answer is infinite. The count of every schema begins with
- * Infinity. It is computed again from the counts of the others in rounds, until no count changes.
+ * Counts the values of the smallest answer; Infinity if every answer would be infinite. Undefined if the counting takes
+ * too long. The count of each schema starts at Infinity. In each round it is computed again from the counts of the
+ * schemas within it, until no count changes.
  */
 function countLeastValues(root: JsonSchema): number | undefined {
   const schemas = collectSchemas(root).reverse();
-  // References below an $id are relative to it.
+  // Within a schema that has an $id, references are relative to the $id. Such references are not followed here.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
@@ -139,8 +146,8 @@ function countLeastValues(root: JsonSchema): number | undefined {
 }
 
 /**
- * A lower bound of the values of an answer. A schema without a type may be answered with one value, and conditions are
- * ignored.
+ * A lower bound of the number of values in an answer. A schema without a type may be answered with one value.
+ * Conditions are ignored.
  */
 function leastValuesOf(
   schema: JsonSchema,
@@ -183,7 +190,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a function that finds the target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an
- * anchor such as `#name`. The anchors are collected once, and each reference is followed once.
+ * anchor such as `#name`. The anchors are collected only once, and each target is cached.
  */
 export function createReferenceResolver(root: JsonSchema): (reference: string) => unknown {
   const schemas = collectSchemas(root).reverse();
@@ -206,7 +213,10 @@ function resolvePointer(root: JsonSchema, pointer: string): unknown {
     .reduce<unknown>((value, key) => (value as JsonSchema | null | undefined)?.[key], root);
 }
 
-/** Every object within a schema, the schema itself first. Some of them are maps of schemas or plain values. */
+/**
+ * Every object within a schema, beginning with the schema itself. Some of the objects are not schemas, but maps of
+ * schemas or plain values.
+ */
 function collectSchemas(root: JsonSchema): JsonSchema[] {
   const found: JsonSchema[] = [];
   const open: object[] = [root];

@@ -1,10 +1,13 @@
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Preset } from './preset.ts';
 
-/** When the built-in presets were last changed. They have one version, which ships with the service. */
+/**
+ * When the built-in presets were last changed. Each has a single version, which changes only with a release of the
+ * service.
+ */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
-/** The presets that every account has, in the order of the listing. All of them can run while the caller waits. */
+/** The presets that every account has, in the order of the listing. All of them can run in a synchronous call. */
 export const BUILT_IN_PRESETS: readonly Preset[] = [
   builtInPreset(
     'web-optimized',

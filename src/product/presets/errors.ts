@@ -4,9 +4,9 @@ import type { Preset } from './preset.ts';
 import { MAX_PRESET_VERSIONS } from './schema.ts';
 
 /**
- * The error 404: the preset does not exist, or belongs to another account.
- * @param param the parameter that named the preset.
- * @param known the slugs of the presets that the account may call.
+ * The error 404 for a preset that does not exist or belongs to another account.
+ * @param param the parameter that contains the name of the preset.
+ * @param known the slugs of the presets that the account may use, for a suggestion.
  */
 export function presetNotFoundError(param: string, sent: string, known: readonly string[] = []): ApiError {
   const { says, details } = missingHint(sent, 'pre', known);
@@ -15,8 +15,8 @@ export function presetNotFoundError(param: string, sent: string, known: readonly
 }
 
 /**
- * The error 404: the preset does not have this version, or no longer has it.
- * @param param the parameter that named the version.
+ * The error 404 for a version that the preset does not have, or that was deleted.
+ * @param param the parameter that contains the version.
  */
 export function presetVersionNotFoundError(param: string, { version, superseded }: Preset): ApiError {
   const versions = [...superseded, version];
@@ -24,25 +24,25 @@ export function presetVersionNotFoundError(param: string, { version, superseded 
   return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
-/** The error 400: the text after `@`, or the parameter `version`, is not a version number. */
+/** The error 400 when the text after `@`, or in the parameter `version`, is not a version number. */
 export function malformedPresetVersionError(param: string): ApiError {
   return invalidParamError(param, `The version that ${param} names must be a whole number from 1.`);
 }
 
-/** The error 403 for a change of a built-in preset, which is read-only. */
+/** The error 403 for a change of a built-in preset. Built-in presets are read-only. */
 export function builtInPresetReadOnlyError(): ApiError {
   const message =
     'A built-in preset cannot be changed or deleted: create your own from its steps, under another slug.';
   return new ApiError('forbidden', message, { param: 'slug' });
 }
 
-/** The error 400: a path names a version where only the preset may be named. */
+/** The error 400 for a path with a version (`@3`) where only a preset is allowed. */
 export function pathNamesVersionError(): ApiError {
   const message = 'The path names a version of a preset: leave out the @ and what follows it.';
   return invalidParamError('slug', message);
 }
 
-/** The error 422: the preset has reached its number of stored versions. */
+/** The error 422 when a preset already has the maximum number of stored versions. */
 export function tooManyPresetVersionsError(): ApiError {
   const message = `A preset keeps at most ${MAX_PRESET_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   const context = { param: 'steps', details: { limit: MAX_PRESET_VERSIONS } };

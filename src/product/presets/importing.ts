@@ -18,25 +18,25 @@ import {
 import { MAX_PRESET_VERSIONS, PresetEntry } from './schema.ts';
 import { PRESET_KIND, type PresetDraft } from './store.ts';
 
-/** The most ids of one query for assets. */
+/** The maximum number of asset ids in one query. */
 const ASSETS_PER_QUERY = 1_000;
 
 const checkEntry = createValidator(PresetEntry, 'entry');
 
-/** An entry that can be stored if its assets exist. */
+/** An entry that can be stored, provided that its assets exist. */
 interface ParsedEntry extends Omit<ParsedPresetContent, 'content'> {
   draft: PresetDraft;
 }
 
-/** The most answer schemas in one import. The compilation of a schema occupies a thread for up to half a second. */
+/** The maximum number of answer schemas in one import. Compiling a schema occupies a thread for up to half a second. */
 const MAX_IMPORTED_SCHEMAS = 20;
 
 /**
- * Divides the entries of an import into those that can be stored, in the order sent, and refused ones with index and
- * reason. Each entry, with its earlier versions, is checked like a new preset. The assets of all entries are looked up
- * together. The event loop serves other calls between two entries.
- * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
- *   hold.
+ * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each other one its
+ * index and the reason. Each entry and its earlier versions are checked like a new preset; the assets of all entries
+ * are looked up together. The event loop serves other calls between two entries.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account
+ * may store.
  */
 export async function checkPresetEntries(
   entries: readonly unknown[],
@@ -78,7 +78,7 @@ function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
   );
 }
 
-/** Returns those of the named assets that do not exist. */
+/** Of these assets, returns those that do not exist. */
 async function findMissingReferences(
   named: ParsedPresetContent['named'],
   accountId: string,
@@ -119,7 +119,7 @@ function parseEntry(entry: PresetEntry, models: ModelsFile, now: Date): ParsedEn
   };
 }
 
-/** Checks the version numbers of an entry. The current version is the last one. */
+/** Checks the version numbers of an entry, of which the last is the current version. */
 function checkVersionNumbers(numbers: readonly number[]): void {
   if (numbers.length > MAX_PRESET_VERSIONS) {
     const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_PRESET_VERSIONS} are kept.`;

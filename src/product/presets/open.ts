@@ -25,16 +25,15 @@ export interface PresetsSlice extends ProductSlice {
   store: PresetsStore;
   /**
    * The pass of a preset for a synchronous call.
-   * @throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step that
-   * reads a second asset), or preset_not_found.
-   * @param inputs the assets of the call, which a refusal names in a job that does the same.
+   * @throws ApiError preset_not_found; invalid_param on preset if the version is malformed, or the preset cannot be one
+   * pass: it runs a model, or reads a second asset.
    */
   findPass(accountId: string, reference: string, inputs?: object): Promise<PresetPass>;
-  /** Finds the preset and the version that a call names. For its errors, see findPreset. */
+  /** Finds the preset and the version to which a call refers. The errors are those of `findPreset`. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
-   * Saves a preset, unless a preset with the same steps and widths exists. The slug of the preset contains a hash of
-   * its content, by which it is found again.
+   * Saves a preset, unless one with the same steps and widths was already saved in this way. The slug contains a hash
+   * of the content, by which the preset is found again.
    * @param where the prefix of field names in errors.
    * @throws ApiError invalid_param on the step at fault, or resource_limit_exceeded.
    */
@@ -49,9 +48,9 @@ interface PresetPass {
   warnings: StepWarning[];
 }
 
-/** The number of characters of the content's hash in the slug of a preset that `saveOnce` makes. */
+/** How many characters of the hash the slug of such a preset contains. */
 const SLUG_HASH_CHARACTERS = 12;
-/** The most compiled versions that a process caches, of a few kilobytes each. */
+/** The maximum number of compiled versions that a process caches. Each takes a few kilobytes. */
 const MAX_CACHED_PASSES = 1_000;
 
 export async function openPresets({
@@ -61,7 +60,10 @@ export async function openPresets({
 }: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
   const removals = new PresetRemovals(coordination);
-  /** The compiled passes of versions, which never change. The errors of refused versions are not cached. */
+  /**
+   * The compiled passes by preset version. They stay correct, because versions never change. The error for a version
+   * that cannot be compiled is not cached.
+   */
   const passes = new LRUCache<string, PresetPass>({ max: MAX_CACHED_PASSES });
   return {
     store,

@@ -5,19 +5,19 @@ import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
 export interface PresetContent {
   steps: PresetStep[];
   subjects: PromptSubject[];
-  /** The widths that signed addresses may ask for, ascending; absent if it declares none. */
+  /** The widths that signed addresses may contain, ascending; absent if the preset declares none. */
   widths?: number[];
-  /** The picture that signed addresses serve while their source is unreachable; absent for an error. */
+  /** The picture that is sent for signed addresses while their source is unreachable. Absent: an error is sent. */
   fallback?: PresetFallback;
 }
 
-/** A replacement picture, and the HTTP status with which it is sent. */
+/** A replacement for a picture, and the HTTP status with which it is sent. */
 export interface PresetFallback {
   assetId: string;
   status: 200 | 404;
 }
 
-/** A preset with its current version. Instants are ISO-8601. */
+/** A preset with its current version. Instants are in ISO 8601. */
 export interface Preset extends PresetContent {
   _id: string;
   slug: string;
@@ -32,7 +32,7 @@ export interface Preset extends PresetContent {
   updatedAt: string;
 }
 
-/** A version with its number, current or earlier. */
+/** A version of a preset, current or earlier, with its number. */
 export interface PresetVersion extends PresetContent {
   version: number;
   /** When this version was saved. */
@@ -51,12 +51,15 @@ export function currentPresetVersion(preset: Preset): PresetVersion {
   };
 }
 
-/** The cache tag of the pictures that a preset version made. Caches purge it when the version is deleted. */
+/**
+ * The tag that caches store with the pictures of a preset version. When the version is deleted, they are told to drop
+ * all pictures with this tag.
+ */
 export function presetCacheTagOf(presetId: string, version: number): string {
   return `preset-${presetId}-${version}`;
 }
 
-/** The reference `id@version` of the preset version that a cache tag names. */
+/** Converts a cache tag back to the preset version to which it belongs, as `id@version`. */
 export function presetReferenceOfTag(tag: string): string {
   return tag.replace(/^preset-(.+)-(\d+)$/, '$1@$2');
 }

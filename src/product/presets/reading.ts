@@ -28,8 +28,9 @@ export interface FoundPreset {
 }
 
 /**
- * The preset that a call names by id, slug, or either with `@version`. Without a version, the current one is used.
- * @param param the parameter that named it, such as `preset` or `presetId`.
+ * The preset to which a call refers by id or slug, either of them optionally with `@version`. Default: the current
+ * version.
+ * @param param the parameter that contains the reference, such as `preset` or `presetId`.
  * @throws ApiError invalid_param on `param`, or preset_not_found.
  */
 export async function findPreset(
@@ -43,7 +44,7 @@ export async function findPreset(
   return resolvePresetReference(store, accountId, reference, param);
 }
 
-/** Finds the preset and version of a parsed reference, as `findPreset` does. */
+/** Finds the preset and the version of a reference that is already parsed. The errors are those of `findPreset`. */
 export async function resolvePresetReference(
   store: PresetsStore,
   accountId: string,
@@ -63,7 +64,8 @@ export async function usablePresetSlugs(store: PresetsStore, accountId: string):
 }
 
 /**
- * The preset and version that a path names, as `slug@version` or with the version as a query parameter.
+ * Parses the preset and the version in a path. The version may be part of the slug (`slug@version`) or a query
+ * parameter.
  * @throws ApiError invalid_param on slug for an invalid version; on version when both forms are sent.
  */
 export function parsePresetReferencePath(slug: string, version: string | undefined): VersionedReference {
@@ -87,7 +89,7 @@ export function parsePresetVersionPath(text: string): number {
 }
 
 /**
- * Refuses to write to a path that names a version or a built-in.
+ * Refuses to change a preset version or a built-in preset.
  * @throws ApiError invalid_param on slug, or forbidden.
  */
 export function refuseReadOnlyPresetPath(idOrSlug: string): void {
@@ -95,14 +97,15 @@ export function refuseReadOnlyPresetPath(idOrSlug: string): void {
   if (findBuiltInPreset(idOrSlug) !== undefined) throw builtInPresetReadOnlyError();
 }
 
-/** The number of presets in one batch. A preset may have 512 KB, and an account may have a thousand presets. */
+/** How many presets are read at a time. A preset may have 512 KB, and an account a thousand presets. */
 const PRESET_BATCH_SIZE = 16;
-/** The number of presets in one batch with all their versions. Such a preset may have 25 MB. */
+/** How many presets are read at a time together with all their versions. Such a preset may have 25 MB. */
 const HISTORY_BATCH_SIZE = 4;
 
 /**
- * Lists the built-in presets, followed by the account's presets, most recently updated first. The ids are read at the
- * start, so that a save during the listing hides no preset. The presets are then read in batches.
+ * Lists the built-in presets, followed by the account's own, most recently updated first. All ids are read at the
+ * start, so that no preset is missed because it is saved during the listing. The presets themselves are read in
+ * batches.
  */
 export async function listPresets(
   store: PresetsStore,
@@ -136,7 +139,7 @@ export async function listPresets(
   return rows();
 }
 
-/** Returns the number of runs of each preset. A preset that is missing never ran. */
+/** Returns the number of runs by preset id. A preset without an entry has never run. */
 export type ReadPresetUsage = (
   accountId: string,
   presetIds: readonly string[],
@@ -153,7 +156,7 @@ export function presetExportOf(preset: Preset, versions: PresetVersion[]): Prese
   return { ...presetDataOf(preset), versions };
 }
 
-/** An earlier version as the API shows it, under the current name of the preset. */
+/** An earlier version as the API shows it. The name is the current one of the preset. */
 export function earlierVersionDataOf(
   { widths: _, fallback: __, ...preset }: Preset,
   version: PresetVersion,
@@ -167,8 +170,8 @@ export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], mod
 }
 
 /**
- * The warnings about the steps of a preset. The list is empty for steps that are no longer accepted, for example
- * because their model is no longer offered.
+ * The warnings about the steps of a preset. The list is empty if the steps are no longer valid, for example because
+ * their model is no longer offered.
  */
 function findPresetWarnings({ steps }: Preset, models: ModelsFile): StepWarning[] {
   try {
@@ -179,7 +182,7 @@ function findPresetWarnings({ steps }: Preset, models: ModelsFile): StepWarning[
   }
 }
 
-/** Adds the usage to a preset, which only reads return. */
+/** Adds the usage to a preset, for responses to reads. Responses to writes have none. */
 export function withPresetUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
   return { ...data, usage: usage.get(data.id) ?? NO_USAGE };
 }

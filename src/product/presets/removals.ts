@@ -3,15 +3,13 @@ import { type Preset, presetCacheTagOf } from './preset.ts';
 
 const REMOVED_CHANNEL = 'presets/gone';
 
-/**
- * The message about deleted versions of a preset. It contains the cache tags of the pictures that the versions made.
- */
+/** The message that versions of a preset were deleted. It contains the cache tags of their pictures. */
 interface RemovedVersions {
   accountId: string;
   tags: string[];
 }
 
-/** Announces to every process which preset versions were deleted. A message may be lost. */
+/** Tells every process which preset versions were deleted. A message may be lost. */
 export class PresetRemovals {
   readonly #coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 
@@ -20,13 +18,13 @@ export class PresetRemovals {
   }
 
   /**
-   * Announces deleted versions.
-   * @returns the cache tags that a CDN must purge.
+   * Tells every process that versions were deleted.
+   * @returns the tags that a CDN must purge.
    */
   async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
     const tags = versions.map((version) => presetCacheTagOf(_id, version));
     const gone: RemovedVersions = { accountId, tags };
-    // If the message is lost, the pictures stay in the caches of other processes, but are never served.
+    // If the message is lost, the pictures stay in the memory of other processes, but are not served any more.
     await this.#coordination.publish(REMOVED_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
     return tags;
   }

@@ -14,7 +14,7 @@ import type { PresetRevision } from './store.ts';
 /** Returns those of the given ids that are not DONE assets of the account. */
 export type FindMissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
-/** The rules for steps and subjects. */
+/** The rules for steps and subjects, and what they depend on. */
 export interface PresetContentRules {
   models: ModelsFile;
   missingAssets: FindMissingAssets;
@@ -22,20 +22,20 @@ export interface PresetContentRules {
 }
 
 /**
- * The most bytes of a version's content as JSON. The limit is low, because an account may have a thousand presets,
- * which are listed without pages.
+ * The maximum size of a version's content, as bytes of JSON. It is low, because an account may have a thousand presets,
+ * which are listed in one response.
  */
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** The content of a preset as it was sent, before it is checked. */
 type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
-/** An asset that a version names, and the parameter to name in an error. */
+/** An asset that a version uses, and the parameter that an error about it names. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
 
 /**
- * A version that is valid by all rules. The existence of its assets is still to be checked, and its answer schemas are
- * still to be compiled.
+ * A version that satisfies all rules that need no store. Its assets must still be looked up, and its answer schemas
+ * must still be compiled.
  */
 export interface ParsedPresetContent extends Pick<CheckedSteps, 'schemas'> {
   content: PresetContent;
@@ -43,7 +43,7 @@ export interface ParsedPresetContent extends Pick<CheckedSteps, 'schemas'> {
 }
 
 /**
- * Checks a new preset completely, except whether its slug is free.
+ * Checks a new preset completely, except whether its slug is still free.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
 export async function checkNewPreset(
@@ -56,7 +56,7 @@ export async function checkNewPreset(
 }
 
 /**
- * Checks the fields of a change by all rules that need no store.
+ * Checks the fields of a change against all rules that need no store.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
 export function checkPresetChange(change: PresetChange, models: ModelsFile): void {
@@ -83,7 +83,7 @@ export async function checkPresetContent(
 }
 
 /**
- * Checks the content of one version by all rules, except for the existence of its assets.
+ * Checks the content of one version against all rules, except whether its assets exist.
  * @param where the prefix of the field names: '', or `versions[2].` for an earlier version.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
@@ -106,9 +106,8 @@ export function parsePresetContent(
 }
 
 /**
- * Merges a PUT into the current preset: sent fields replace current ones. The result is null when nothing changes.
- * Unchanged steps and subjects are not checked again, so that a preset can be renamed although one of its assets was
- * deleted.
+ * Applies a PUT to the current preset: sent fields replace current ones. Returns null when nothing changes. Unchanged
+ * steps and subjects are not checked again; a preset can thus be renamed even if one of its assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkPresetRevision(
@@ -122,7 +121,7 @@ export async function checkPresetRevision(
     change.subjects === undefined ? before.subjects : parseSubjects(change.subjects, 'subjects');
   const sent = { ...before, ...change, subjects };
   const steps = sent.steps.map(normalizeStepSpelling);
-  // Both contents are compared as they are stored, because JSON has no -0.
+  // The new content is compared in its stored form. JSON changes some values, such as -0 to 0.
   const revision: PresetRevision = JSON.parse(JSON.stringify(revisionFieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
@@ -139,7 +138,7 @@ function revisionFieldsOf(revision: PresetRevision): PresetRevision {
 }
 
 /**
- * Refuses widths that do not ascend.
+ * Refuses widths that are not in ascending order.
  * @throws ApiError invalid_param on `param`.
  */
 export function checkPresetWidths(widths: readonly number[] | undefined, param: string): void {
@@ -150,7 +149,7 @@ export function checkPresetWidths(widths: readonly number[] | undefined, param: 
 }
 
 /**
- * Refuses a version that names anything but DONE assets of the account.
+ * Refuses a version if one of its assets is not a DONE asset of the account.
  * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
  */
 export async function refuseMissingAssets(
@@ -184,7 +183,7 @@ export function checkPresetName(name: string): void {
 }
 
 /**
- * Refuses a reserved slug. The schema checks the form of a slug.
+ * Refuses a slug that is reserved. The schema has already checked its form.
  * @throws ApiError invalid_param on slug.
  */
 function checkPresetSlug(slug: string): void {
@@ -192,7 +191,7 @@ function checkPresetSlug(slug: string): void {
   if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
-/** Whether the account may use the slug of an imported preset. Any other slug is ignored. */
+/** Whether an imported preset may have the slug that was sent. If not, the slug is ignored. */
 export function isUsablePresetSlug(sent: unknown): sent is string {
   return typeof sent === 'string' && isSlug(sent, MAX_PRESET_SLUG_CHARACTERS) && !isReservedSlug(sent);
 }

@@ -14,25 +14,22 @@ import {
   RequestedStepList,
 } from '../catalogue/plan/step.ts';
 
-/**
- * The most characters of a name. This limit and the next one protect the store, and are far above what a preset needs.
- */
+/** The maximum length of a name. This limit and the next one protect the store; they are far above what is needed. */
 const MAX_NAME_CHARACTERS = 1_000;
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 /**
- * The most characters of a slug. The limit protects the store. A slug that is derived from a name is far shorter
- * (ids/slugs.ts).
+ * The maximum length of a slug, to protect the store. A slug that is derived from a name is far shorter (ids/slugs.ts).
  */
 export const MAX_PRESET_SLUG_CHARACTERS = 1_000;
 
-/** The most stored versions of one preset, including the current one. */
+/** The maximum number of stored versions of a preset, including the current one. */
 export const MAX_PRESET_VERSIONS = 50;
-/** The highest version number in an import, so that the following numbers stay far within an int32. */
+/** The highest version number in an import. Later versions count upwards from it, and must stay far within an int32. */
 const MAX_IMPORTED_VERSION = 1_000_000_000;
 
 const subjects = Type.Array(PromptSubject, { maxItems: MAX_SUBJECTS });
 
-/** The most widths of a preset. The next bound is that of each width. */
+/** The maximum number of widths of a preset. The next limit applies to each width. */
 const MAX_WIDTHS = 32;
 const MAX_WIDTH_PX = 8_192;
 
@@ -63,7 +60,7 @@ const description = Type.String({
   description: 'An empty string on PUT empties it.',
 });
 
-/** The body of POST /presets. Further fields of a response are ignored. */
+/** The body of POST /presets. It may contain the other fields of a response, which are ignored. */
 export const NewPreset = Type.Object(
   {
     name,
@@ -96,7 +93,7 @@ export const NewPreset = Type.Object(
 );
 export type NewPreset = Static<typeof NewPreset>;
 
-/** The body of PUT /presets/{slug}. Missing fields stay unchanged. */
+/** The body of PUT /presets/{slug}. Fields that are missing keep their value. */
 export const PresetChange = Type.Partial(NewPreset, {
   title: 'PresetChange',
   examples: [{ name: 'Avatar, round' }],
@@ -105,7 +102,7 @@ export type PresetChange = Static<typeof PresetChange>;
 
 const version = Type.Integer({ minimum: 1, format: 'int32' });
 
-/** An entry of an import: an exported preset. A slug that cannot be used is ignored. */
+/** An entry of an import, in the form of an exported preset. A slug that cannot be used is ignored. */
 export const PresetEntry = Type.Object({
   ...NewPreset.properties,
   slug: Type.Optional(Type.Unknown()),
@@ -126,8 +123,8 @@ export const PresetEntry = Type.Object({
 export type PresetEntry = Static<typeof PresetEntry>;
 
 /**
- * The body of POST /presets/import. Each entry is checked separately, because a refused entry does not affect the
- * others.
+ * The body of POST /presets/import. The schema accepts any entry; entries are checked one by one, so that an invalid
+ * one does not affect the others.
  */
 export const PresetEntries = Type.Array(
   Type.Unsafe<unknown>({
@@ -170,7 +167,7 @@ const StepWarning = Type.Object({
   steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),
 });
 
-/** A preset in a response. Responses to reads contain usage; responses to writes contain warnings. */
+/** A preset in a response. Only responses to reads contain usage, and only responses to writes contain warnings. */
 export const PresetData = componentSchema('PresetData', {
   id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
   builtIn: Type.Boolean(),

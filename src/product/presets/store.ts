@@ -16,12 +16,15 @@ import { tooManyPresetVersionsError } from './errors.ts';
 import { currentPresetVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
 import { MAX_PRESET_VERSIONS } from './schema.ts';
 
-/** The most presets of an account. */
+/**
+ * The kind of stored resource that a preset is: at most 1000 per account, and guarded by its field `revision` against
+ * concurrent writes.
+ */
 export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
- * The content is stored as JSON text, because it may contain keys that have a meaning to a store (a schema's `$ref`, a
- * key with a dot).
+ * The content as JSON text. It is not stored as an object, because some of its keys have a meaning to a store, such as
+ * a schema's `$ref` or a key with a dot.
  */
 type StoredContent<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
@@ -30,22 +33,24 @@ interface PresetDocument extends StoredContent<Preset>, NamedDocument {
 }
 
 interface PresetVersionDocument extends StoredContent<PresetVersion> {
-  /** `<preset id>@<version>`. As the primary key, it ensures that a version never changes. */
+  /**
+   * `<preset id>@<version>`. It is the primary key, so that a stored version cannot be stored again with other content.
+   */
   _id: string;
   accountId: string;
   presetId: string;
 }
 
-/** A preset that is to be stored, with its earlier versions. */
+/** A preset that is about to be stored, with its earlier versions. */
 export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'version' | keyof PresetContent> {
   slug: string;
-  /** Whether a taken slug gets a numeric suffix. Otherwise the draft is refused. */
+  /** Whether a numeric suffix is added to a slug that is taken. Otherwise the draft is refused. */
   takesSuffix: boolean;
   /** Earlier versions, oldest first. */
   history: PresetVersion[];
 }
 
-/** The fields of a preset that a save replaces. */
+/** The fields of a preset that a change replaces. */
 export type PresetRevision = Pick<Preset, 'slug' | 'name' | 'description' | keyof PresetContent>;
 
 export const PRESETS_COLLECTION: DeclaredCollection = {
@@ -59,7 +64,7 @@ export const PRESET_VERSIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The presets of the accounts. Each method takes the account first and returns only its own presets. */
+/** The store of presets. Each method takes the account first and returns only its presets. */
 export class PresetsStore {
   readonly #presets: DocumentCollection<PresetDocument>;
   readonly #named: NamedDocuments<PresetDocument>;
@@ -97,13 +102,13 @@ export class PresetsStore {
     return this.#named.slugs(accountId);
   }
 
-  /** The existing presets of these ids, in the order of the ids. */
+  /** The presets with these ids, in the order of the ids. Ids of missing presets are skipped. */
   async findAll(accountId: string, ids: readonly string[]): Promise<Preset[]> {
     const rows = await this.#presets.find({ accountId, _id: { $in: [...ids] } });
     return rows.map(presetOf).sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
   }
 
-  /** One version of a preset, current or earlier; null when it is not stored. */
+  /** One version of a preset, current or earlier; null if it is not stored. */
   async findVersion(accountId: string, preset: Preset, version: number): Promise<PresetVersion | null> {
     if (version === preset.version) return currentPresetVersion(preset);
     if (!preset.superseded.includes(version)) return null;
@@ -111,7 +116,7 @@ export class PresetsStore {
     return found && versionOf(found);
   }
 
-  /** The earlier versions of each of these presets, in the order of the presets, oldest first. */
+  /** The earlier versions of each preset, oldest first. The lists are in the order of the presets. */
   async findHistories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
     const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
     const filter = { accountId, presetId: { $in: ids } };
@@ -121,16 +126,17 @@ export class PresetsStore {
     );
   }
 
-  /** Stores one draft, as `insert` does. */
+  /** Stores one draft. The errors are those of `insert`. */
   async insertOne(accountId: string, draft: PresetDraft, now: Date): Promise<Preset> {
     const [preset] = await this.insert(accountId, [draft], now);
     return preset as Preset;
   }
 
   /**
-   * Stores all of the drafts, in order, or none. Earlier versions are stored first, so that a preset never names a
-   * missing version.
-   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a slug that takes no suffix is taken.
+   * Stores all drafts, in order, or none of them. Earlier versions are stored before their preset, so that a stored
+   * preset never lacks a version.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when the slug is taken and the draft takes no
+   * suffix.
    */
   async insert(accountId: string, drafts: readonly PresetDraft[], now: Date): Promise<Preset[]> {
     const named = drafts.map((draft) => ({
@@ -181,8 +187,8 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with all its versions, and returns the preset; null when there is none. The document is deleted
-   * first, so that no one can reach versions that a crash leaves.
+   * Deletes a preset with all its versions, and returns the preset; null when there is none. The preset itself is
+   * deleted first: if a crash leaves versions behind, nobody can reach them.
    */
   async remove(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const preset = await this.find(accountId, idOrSlug);
@@ -197,7 +203,8 @@ export class PresetsStore {
     const stored = { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } };
     const removal = { $pull: { superseded: version }, $inc: { revision: 1 } };
     const { matched } = await this.#presets.updateOne(stored, removal);
-    // The version is not listed as an earlier one. A concurrent save may just have stored it, so it stays.
+    // The preset does not list the version. It may be a version that a concurrent save has just stored, so it is not
+    // deleted.
     if (matched === 0) return false;
     await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });
     return true;
@@ -220,7 +227,9 @@ function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accou
   };
 }
 
-/** @throws ApiError resource_limit_exceeded when the preset has reached its number of versions. */
+/**
+ * @throws ApiError resource_limit_exceeded when the preset already has the maximum number of versions.
+ */
 function nextVersion(
   current: Preset,
   { revision, isNewVersion }: { revision: PresetRevision; isNewVersion: boolean },

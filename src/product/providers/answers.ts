@@ -9,7 +9,7 @@ import { isJsonObject } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type ModelRequest, type RawModelAnswer, unavailableFault } from './provider.ts';
 
-/** The checked result of a model. */
+/** A result of a model that has passed all checks. */
 export type ModelAnswer =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
   | { kind: 'json'; output: Record<string, unknown> };
@@ -20,10 +20,10 @@ const MAX_PROBLEM_CHARACTERS = 200;
 const CODE_FENCE = '```';
 
 /**
- * Checks an answer against its request. A wrong answer counts as a temporary fault, because the next answer of the
- * model may be right.
+ * Checks an answer against its request. A wrong answer counts as a temporary fault, because the model may answer
+ * correctly the next time.
  * @param problemOf describes how a value violates a schema.
- * @throws ProviderError unavailable: no picture, no object, or one that violates the schema.
+ * @throws ProviderError unavailable when there is no picture or no object, or the object violates the schema.
  */
 export async function checkModelAnswer(
   answer: RawModelAnswer,
@@ -52,7 +52,7 @@ function parseOutput(answer: RawModelAnswer): Record<string, unknown> {
 }
 
 /**
- * Parses the JSON that a model wrote. Small models put it between code fences, although they are told not to.
+ * Parses the JSON that a model has written. Small models put it between code fences, even if they are told not to.
  * @throws ProviderError when the content is not JSON.
  */
 export function parseModelJson(content: unknown): unknown {
@@ -66,19 +66,21 @@ function withoutCodeFences(text: string): string {
   return text.slice(CODE_FENCE.length, -CODE_FENCE.length).replace(/^json/, '');
 }
 
-/** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
+/** The maximum number of nested levels. With more, recursive code could overflow its stack. */
 const MAX_NESTING_DEPTH = 100;
-/** The most bytes outside of strings. A picture is one long string, and the rest of an answer is far smaller. */
+/**
+ * The maximum number of bytes outside of strings. A picture is one long string; the rest of an answer is far smaller.
+ */
 const MAX_SYNTAX_BYTES = MEGABYTE_BYTES;
 
 const QUOTE_BYTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
 
 /**
- * Parses JSON from a provider or a model. Its depth and its bytes outside of strings are limited first, because parsing
- * takes much longer per value than per byte of a string.
- * @param what begins the sentence of an error, such as "The answer of the provider".
- * @throws ProviderError unavailable when it is not JSON, is nested too deeply or has too many values.
+ * Parses JSON from a provider or a model. The depth and the bytes outside of strings are checked first, because many
+ * small values take far longer to parse than one long string.
+ * @param what the beginning of the error message, such as "The answer of the provider".
+ * @throws ProviderError unavailable when the text is not JSON, is nested too deeply or has too many values.
  */
 export function parseBoundedJson(json: Buffer, what: string): unknown {
   const problem = findSyntaxProblem(json);
@@ -114,7 +116,7 @@ function findSyntaxProblem(json: Buffer): string | undefined {
   return undefined;
 }
 
-/** Whether a byte is escaped because an odd number of backslashes precedes it. */
+/** Whether the byte is escaped, because an odd number of backslashes precedes it. */
 function isEscaped(json: Buffer, at: number): boolean {
   let first = at;
   while (json[first - 1] === BACKSLASH) first -= 1;
@@ -123,42 +125,42 @@ function isEscaped(json: Buffer, at: number): boolean {
 
 const SCHEMA_THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const SCHEMA_THREAD_HEAP_MEGABYTES = 128;
-/** The time limit for one schema. The largest allowed schema takes a sixth of it on an idle core. */
+/** The time limit for one schema, in milliseconds. The largest allowed schema needs a sixth of it on an idle core. */
 const MAX_SCHEMA_TASK_MS = 3_000;
 /**
- * How long a schema that reached the time limit stays refused. It is checked again later, because the machine may only
- * have been busy.
+ * How long a schema stays refused after it reached the time limit. It may then be checked again, because the machine
+ * may only have been busy.
  */
 const TIMEOUT_RESULT_LIFE_MS = 60_000;
 const MAX_KNOWN_SCHEMAS = 1_000;
-/** The most schemas of one account that may wait for the thread in which a process checks schemas. */
+/** How many schemas of one account may wait for the thread of a process that checks schemas. */
 const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
-/** A schema that a caller sent, and the parameter to name in an error about it. */
+/** A schema that a caller sent, and the parameter that an error about it names. */
 interface SchemaToCheck {
   schema: object;
   param: string;
 }
 
 /**
- * Compiles the JSON Schemas that callers send for model answers, and checks answers against them. One thread works on
- * one schema at a time. Accounts are served in turn.
+ * Compiles the JSON Schemas that callers send for model answers, and checks answers against them. All of this is done
+ * by one thread, one schema at a time. Accounts are served in turn.
  */
 export class AnswerSchemaChecker {
   readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(
     SCHEMA_THREAD,
     SCHEMA_THREAD_HEAP_MEGABYTES,
   );
-  /** The problem of each schema; '' for none. */
+  /** The problem of each schema that was checked; '' if there is none. */
   readonly #problems = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue for the thread. Accounts are served in turn. */
   readonly #queue = new FairMutex();
 
   /**
-   * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
+   * Checks that schemas can be used. They are compiled by ajv as JSON Schema draft 2020-12; `format` is ignored.
    * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
-   *   too many waiting schemas.
+   * too many waiting schemas.
    */
   async check(accountId: string, schemas: readonly SchemaToCheck[]): Promise<void> {
     if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS)
@@ -174,7 +176,8 @@ export class AnswerSchemaChecker {
   }
 
   /**
-   * How a value violates a schema, as the end of a sentence such as "/tags must be array". Undefined when it is valid.
+   * How a value violates a schema, as the end of a sentence, such as "/tags must be array". Undefined if the value is
+   * valid.
    */
   async findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
     const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
@@ -190,11 +193,11 @@ export class AnswerSchemaChecker {
     return this.#thread.close();
   }
 
-  /** Runs a task in the thread. Undefined when it reached its limit of time or memory. */
+  /** Runs a task in the thread. Undefined when the task reached its limit of time or memory. */
   async #runInThread(accountId: string, task: SchemaTask): Promise<SchemaCheckResult | undefined> {
     await this.#queue.takeTurn(accountId);
     try {
-      // The thread is started before the task, so that the time limit of the task does not include the start.
+      // The thread is started first, because its start must not count against the time limit of the task.
       await this.#thread.run({ kind: 'start' }, new AbortController().signal);
       const limit = AbortSignal.timeout(MAX_SCHEMA_TASK_MS);
       return await this.#thread.run(task, limit).catch((error: unknown) => {
@@ -206,7 +209,7 @@ export class AnswerSchemaChecker {
     }
   }
 
-  /** Caches a result. The result of a schema that took too long is cached for a limited time. */
+  /** Caches the result for a schema. If the schema took too long, the result is cached only for a limited time. */
   #cacheResult(name: string, result: SchemaCheckResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
     this.#problems.set(name, problem, result === undefined ? { ttl: TIMEOUT_RESULT_LIFE_MS } : {});

@@ -56,7 +56,7 @@ export const providersSettings = {
   PROVIDER_RETRY_SECONDS: retryScheduleSetting(),
 };
 
-/** A setting with a retry schedule: the n-th number is the wait in seconds before attempt n + 1. */
+/** A setting with the waits between attempts, in seconds. The n-th number is the wait before attempt n + 1. */
 function retryScheduleSetting(): Setting<readonly number[]> {
   return {
     description:

@@ -18,21 +18,22 @@ import {
 export interface ProviderEndpoint {
   /** The base URL, without a slash at its end. */
   baseUrl: string;
-  /** The headers of every call. Redirects are not followed, so only this host receives them. */
+  /** The headers of every call. Redirects are not followed, so that no other host receives these headers. */
   headers: Readonly<Record<string, string>>;
-  /** Secrets that no message may contain. */
+  /** Secrets that must not appear in any message. */
   secrets: readonly string[];
 }
 
-/** The most bytes of an answer that may contain a picture in base64: far more than real answers have. */
+/** The maximum size of an answer that may contain a picture in base64. It is far more than real answers have. */
 const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE_BYTES;
-/** The most bytes of any other answer: four times the most that is stored of a JSON answer. */
+/** The maximum size of any other answer. It is four times the size of the largest JSON answer that is stored. */
 const MAX_RESPONSE_BYTES = MEGABYTE_BYTES;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Completes an operator's base URL. A host without a path gets the path that the provider's own clients add.
- * @param fallback the provider's own URL, used when none was set.
+ * Completes the base URL that the operator has set. If it has no path, the path is added that the provider's own
+ * clients use.
+ * @param fallback the provider's own URL, for an operator who has set none.
  */
 export function completeBaseUrl(set: string, fallback: string): string {
   if (set === '') return fallback;
@@ -46,14 +47,14 @@ export interface EndpointRequest {
   method?: 'GET' | 'POST';
   json?: unknown;
   form?: FormData;
-  /** Whether the answer may contain a picture, which decides its limit. */
+  /** Whether the answer may contain a picture. It may then be larger. */
   answersPicture?: boolean;
 }
 
 /**
- * Makes one call with a JSON answer.
- * @throws ProviderError for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
- *   aborted.
+ * Makes one call whose answer is JSON.
+ * @throws ProviderError when there is no answer, or an answer other than 2xx with JSON; the signal's reason when it
+ * aborted.
  */
 export async function requestProviderJson(
   { baseUrl, headers, secrets }: ProviderEndpoint,
@@ -77,8 +78,8 @@ interface HttpRequest {
 }
 
 /**
- * The longest idle time of a connection. It is shorter than that of providers, because a call fails if the provider
- * closes its connection at the same time.
+ * How long an idle connection is kept. The time is shorter than that of providers: if the provider closed the
+ * connection just when a call is sent, the call would fail.
  */
 const MAX_IDLE_MS = 4_000;
 const KEEP_ALIVE_AGENTS = {
@@ -87,9 +88,9 @@ const KEEP_ALIVE_AGENTS = {
 };
 
 /**
- * Makes one HTTP/1.1 request to a host that the operator trusts, and returns the response when its headers have
- * arrived. The caller must read the body or destroy it. Redirects are not followed, and interim responses are limited,
- * which fetch cannot do.
+ * Makes one HTTP/1.1 request to a host that the operator trusts. Returns the response as soon as its headers have
+ * arrived; the caller must read the body or destroy it. `fetch` is not used, because it cannot limit interim (1xx)
+ * responses. Redirects are not followed.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
 export async function requestTrustedHost(
@@ -123,15 +124,15 @@ async function writeHttpRequest(
   const ofType = (type: string) => ({ ...headers, 'content-type': type });
   if (json !== undefined) return { method, headers: ofType('application/json'), body: JSON.stringify(json) };
   if (form === undefined) return { method, headers };
-  // A Response serializes the form and chooses its boundary.
+  // A Response is used only to serialize the form, for which it chooses the boundary.
   const written = new Response(form);
   const type = written.headers.get('content-type') ?? '';
   return { method, headers: ofType(type), body: await written.bytes() };
 }
 
 /**
- * Reads and decodes the body of a response up to a limit.
- * @throws ProviderError when it is larger, or cannot be decoded.
+ * Reads the body of a response and decodes its content encoding.
+ * @throws ProviderError when the body is larger than the limit, or cannot be decoded.
  */
 export async function readResponseBytes(
   response: IncomingMessage,
@@ -148,7 +149,7 @@ export async function readResponseBytes(
 }
 
 /**
- * Runs work, and converts an error of the connection to a temporary fault of the provider. The error of an abort is
+ * Runs work. An error of the connection is converted to a temporary fault of the provider; the error of an abort is
  * thrown unchanged.
  */
 export async function withProviderFaults<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -185,8 +186,8 @@ async function readRefusal(
 }
 
 /**
- * The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind of
- * error.
+ * The fields that the error objects of OpenAI, Gemini and Replicate have in common: a message, and texts that describe
+ * the kind of error.
  */
 function parseRefusal(text: string): { message: string; kind: string } {
   const body = objectOrEmpty(parseJsonOrUndefined(text));

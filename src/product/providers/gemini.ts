@@ -10,7 +10,7 @@ import {
   unavailableFault,
 } from './provider.ts';
 
-/** Parameters that the service sets itself. */
+/** Parameters that callers cannot send, because the service sets them. */
 const RESERVED_PARAMETERS = [
   'candidateCount',
   'responseModalities',
@@ -18,13 +18,13 @@ const RESERVED_PARAMETERS = [
   'responseSchema',
   'responseJsonSchema',
 ];
-/** Parameters that are sent in the group imageConfig. */
+/** Parameters that Gemini expects within the object `imageConfig`. */
 const IMAGE_CONFIG_PARAMETERS = ['aspectRatio', 'imageSize'];
-/** Matches finish reasons that mean that the content was refused. */
+/** Matches finish reasons which mean that the content was refused. */
 const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
- * Calls the Gemini API. Its method models.generateContent returns pictures as well as JSON. The vendor's package is not
+ * Calls the Gemini API. Its method models.generateContent returns both pictures and JSON. The vendor's package is not
  * used, for the reasons given in openai.ts. Reference: https://ai.google.dev/api/generate-content
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {

@@ -27,20 +27,20 @@ import { ProviderSlots } from './slots.ts';
 export interface ModelCall extends ModelTask, Omit<ProviderCall, 'signal'> {
   model: string;
   /**
-   * Returns the item's picture, if it has one, followed by the pictures that are sent with every call. It is called
-   * once a slot at the provider is held. The bytes are transferred and must not be used again.
+   * Returns the pictures of the call: that of the item, if it has one, followed by the reference pictures. It is called
+   * only after a slot at the provider is held. The arrays are transferred, so each call must return new ones.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }
 
 export type ModelOutcome =
   | ModelAnswer
-  /** Every slot at the provider is taken. This does not count as an attempt. */
+  /** All slots at the provider are taken. This does not count as an attempt. */
   | { kind: 'busy'; retryAfterMs: number }
   | {
       kind: 'failure';
       code: ErrorCode;
-      /** The message for the caller, without keys. */
+      /** The message for the caller. It contains no keys. */
       message: string;
       /** Milliseconds until the next attempt; absent when this was the last one. */
       retryAfterMs?: number;
@@ -60,7 +60,7 @@ interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** The pause before a call without a free slot is repeated. */
+/** How long to wait before a call is repeated that found no free slot. */
 const BUSY_RETRY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
@@ -76,7 +76,7 @@ export class Providers {
   readonly #providers: ReturnType<typeof createConfiguredProviders>;
   readonly #meter: ReturnType<typeof createProviderMeter>;
   readonly #slots: ProviderSlots;
-  /** The most items that run or wait for a slot; further calls return `busy`. */
+  /** How many items may run or wait for a slot. Further calls return `busy`. */
   readonly width: number;
 
   constructor(options: ProvidersOptions) {
@@ -90,8 +90,8 @@ export class Providers {
   }
 
   /**
-   * Makes one attempt, in a trace span below that of its item, without prompts, pictures and addresses. Rejects only
-   * with the signal's reason when it aborts, and when `keep` or `pictures` rejects.
+   * Makes one attempt. It has its own trace span, which contains no prompts, pictures or addresses. Rejects only with
+   * the signal's reason when it aborts, and when `keep` or `pictures` rejects.
    */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
     const attributes = { 'darkroom.op': call.op, 'darkroom.model': call.model };
@@ -171,7 +171,7 @@ export class Providers {
   #classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof ItemCallbackError) throw error.cause;
     if (error instanceof ApiError) {
-      // The picture could not be prepared, because the input of the item is at fault or the image pool is temporarily
+      // The picture could not be prepared: either the input of the item is invalid, or the image pool is temporarily
       // unavailable.
       const again = error.retryable ? nextAttemptDelayMs(attempt, this.#retryWaitsOf('sandbox')) : undefined;
       return failedOutcome(error.code, error.message, again);
@@ -204,14 +204,17 @@ export class Providers {
   }
 }
 
-/** Thrown when a callback of the caller rejected, for example because the item has got another owner. */
+/**
+ * Thrown when a function of the caller (`keep` or `pictures`) rejected, for example because the item has another owner
+ * by now.
+ */
 class ItemCallbackError extends Error {
   constructor(cause: unknown) {
     super('The item was lost', { cause });
   }
 }
 
-/** Wraps an error of the caller's callbacks, so that it is not taken for an error of the provider. */
+/** Runs a function of the caller, and marks its errors, so that they are not treated as errors of the provider. */
 async function wrapCallbackErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -225,16 +228,16 @@ function failedOutcome(code: ErrorCode, message: string, retryAfterMs?: number):
 }
 
 /**
- * The longest wait. If a provider asks for a longer one, the item fails at once, which helps its caller more than a
- * late answer.
+ * The longest wait before another attempt. If a provider asks for a longer one, the item fails at once, because a late
+ * answer would help its caller less.
  */
 const MAX_RETRY_WAIT_MS = 5 * 60_000;
 
 /**
- * The time of the next attempt after a temporary failure.
+ * When to make the next attempt after a temporary failure.
  * @param attempt the number of the failed attempt, from 1.
  * @param waitsMs the wait before each further attempt.
- * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
+ * @param retryAfterMs the wait that the provider asked for. It can lengthen the wait, but not shorten it.
  * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
  */
 export function nextAttemptDelayMs(
@@ -248,8 +251,8 @@ export function nextAttemptDelayMs(
 }
 
 /**
- * Counts and times the attempts of model calls, by provider and outcome (the label `verdict`). No label identifies a
- * caller.
+ * Records an attempt of a model call and its duration, by provider and outcome (the label `verdict`). No label
+ * identifies a caller.
  */
 type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number) => void;
 
@@ -260,8 +263,8 @@ const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfig
 const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
 /**
- * Declares the metrics of model calls. A process does so once, at its start.
- * @param offered the names of the providers with models that are offered.
+ * Declares the metrics of model calls. It is called once per process.
+ * @param offered the names of the providers whose models are offered.
  */
 function createProviderMeter(offered: readonly string[]): ProviderMeter {
   for (const name of [DURATION_METRIC, CALLS_METRIC]) register.removeSingleMetric(name);
@@ -276,7 +279,7 @@ function createProviderMeter(offered: readonly string[]): ProviderMeter {
     help: 'Tries of model calls, by how they ended: answered, or the code of the failure.',
     labelNames: ['provider', 'verdict'],
   });
-  // The counters start at zero, so that an alert sees the first failure as an increase.
+  // The counters start at zero. Otherwise an alert would miss the first failure, because the series would begin at one.
   for (const provider of offered) for (const verdict of ALERTED_VERDICTS) calls.inc({ provider, verdict }, 0);
   return (provider, outcome, elapsedMs) => {
     durations.observe({ provider }, elapsedMs / 1_000);

@@ -11,7 +11,10 @@ import {
   rejectedFault,
 } from './provider.ts';
 
-/** Parameters that the service sets itself: one picture per call, and no streaming. */
+/**
+ * Parameters that callers cannot send, because the service sets them: it asks for one picture per call, without
+ * streaming.
+ */
 const RESERVED_PARAMETERS = [
   'model',
   'prompt',
@@ -26,8 +29,8 @@ const RESERVED_PARAMETERS = [
 
 /**
  * Calls the API of OpenAI and of compatible servers (vLLM, LocalAI, Ollama): images/generations, images/edits and
- * chat/completions. The `openai` package is not used, because it retries, follows redirects and reads the environment
- * by itself, and is large for three calls. Reference: https://platform.openai.com/docs/api-reference/images
+ * chat/completions. The `openai` package is not used, because it retries, follows redirects and reads environment
+ * variables on its own, and is large for three calls. Reference: https://platform.openai.com/docs/api-reference/images
  */
 export function createOpenAi(settings: {
   key: string;
@@ -70,7 +73,7 @@ function generationParametersOf(request: ModelRequest): Record<string, unknown> 
   return { ...parametersForProvider(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
 }
 
-/** The fields of a generation as a form, with the pictures. */
+/** The fields and the pictures of an edit, as a multipart form. */
 function editFormOf(request: ModelRequest): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(generationParametersOf(request)))

@@ -13,16 +13,16 @@ import {
 } from './exchange.ts';
 import { type ModelPicture, unavailableFault } from './provider.ts';
 
-/** The formats that every provider reads. Pictures in other formats are re-encoded. */
+/** The formats that every provider reads. */
 const COMMON_FORMATS = ['jpeg', 'png', 'webp'] as const;
 
 const MODEL_PICTURE_QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * Prepares a picture for a model. A picture is turned upright, scaled down and re-encoded as WebP without metadata if
- * it is larger than the model's max_input_edge, has an orientation tag, is animated, or has a format that some
- * providers do not read. Any other picture is sent unchanged.
+ * Prepares a picture for a model. A picture is sent unchanged if every provider can read it as it is. Otherwise it is
+ * turned upright, scaled down and re-encoded as WebP without metadata: if it is larger than the model's max_input_edge,
+ * has an orientation tag, is animated, or is in a format that some providers do not read.
  * @throws ApiError unsupported_format, or the error of the image pool.
  */
 export async function prepareModelPicture(
@@ -67,7 +67,7 @@ export function pictureDataUrl({ mimeType, bytes }: ModelPicture): string {
 }
 
 const MAX_PICTURE_BYTES = 64 * MEGABYTE_BYTES;
-/** The timeout of a fetch. The deadline of the call is usually earlier. */
+/** The time limit of a download, in milliseconds. The deadline of the call usually comes earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
 /**
@@ -80,8 +80,8 @@ export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Fetches a picture from the URL in a provider's answer: directly from the host of its base URL, which the operator
- * trusts, and from any other host by the guarded fetcher. No key is sent.
+ * Downloads a picture from the URL in a provider's answer. If its host is that of the provider's base URL, which the
+ * operator trusts, it is requested directly; otherwise the guarded fetcher is used. No key is sent.
  * @throws ProviderError.
  */
 export async function fetchProviderPicture(

@@ -1,6 +1,6 @@
 import type { ModelCategory } from '../models/models.ts';
 
-/** A picture for a model: JPEG, PNG or WebP, upright, and no larger than the model accepts. */
+/** A picture for a model: JPEG, PNG or WebP, upright, and within the size that the model accepts. */
 export interface ModelPicture {
   bytes: Uint8Array<ArrayBuffer>;
   mimeType: 'image/jpeg' | 'image/png' | 'image/webp';
@@ -11,11 +11,11 @@ export interface ModelPicture {
 /** What a model is asked to do in one attempt at an item. */
 export interface ModelTask {
   op: ModelCategory;
-  /** The prompt with its subjects expanded. */
+  /** The prompt, in which descriptors have replaced the mentions of subjects. */
   prompt?: string;
   /** The parameters as the caller sent them. */
   parameters: Readonly<Record<string, unknown>>;
-  /** The JSON Schema of the answer; only analyze has one. */
+  /** The JSON Schema of the answer. Only `analyze` has one. */
   schema?: Readonly<Record<string, unknown>>;
   /** The index of the item in its job, from 0. */
   itemIndex: number;
@@ -23,18 +23,18 @@ export interface ModelTask {
   attempt: number;
 }
 
-/** One attempt of one item, ready to be sent. Its parameters include defaults for those that determine the price. */
+/** One attempt of one item, ready to be sent. Its parameters include the defaults that determine the price. */
 export interface ModelRequest extends ModelTask {
   providerModel: string;
-  /** The names of this model's inputs, for providers whose models differ in them. */
+  /** The names of the model's inputs, for a provider whose models name them differently. */
   fields: Readonly<Record<string, string>>;
-  /** The item's picture, if it has one, followed by the reference pictures. */
+  /** The picture of the item, if it has one, followed by the reference pictures. */
   pictures: readonly ModelPicture[];
 }
 
 /**
- * The parameters that are sent to a provider under the names that the caller used.
- * @param reserved the names of parameters that the service sets itself.
+ * The parameters for a provider, under the names that the caller used.
+ * @param reserved the names of parameters that callers cannot send, because the service sets them.
  */
 export function parametersForProvider(
   { parameters }: ModelTask,
@@ -48,37 +48,42 @@ export function parametersForProvider(
 
 export interface ProviderCall {
   accountId: string;
-  /** Aborts at the deadline of the attempt, and when this process gives up the item, for example because it stops. */
+  /**
+   * Aborts at the deadline of the attempt, and when this process gives up the item, for example because it is stopping.
+   */
   signal: AbortSignal;
-  /** The id of the request that an earlier owner of the item submitted, at a provider whose requests can be resumed. */
+  /**
+   * The id of an earlier request for the item, if its earlier owner submitted one. Only some providers can continue a
+   * request.
+   */
   requestId?: string;
   /**
-   * Stores the id of a request, at a provider whose requests can be resumed. It is awaited before the result is polled,
-   * and rejects when the item has got another owner in the meantime.
+   * Stores the id of a request, at a provider that can continue requests. It must resolve before the result is polled.
+   * It rejects when the item has another owner by now.
    */
   keep(requestId: string): Promise<void>;
 }
 
-/** The unchecked result of a model. */
+/** A result of a model before it is checked. */
 export type RawModelAnswer =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer> }
   | { kind: 'json'; value: unknown };
 
-/** The client of one provider's API. It throws ProviderError for everything except an answer. */
+/** The client of one provider's API. Its methods throw ProviderError for everything except an answer. */
 export interface Provider {
   run(request: ModelRequest, context: ProviderCall): Promise<RawModelAnswer>;
   close?(): Promise<void>;
 }
 
-/** A failed call of a provider. The message contains no key and may be shown to the caller. */
+/** A failed call of a provider. The message contains no key, so callers may see it. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   /**
-   * `rejected`: the provider will never accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
-   * the operator must correct the configuration.
+   * `rejected`: the provider will not accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
+   * the operator must correct the settings.
    */
   readonly errorClass: 'rejected' | 'unavailable' | 'misconfigured';
-  /** The Retry-After of the provider, in milliseconds. */
+  /** How long the provider asks to wait (its Retry-After), in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(errorClass: ProviderError['errorClass'], message: string, retryAfterMs?: number) {
@@ -96,7 +101,7 @@ export const providerMisconfiguredFault = (message: string) => new ProviderError
 /** A response of a provider whose status is not 2xx. */
 interface ProviderRefusal {
   status: number;
-  /** The code and the type of its error object, if present. */
+  /** The code and the type from the error object in the body, if present. */
   kind: string;
   message: string;
   retryAfterMs?: number | undefined;
@@ -108,8 +113,8 @@ const REJECTED_STATUSES = [400, 413, 422];
 const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
 /**
- * Classifies an error response by its cause: the input of the item, a temporary state of the provider, or the
- * configuration of this service.
+ * Makes an error of a response that is not 2xx. Its class tells the cause: the input of the item, a temporary state of
+ * the provider, or the settings of this service.
  */
 export function providerErrorFromRefusal(refusal: ProviderRefusal): ProviderError {
   const { status, kind, message, retryAfterMs } = refusal;
@@ -122,13 +127,13 @@ export function providerErrorFromRefusal(refusal: ProviderRefusal): ProviderErro
 }
 
 const MAX_MESSAGE_CHARACTERS = 500;
-/** API keys in the formats of the providers, and credentials after an authorization scheme. */
+/** Matches API keys in the formats of the providers, and credentials after an authorization scheme. */
 const SECRET_PATTERN =
   /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
 /**
- * A provider's message in a form that callers may read.
- * @param secrets keys of this service, which are removed.
+ * Removes secrets from a provider's message, so that callers may read it.
+ * @param secrets the keys of this service.
  */
 export function redactSecrets(message: string, secrets: readonly string[]): string {
   const ownSecrets = secrets.filter((secret) => secret !== '');

@@ -14,8 +14,8 @@ import { createSandboxProvider } from './sandbox.ts';
 type ProviderSettings = SettingsOf<typeof providersSettings>;
 
 /**
- * Returns whether the models of a provider are offered. A provider needs a key or a base URL. The sandbox is offered
- * unless it is switched off. Local models are offered when their packages are installed.
+ * Returns whether the models of a provider are offered: those of an external provider if a key or a base URL is set,
+ * those of the sandbox unless it is switched off, and local ones if their packages are installed.
  */
 export function createIsOffered(settings: ProviderSettings): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
@@ -53,10 +53,10 @@ function isAnySet(...values: readonly string[]): boolean {
   return values.some((value) => value !== '');
 }
 
-/** The time limit of a reader for one picture. The deadline of the attempt may come earlier. */
+/** The time limit for reading one picture, in milliseconds. The deadline of the attempt may come earlier. */
 const READ_TIMEOUT_MS = 60_000;
 
-/** The provider of models that run on this machine: one reads text, the other reads bar codes and QR codes. */
+/** The provider of the models that run on this machine. One reads text, the other bar codes and QR codes. */
 function createLocalProvider(readers: Readers): Provider {
   return {
     async run({ providerModel, pictures: [picture] }, { accountId, signal }) {

@@ -20,14 +20,17 @@ import {
   unavailableFault,
 } from './provider.ts';
 
-/** Parameters that the service sets itself: one picture per call. */
+/** Parameters that callers cannot send, because the service asks for one picture per call. */
 const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
 const CONTENT_POLICY_WORDS = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
-/** The interval between two polls of a prediction, which grows by the factor from the first value to the last. */
+/**
+ * The interval between two polls of a prediction, in milliseconds. Each interval is longer than the previous one by the
+ * factor.
+ */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
-/** A failed poll is repeated, because the prediction continues and has to be paid for. */
+/** How many polls may fail. A failed poll is repeated, because the prediction continues and must be paid for. */
 const MAX_FAILED_POLLS = 5;
 
 interface ReplicateSettings {
@@ -37,9 +40,9 @@ interface ReplicateSettings {
 }
 
 /**
- * Calls the API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled
- * when it takes too long. Its id is stored before the first poll, so that a process that takes over the item polls it
- * instead of submitting it again. Reference: https://replicate.com/docs/reference/http
+ * Calls the API of Replicate and of compatible servers. A prediction is submitted, polled until it ends, and cancelled
+ * if it takes too long. Its id is stored before the first poll, so that another process that takes over the item
+ * continues the prediction instead of paying for a second one. Reference: https://replicate.com/docs/reference/http
  */
 export function createReplicate(settings: ReplicateSettings): Provider {
   const { token, outbound } = settings;
@@ -61,14 +64,17 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     try {
       await call.keep(prediction.id);
     } catch (error) {
-      // The prediction is cancelled, because nobody could poll it without its stored id.
+      // The prediction is cancelled, because its id is not stored, so nobody could poll it later.
       await cancelPrediction(prediction.id);
       throw error;
     }
     return prediction;
   }
 
-  /** The prediction of an earlier owner of the item. Undefined when there is none, or the provider has deleted it. */
+  /**
+   * The prediction that an earlier owner of the item has submitted. Undefined if there is none, or if the provider has
+   * deleted it.
+   */
   async function findEarlierPrediction({ requestId, signal }: ProviderCall): Promise<Prediction | undefined> {
     if (requestId === undefined) return undefined;
     try {
@@ -83,7 +89,10 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
-  /** Makes a call that returns a prediction. The output of a finished prediction may contain its picture. */
+  /**
+   * Makes a call that returns a prediction. The answer may be large, because the output of a finished prediction may be
+   * a picture.
+   */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOrEmpty(answer);
@@ -117,8 +126,8 @@ export function createReplicate(settings: ReplicateSettings): Provider {
   }
 
   /**
-   * Cancels a prediction at its deadline or after an error. When the process stops, the prediction is not cancelled,
-   * because another process takes it over.
+   * Cancels a prediction at its deadline or after an error. It is not called when the process stops, because another
+   * process then continues the prediction.
    */
   async function cancelPrediction(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
@@ -151,8 +160,8 @@ function isDeadlineAbort({ aborted, reason }: AbortSignal): boolean {
 }
 
 /**
- * Writes the request that submits a prediction. `owner/name` runs an official model at its path. `owner/name:version`
- * and a bare version are named in the body.
+ * The path and the body that submit a prediction. For an official model, `owner/name`, the path names the model. For
+ * `owner/name:version` or a bare version, the body contains the version.
  */
 function writeSubmission(request: ModelRequest) {
   const { providerModel, fields, prompt, pictures } = request;

@@ -3,16 +3,16 @@ import { isJsonObject } from '../../platform/values/json.ts';
 import { createReferenceResolver, type JsonSchema } from '../models/schema-bounds.ts';
 import { rejectedFault } from './provider.ts';
 
-/** The most levels of nesting in an answer, and of references in its schema. */
+/** The maximum number of nested levels in an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
-/** The number of levels on which optional properties are filled, too. */
+/** On how many levels optional properties are filled, too. */
 const MAX_FULL_LEVELS = 2;
-/** The most bytes of one answer. Without a limit, a small schema could require more than fits into memory. */
+/** The maximum size of one answer. Without it, a small schema could require more than fits into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** The bytes that each value, and each schema that is read for it, counts besides its text. */
+/** How many bytes each value, and each schema that is read for it, counts in addition to its text. */
 const BYTES_PER_VALUE = 24;
 
-/** The facts of a picture that the sandbox puts into its answers, by property name. */
+/** The facts of a picture that the sandbox inserts into its answers, by property name. */
 export function sandboxFactsOf(image: ImageFacts): JsonSchema {
   const { width, height, dominantColor } = image;
   const tags = sandboxTagsOf(image);
@@ -31,9 +31,9 @@ function sandboxTagsOf({ width, height, averageColor, isOpaque }: ImageFacts): s
 }
 
 /**
- * An answer for demonstrations. A property with the name of a fact gets the fact. Any other gets the smallest value of
- * its declared type, or null without a type. Of `anyOf` and `oneOf` the first schema is used. Conditions and patterns
- * are ignored.
+ * Makes an answer for demonstrations that matches a schema. A property with the name of a fact gets this fact; any
+ * other property gets the smallest value of its type, or null without a type. Of `anyOf` and `oneOf`, the first schema
+ * is used. Conditions and patterns are ignored.
  * @throws ProviderError rejected when the answer is larger than the budget, or its schema refers to itself without end.
  */
 export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
@@ -45,7 +45,7 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
     if (leftBytes < 0) throw answerTooLargeError();
   }
 
-  /** The keywords of a schema, joined with those of its parts and of its reference targets. */
+  /** The keywords of a schema, merged with those of the schemas that it refers to or combines. */
   function readKeywords(schema: unknown, level: number): JsonSchema {
     if (level > MAX_LEVELS) throw answerTooLargeError();
     if (!isJsonObject(schema)) return {};
@@ -125,7 +125,7 @@ function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multiple
   return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);
 }
 
-/** The declared type. The root, and a schema with properties, is an object unless it says otherwise. */
+/** The type that a schema declares. Without one, the root and a schema with properties are objects. */
 function declaredTypeOf({ type, properties, required }: JsonSchema, level: number): unknown {
   if (Array.isArray(type)) return type.find((one) => one !== 'null');
   const hasProperties = Object.keys(properties ?? {}).length + listOrEmpty(required).length > 0;

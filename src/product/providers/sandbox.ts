@@ -19,12 +19,13 @@ const SIZE_PATTERN = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE_BOUNDS_PX = { min: 64, max: 2_048 };
 const MAX_GROWTH_PX = 2_000;
 const MAX_SEED = 4_294_967_295;
-/** The time limit of a description. The deadline of the attempt may come earlier. */
+/** The time limit for describing a picture, in milliseconds. The deadline of the attempt may come earlier. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * The sandbox stands in for a provider, without a key and a network. Equal requests get equal answers. Pictures are
- * transformed or drawn, facts are measured, and directives in the prompt make the sandbox fail as providers do.
+ * Makes the provider that stands in for real ones, without a key and a network. Equal requests get equal answers.
+ * Pictures are transformed or drawn, facts are measured, and directives in the prompt make it fail as real providers
+ * do.
  */
 export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
   const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(SANDBOX_THREAD);
@@ -129,12 +130,12 @@ function checkAllowedValue(value: unknown, name: string, allowed: readonly unkno
   throw rejectedFault(`${name} must be one of ${allowed.join(', ')}.`);
 }
 
-/** A seed from four bytes of a hash, so that equal requests get equal pictures. */
+/** A number that depends only on the parts, so that equal requests get equal pictures. */
 function seedOf(...parts: readonly (string | number)[]): number {
   return hash('sha256', parts.join('\n'), 'buffer').readUInt32BE(0);
 }
 
-/** The directives for the sandbox in a prompt, for one item. */
+/** What the directives in a prompt ask the sandbox to do for one item. */
 interface Directives {
   rejects: boolean;
   fails: boolean;
@@ -148,8 +149,9 @@ const MAX_DIRECTIVE_WAIT_MS = 60_000;
 const DIRECTIVE_PATTERN = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
- * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for items with these
- * indexes only, `[sandbox:fail=2]` for the first 2 attempts of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
+ * Parses the directives of a prompt. `[sandbox:reject]` and `[sandbox:fail]` apply to all items, or with `@1,3` only to
+ * the items with these indexes. `[sandbox:fail=2]` applies to the first two attempts of an item. There are also
+ * `[sandbox:wait=MS]` and `[sandbox:garbage]`.
  */
 export function parseSandboxDirectives(prompt: string, itemIndex: number, attempt: number): Directives {
   const directives: Directives = {

@@ -1,20 +1,25 @@
 import { FairQueue } from '../../platform/queues.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/** The lease of a slot. It frees the slots of a dead process; a living process renews it in time. */
+/**
+ * The lease of a slot, in milliseconds. It only frees the slots of dead processes, because a living process renews its
+ * leases in time.
+ */
 const LEASE_MS = 30_000;
 const RENEW_INTERVAL_MS = 10_000;
 /**
- * The interval at which a waiting call looks for slots that other processes have freed. A slot that is freed in this
- * process wakes the call at once.
+ * How often a waiting call looks for slots that other processes have freed. A slot that this process frees wakes the
+ * call at once.
  */
 const POLL_MS = 250;
 const MAX_POLLS = 8;
-/** How long an account that found no slot keeps its place in the queue. Within this time, its item is tried again. */
+/**
+ * How long an account keeps its place in the queue after it found no slot. Within this time, its item is tried again.
+ */
 const QUEUE_PLACE_LIFE_MS = 3_000;
 /**
- * How long half of the slots stay reserved for other accounts after one of them has asked for a slot. Running calls are
- * not stopped.
+ * After another account has asked for a slot, half of the slots are reserved for other accounts during this time.
+ * Running calls are not stopped.
  */
 const RESERVATION_MS = 60_000;
 
@@ -26,9 +31,9 @@ interface ProviderSlotsOptions {
 }
 
 /**
- * The slots at a provider. The processes of a host and its accounts share them: one account may hold all of them only
- * while no other account used the provider recently. Unlike for the slots of calls
- * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers are slow.
+ * The slots at a provider, which all processes of a host and all accounts share. One account may hold all of them only
+ * if no other account has used the provider recently. A call waits for a slot, because providers are slow. (The slots
+ * of calls in src/product/accounts/gate/slots.ts are refused at once.)
  */
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;
@@ -40,9 +45,9 @@ export class ProviderSlots {
   }
 
   /**
-   * Runs the work in a slot. The call waits briefly for a free slot while few others wait. The result is undefined when
-   * no slot was free. A provider that hangs therefore keeps only a limited number of items in this process, and the
-   * others stay in the store.
+   * Runs work in a slot. If no slot is free and few calls wait, the call waits a short time for one. Undefined if it
+   * got no slot: the item then goes back to the store, so that a provider that hangs occupies only a limited number of
+   * items in this process.
    * @param owner the account that holds the slot.
    */
   async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
@@ -50,7 +55,7 @@ export class ProviderSlots {
     const key = `providers/${this.#options.hostId}/${name}`;
     const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#counter}/${owner}`;
     if (!(await this.#take(key, holder, owner))) return undefined;
-    // If a slot cannot be renewed, the call continues. In the worst case, one more call runs than there are slots.
+    // If a slot cannot be renewed, the call continues. At worst, one more call runs than there are slots.
     const renewal = setInterval(() => {
       this.#options.coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
     }, RENEW_INTERVAL_MS);
@@ -94,7 +99,7 @@ export class ProviderSlots {
   }
 }
 
-/** Waits until a slot is freed for the owner, or until the next poll. */
+/** Waits until a slot is freed and it is the turn of the owner, or until the next poll. */
 function waitForTurnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, POLL_MS);

@@ -1,28 +1,28 @@
 import type { PageBlock, PageSample } from '../../platform/pages/page.ts';
 import { readableQueryText } from '../catalogue/pages/query-text.ts';
 
-/** A call of the API in the samples. The address of the service is in BASE, and the key in KEY. */
+/** A call of the API for the samples. The variable BASE contains the address of the service, and KEY the API key. */
 export interface SampleCall {
   method: string;
   path: string;
   query?: Readonly<Record<string, unknown>>;
   needsKey: boolean;
-  /** How the key is sent; ApiKey by default. */
+  /** The scheme of the Authorization header. Default: ApiKey. */
   scheme?: 'ApiKey' | 'Bearer';
   body?:
     | { json: unknown }
-    /** The bytes of a file. */
+    /** A file as the whole body. */
     | { file: string; type: string }
-    /** A form with a file in each part, and text fields. */
+    /** A multipart form with files and text fields, by their names. */
     | { parts: Readonly<Record<string, string>>; texts?: Readonly<Record<string, string>> };
-  /** The file to which the response is written; absent for JSON, which is printed. */
+  /** The name of the file that stores the response. Absent for JSON, which is printed. */
   saves?: string;
 }
 
-/** Matches the asset ids of examples. A sample replaces them by the id in ASSET. */
+/** Matches the asset ids in examples. Samples contain the variable ASSET instead. */
 const ASSET_PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
-/** A call whose absent fields have their default values. */
+/** A call in which defaults replace absent fields. */
 type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
 
 /** Samples of a call: one for curl, one in TypeScript and one in Python. */
@@ -32,7 +32,7 @@ export function callSamples(call: SampleCall): PageSample[] {
 }
 
 /**
- * A block with tabs: the samples of a call, and further samples.
+ * A block with tabs: the samples of a call in each language.
  * @param more further samples of the same call.
  */
 export function callSamplesBlock(call: SampleCall, ...more: readonly PageSample[]): PageBlock {
@@ -43,7 +43,7 @@ function curlSample({ method, path, query, needsKey, scheme, body, saves }: Fill
   const text = readableQueryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const methodOption = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
-  // With -g, curl does not treat brackets in the address as a pattern.
+  // With -g, curl takes brackets in an address literally.
   const parts = [
     `curl${/[[\]{}]/.test(text) ? ' -g' : ''}${methodOption} ${url}`,
     ...(needsKey ? [`-H "Authorization: ${scheme} $KEY"`] : []),
@@ -65,7 +65,7 @@ function curlBodyOptions(body: SampleCall['body']): string[] {
   return ['-H "Content-Type: application/json"', `-d '${text}'`];
 }
 
-/** Escapes the quotes in a text that stands in single quotes in a shell. */
+/** Escapes the single quotes in a text that is put between single quotes in a shell. */
 function escapeSingleQuotes(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
@@ -164,7 +164,7 @@ function queryTexts(query: Readonly<Record<string, unknown>>): Record<string, st
   );
 }
 
-/** How a language writes JSON values: its words for true, false and null, and its expression for the id in ASSET. */
+/** How a language writes JSON values: its words for true, false and null, and its expression for the variable ASSET. */
 interface LiteralSyntax {
   words: Readonly<Record<string, string>>;
   asset: string;
@@ -180,7 +180,7 @@ const PYTHON_SYNTAX: LiteralSyntax = {
 };
 const MAX_LINE_CHARACTERS = 64;
 
-/** A JSON value as a literal of a language: on one line if it is short, else with one line per entry. */
+/** A JSON value in the syntax of a language: on one line if it is short, or else with one entry per line. */
 function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
   const inner = `${indent}${syntax.hasPlainNames ? '  ' : '    '}`;
   if (typeof value !== 'object' || value === null) {

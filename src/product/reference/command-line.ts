@@ -1,12 +1,12 @@
 import type { PageSample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
-/** The longest command that stands on one line. */
+/** The maximum length of a command on one line. */
 const MAX_LINE_CHARACTERS = 64;
 
 /**
- * The call of an op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and
- * DARKROOM_KEY. Undefined for an op without a command.
+ * A sample that runs an op with the command `darkroom`. The command reads the address and the key from the environment
+ * variables DARKROOM_URL and DARKROOM_KEY. Undefined for an op without a command.
  */
 export function commandLineSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
@@ -14,15 +14,15 @@ export function commandLineSample(definition: OpDefinition): PageSample | undefi
 }
 
 /**
- * A command with options, as a person types it.
- * @param options the value of each option by name.
- * @param output the file for the result.
+ * A command with its options, as a person types it.
+ * @param options the values of the options, by name.
+ * @param output the name of the file for the result.
  */
 export function commandLineText(words: readonly string[], options: object, output: string): string {
   return wrapCommand([words.join(' '), ...optionsOf(options), `-o ${output}`]);
 }
 
-/** The words of a command on one line, or one per line if that would be too long. */
+/** The words of a command on one line. If it would be too long, each word has its own line. */
 function wrapCommand(words: readonly string[]): string {
   const line = words.join(' ');
   return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');

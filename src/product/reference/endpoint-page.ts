@@ -35,7 +35,7 @@ interface DocumentedParameter {
 
 type DocumentedResponse = [status: string, answer: DocumentedOperation['responses'][string]];
 
-/** The parts of an operation of the OpenAPI document that its page uses. */
+/** The parts of an operation in the OpenAPI document that its page shows. */
 export interface DocumentedOperation {
   operationId: string;
   summary?: string;
@@ -46,13 +46,13 @@ export interface DocumentedOperation {
   responses: Record<string, { $ref?: string; content?: Record<string, DocumentedMedia> }>;
 }
 
-/** The most fields of a body or a response on a page. Larger schemas describe ops, which have their own pages. */
+/**
+ * The maximum number of listed fields of a body or a response. Only schemas of ops are larger, and ops have pages of
+ * their own.
+ */
 const MAX_FIELDS = 90;
 
-/**
- * The page of an endpoint: how to call it, with an example, its parameters, its body, and its responses with an example
- * each.
- */
+/** The page of an endpoint: an example of a call, the parameters, the body, and each response with an example. */
 export function endpointPage(
   { path, method, operation }: { path: string; method: string; operation: DocumentedOperation },
   document: DocumentNode,
@@ -91,14 +91,14 @@ export function endpointPage(
             fieldsBlock(namedParameters.map((parameter) => parameterField(parameter, reader))),
           ]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
-      // The form sends the key of an account, and the operator's calls need another credential.
+      // Calls of the operator have no form, because the form sends an account's API key.
       ...(isForOperator(security) ? [] : [trialForm(path, call, namedParameters)]),
       ...responseBlocks(documentedResponses, reader),
     ],
   };
 }
 
-/** The form that makes the call of the page. Its inputs first contain the values of the example. */
+/** A form that makes the call of the page. Its inputs contain the values of the example at first. */
 function trialForm(
   path: string,
   { method, query = {}, needsKey, body }: SampleCall,
@@ -130,7 +130,7 @@ function isForOperator(security: DocumentedOperation['security'] = []): boolean 
   return security.some((scheme) => 'operator' in scheme);
 }
 
-/** The responses by status. If all fields of a response were listed before, they are not repeated. */
+/** The responses by status. The fields of a response are left out if all of them are listed above already. */
 function responseBlocks(
   documentedResponses: readonly DocumentedResponse[],
   reader: SchemaReader,
@@ -150,7 +150,7 @@ function responseBlocks(
   );
 }
 
-/** An example of the call: each parameter has its example, and the body is the simplest that is accepted. */
+/** An example of the call. Each parameter has its example value, and the body is the simplest one that is accepted. */
 function exampleCall(
   method: string,
   path: string,
@@ -185,7 +185,7 @@ function exampleBody(content: Record<string, DocumentedMedia>, reader: SchemaRea
   return Object.keys(content).length === 0 ? undefined : { file: 'photo.jpg', type: 'image/jpeg' };
 }
 
-/** The name of the file for a response of these types; undefined for JSON. */
+/** The name of the file for a response of these media types; undefined for JSON. */
 function responseFileName(types: readonly string[]): string | undefined {
   if (types.includes('image/jpeg')) return 'picture.jpg';
   if (types.includes('application/zip')) return 'answer.zip';

@@ -11,16 +11,16 @@ import {
 } from '../../platform/pages/page.ts';
 
 interface ErrorText {
-  /** When the service answers with the code. */
+  /** When the service sends this code, in one sentence. */
   meaning: string;
   /** What the caller should do, in one sentence. */
   remedy: string;
-  /** The possible causes, with what to do about each. A cause begins with its `details.reason`, if there is one. */
+  /** The possible causes, each with its remedy. A cause with a `details.reason` begins with that reason. */
   causes?: readonly string[];
   example: { message: string; param?: string; details?: object };
 }
 
-/** The time of the failures in the examples. */
+/** The date of failures in the examples. */
 const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 
 const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
@@ -293,7 +293,7 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
 };
 
-/** Every error code, in the order of the statuses. */
+/** Every error code, in the order of the HTTP statuses. */
 export const DOCUMENTED_ERROR_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 export function errorsPage(): DocumentationPage {

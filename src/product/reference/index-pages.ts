@@ -12,7 +12,7 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 import { callSamplesBlock } from './call.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 
-/** The ops that the first page shows with their pictures. */
+/** The ops that the first page shows, with their pictures. */
 const HOME_PAGE_OPS = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
 
 export function documentationHomePage(
@@ -114,14 +114,14 @@ function opCard(
   return { title: op, text: description, to: `/docs/ops/${op}`, ...(picture !== undefined && { picture }) };
 }
 
-/** The kinds of ops under which the pages list them. An op belongs to the first kind that includes it. */
+/** The groups in which pages list the ops. An op belongs to the first group whose function accepts it. */
 const OP_GROUPS: readonly { title: string; includes: (definition: OpDefinition) => boolean }[] = [
   { title: 'Models', includes: ({ kind }) => kind === 'ai' },
   { title: 'Reading', includes: ({ produces }) => produces === 'json' },
   { title: 'Pictures', includes: () => true },
 ];
 
-/** The ops by kind. The kinds that most readers need come first. */
+/** The ops by group. The groups that most readers need come first. */
 export function opsByKind(
   definitions: readonly OpDefinition[],
 ): { title: string; definitions: readonly OpDefinition[] }[] {

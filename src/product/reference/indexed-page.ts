@@ -1,2 +1,2 @@
-/** A page as the search in the browser reads it: address, title, first sentence, and its other words. */
+/** A page in the search index of the browser: address, title, first sentence, and its other words. */
 export type IndexedPage = [address: string, title: string, lead: string, words: string];

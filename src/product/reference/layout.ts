@@ -10,7 +10,7 @@ export function documentationAddress(path: string): string {
 }
 
 /**
- * A documentation page as an HTML document, with the menu and the search.
+ * A documentation page as an HTML document with the menu and the search.
  * @param path the path of the page below /docs.
  */
 export function documentationHtml(
@@ -55,7 +55,7 @@ ${files.modulePreloads('reference.ts')}
 const LOGO_SVG =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
-/** The menu of the pages. Groups with the same heading stand together below it. */
+/** The menu. Groups of pages with the same heading are put together below it. */
 function menuHtml(groups: readonly PageGroup[], current: string): string {
   return groups
     .map((pageGroup, index) => {

@@ -16,16 +16,16 @@ export interface DocumentationSources {
   picturesOf: (op: string) => readonly PagePictures[];
 }
 
-/** How a page is made. It is made when it is first read. */
+/** A page and the function that makes it. The function is called when the page is first read. */
 interface PageSource {
   path: string;
   title: string;
   make: () => DocumentationPage;
 }
 
-/** A list of pages under one title of the menu. */
+/** A list of pages under one title in the menu. */
 export interface PageGroup {
-  /** The heading of the menu under which the title stands. */
+  /** The heading in the menu below which the title is listed. */
   group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
   entries: readonly PageSource[];
@@ -48,7 +48,7 @@ export class DocumentationLibrary {
     );
   }
 
-  /** The page at a path below /docs, without `.md`; undefined if there is none. */
+  /** The page at a path below /docs, without `.md`; undefined if there is no such page. */
   find(path: string): DocumentationPage | undefined {
     const known = this.#pages.get(path);
     if (known !== undefined) return known;
@@ -90,7 +90,7 @@ function opGroups({ definitions, picturesOf }: DocumentationSources): PageGroup[
   });
 }
 
-/** The endpoint pages by tag, in the order of the tags. */
+/** The pages of endpoints by tag, in the order in which the OpenAPI document lists the tags. */
 function endpointGroups(document: DocumentNode): PageGroup[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);

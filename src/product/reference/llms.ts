@@ -4,7 +4,7 @@ import type { DocumentationPage } from '../../platform/pages/page.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 import type { DocumentationLibrary } from './library.ts';
 
-/** The tag of calls for the operator of the service. */
+/** The tag of the endpoints for the operator of the service. */
 const OPERATOR_TAG = 'Operator';
 
 /**
@@ -16,7 +16,8 @@ export function llmsText(document: DocumentNode): string {
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
-    // A PATCH does the same as the PUT of its path. Callers cannot use the calls of the operator.
+    // PATCH is left out, because it does the same as the PUT of its path. Calls of the operator are left out, because
+    // agents cannot make them.
     if (method === 'patch' || tag === OPERATOR_TAG) continue;
     const page = `/docs/${operation.operationId}.md`;
     const line = `- [${method.toUpperCase()} ${shortPath(path)}](${page}): ${operation.summary ?? ''}`;
@@ -48,12 +49,15 @@ Paths without a slash are below /api/v1/.
 ${sections.join('\n')}`;
 }
 
-/** A path without `/api/v1/`, with which most paths begin. Models read the text as a whole, so it should be short. */
+/**
+ * A path without `/api/v1/`, which is left out because most paths begin with it. The text should be short, because
+ * models read all of it.
+ */
 function shortPath(path: string): string {
   return path.replace(/^\/api\/v1\//, '');
 }
 
-/** The guidelines, the guides, the errors and every op in one Markdown text. */
+/** The guidelines, the guides, the errors and all ops, as one Markdown text. */
 export function llmsFullText(library: DocumentationLibrary): string {
   const groups = library.groups.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
@@ -67,7 +71,7 @@ export function llmsFullText(library: DocumentationLibrary): string {
 }
 
 /**
- * The guidelines as a skill: a file that agents with a shell store, and read when its description fits their task.
+ * The guidelines as a skill: a file that agents with a shell store, and read when its description matches their task.
  * @see https://agentskills.io/specification
  */
 export function skillText(guidelines: DocumentationPage): string {

@@ -36,8 +36,7 @@ const SYNC_ERRORS = [
 const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected', 'provider_unavailable'];
 
 /**
- * The explanation of gravity=attention on the pages of ops with a gravity. It is too long for the description of the
- * parameter.
+ * Explains gravity=attention on the pages of ops with a gravity. It is too long for the description of the parameter.
  */
 const ATTENTION_TEXT =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
@@ -113,7 +112,9 @@ function syncCallOf(definition: OpDefinition): SampleCall | undefined {
   };
 }
 
-/** A sample that sends an op as a step, with a second picture as a part of the body. */
+/**
+ * A sample for an op with a second picture. It sends the op as a step, and the second picture as a part of the body.
+ */
 function stepBlocks({ op, example }: OpDefinition): PageBlock[] {
   const { layerAssetId: _, ...parameters } = (example?.parameters ?? {}) as Record<string, unknown>;
   return [
@@ -159,7 +160,7 @@ function sharedFields(sharedParameters: readonly [name: string, parameter: OpPar
   return { kind: 'fields', folded, fields: fieldsOf(sharedParameters) };
 }
 
-/** The form that runs the op on a picture of the reader. The list is empty for an op without such a form. */
+/** A form that runs the op on a picture of the reader. The list is empty for an op that no form can run. */
 function trialForms(definition: OpDefinition): PageBlock[] {
   const { op, kind, params, requiresAssets, endpoint, syncEndpoint, syncParams, syncExample } = definition;
   const path = endpoint ?? syncEndpoint;
@@ -193,7 +194,7 @@ function trialForms(definition: OpDefinition): PageBlock[] {
 }
 
 /**
- * The input of a parameter in a form.
+ * The input for a parameter in a form.
  * @param values the initial values of the inputs, by name.
  */
 function trialInput(

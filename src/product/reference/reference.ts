@@ -10,10 +10,10 @@ import { llmsFullText, llmsText, skillText } from './llms.ts';
 
 const GALLERY_FOLDER = new URL('../../../docs/gallery/', import.meta.url);
 
-/** The scenes of the gallery that show what an op does. */
+/** The scenes of the gallery that show an op. Other scenes show no single op. */
 const OP_SCENES = SCENES.filter(({ op }) => op !== undefined);
 
-/** The picture files of these scenes, each once. */
+/** The picture files of these scenes, without duplicates. */
 const GALLERY_FILES: readonly URL[] = [...new Set(OP_SCENES.flatMap(sceneFiles))].map(
   (path) => new URL(path, GALLERY_FOLDER),
 );
@@ -28,12 +28,12 @@ const STATIC_FILES = [
   ...GALLERY_FILES,
 ];
 
-/** The sources of the documentation, except the pictures, which come from the gallery. */
+/** What the documentation is made from, except the pictures, which come from the gallery. */
 type TextSources = Omit<DocumentationSources, 'picturesOf'>;
 
-/** The texts of the documentation. Each text is made when it is first read, and then cached. */
+/** The texts of the documentation. Each is made when it is first read, and then cached. */
 export class DocumentationTexts {
-  /** The files that the pages load. */
+  /** The style sheets, scripts and pictures that the pages load. */
   readonly files: StaticFiles;
   readonly #sources: TextSources;
   readonly #library: DocumentationLibrary;
@@ -91,8 +91,8 @@ const CODE_BLOCK_PATTERN = /```[\s\S]*?```/g;
 const WORD_PATTERN = /[\p{L}\p{N}_]{2,}/gu;
 
 /**
- * The index of all pages: their words without those of samples, each once. Pages of ops include the names that other
- * services use for the op.
+ * The search index of all pages. It contains the words of each page without duplicates, but not those of samples. For
+ * an op, the names that other services use are added.
  */
 function searchIndex(library: DocumentationLibrary): IndexedPage[] {
   return library.list().map(({ path, page }) => {
@@ -105,7 +105,7 @@ function searchIndex(library: DocumentationLibrary): IndexedPage[] {
   });
 }
 
-/** The example pictures of an op: for each of its scenes, the picture before and after the op. */
+/** The example pictures of an op: the picture before and after the op, for each of its scenes. */
 function galleryPicturesOf(op: string, files: StaticFiles): PagePictures[] {
   return OP_SCENES.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
     const { query } = call;

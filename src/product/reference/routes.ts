@@ -20,12 +20,12 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 const STATIC_PREFIX = '/docs/static';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The content policy of documentation pages: files of this service only, and no inline script or style. */
+/** The content policy of documentation pages: only files of this service, and no inline scripts or styles. */
 const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // The result of a form is shown from a blob address.
+  // A form shows its result from a blob: address.
   "img-src 'self' blob:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -34,8 +34,8 @@ const CONTENT_POLICY = [
 ].join('; ');
 
 /**
- * Serves GET /docs: the documentation as HTML, and as Markdown at the same address with `.md` or by Accept. GET
- * /llms.txt and /llms-full.txt serve it for language models.
+ * Serves GET /docs: the documentation as HTML, and as Markdown if the address ends in `.md` or the Accept header
+ * prefers it. GET /llms.txt and /llms-full.txt serve it for language models.
  */
 export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
   // The documentation is loaded at its first request, not at the start.
@@ -46,7 +46,7 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
     return new DocumentationTexts({ document, definitions, guidelines }, STATIC_PREFIX);
   });
 
-  /** Sends a page in the form that the client prefers. */
+  /** Sends a page as HTML or Markdown, whichever the client prefers. */
   async function sendPage(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -111,7 +111,7 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   );
 }
 
-/** Whether a client prefers HTML to Markdown. A client that accepts everything gets HTML. */
+/** Whether a client prefers HTML to Markdown. A client without a preference gets HTML. */
 function prefersHtml({ headers: { accept = '*/*' } }: FastifyRequest): boolean {
   return preferredType(accept, ['text/html', 'text/markdown', 'text/plain']) === 'text/html';
 }

@@ -2,7 +2,7 @@ import { countPhrase } from '../../platform/http/errors/violations.ts';
 import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import type { DocumentedField } from '../../platform/pages/page.ts';
 
-/** The most levels of nested fields and examples. */
+/** The maximum depth of nested fields and of examples. */
 const MAX_DEPTH = 5;
 const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 

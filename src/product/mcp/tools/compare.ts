@@ -29,7 +29,9 @@ export const compareTool = Tool.of({
   },
 });
 
-/** The body with both images, as references or as bytes, because the call needs the same form for both. */
+/**
+ * The body of a call with two images. If one of them must be sent as bytes, both are, because a call has a single form.
+ */
 async function encodeImagePair(
   first: ToolImage,
   second: ToolImage,

@@ -11,7 +11,7 @@ const FACTS_KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'lin
 type FactsKind = (typeof FACTS_KINDS)[number];
 
 const PALETTE_COLORS = 6;
-/** The most characters of JSON for the tags of a file in one answer. */
+/** How many characters of JSON the tags of a file may take in one answer. */
 const MAX_TAGS_CHARACTERS = 4_000;
 const MAX_TAG_CHARACTERS = 200;
 
@@ -59,7 +59,7 @@ interface MeasuredImage {
   metadata: ImageTags;
 }
 
-/** Measures an image by one call. Kinds of facts that need calls of their own are left out. */
+/** Measures an image with one call of the API. Kinds of facts that need other calls are left out. */
 async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
@@ -76,7 +76,7 @@ async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, ser
   };
 }
 
-/** The tags up to a total size. Long values are truncated. */
+/** As many tags as fit into the total size. Long values are truncated. */
 function truncatedTags(groups: ImageTags): Record<string, Record<string, unknown>> {
   const short: Record<string, Record<string, unknown>> = {};
   let length = 0;

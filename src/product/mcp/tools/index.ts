@@ -9,7 +9,7 @@ import { renderTool } from './render.ts';
 import { runTool } from './run.ts';
 import { ticketTool } from './ticket.ts';
 
-/** Every tool, ordered by task. The order is fixed, because hosts and models cache the list. */
+/** Every tool, grouped by task. The order must stay the same, because hosts and models cache the list. */
 export const TOOLS: readonly Tool[] = [
   opsTool,
   runTool,

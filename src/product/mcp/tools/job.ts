@@ -5,9 +5,9 @@ import type { Job, JobItem } from '../../jobs/schema.ts';
 import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
-/** The longest wait for a job. It is shorter than the minute for which most clients wait for a tool. */
+/** How long the tool waits for a job at most. Most clients wait a minute for a tool. */
 const MAX_WAIT_SECONDS = 50;
-/** The most items of a job in the result of the tool. */
+/** The maximum number of items in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
 
@@ -101,7 +101,7 @@ async function changeJob(
   return { structured: jobViewOrPrice(data) };
 }
 
-/** The view of a job, or the price that a dry run returned in its place. */
+/** A job as the tool shows it. If a dry run returned a price instead of a job, the price is returned unchanged. */
 function jobViewOrPrice(data: Job | object) {
   return 'id' in data ? jobView(data as Job) : { ...data };
 }
@@ -122,7 +122,9 @@ function idempotencyHeaders(key: string | undefined) {
   return key === undefined ? {} : { headers: { 'idempotency-key': key } };
 }
 
-/** The assets of a job's inputs. Inputs that are no assets are uploaded one by one, because a job takes only assets. */
+/**
+ * The asset ids for a job's inputs. An input that is not an asset is uploaded first, because a job takes only assets.
+ */
 async function ensureAssets(inputs: readonly string[] | undefined, source: InputSource) {
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
@@ -131,9 +133,7 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
   return { assetIds };
 }
 
-/**
- * Counts the inputs for a dry run, which uploads nothing: images that are not assets yet are priced by their number.
- */
+/** The number of inputs that are not assets yet. A dry run uploads nothing, so these images are only counted. */
 function countNewImages(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
   const assetIds = inputs.flatMap((input) => assetIdIn(input) ?? []);

@@ -3,10 +3,10 @@ import { ImageInputSchema, imagePayloadOf, openImageInput, type ToolImage } from
 import type { PublicInterface, ServiceResponse } from '../public-interface.ts';
 import { Tool, type ToolPicture } from '../tool.ts';
 
-/** The longest edge of a picture for a model. Pictures cost tokens by their pixels. */
+/** The longest edge of a picture that is shown to a model, in pixels. A larger picture costs more tokens. */
 const MAX_MODEL_PICTURE_EDGE_PX = 512;
 const MIN_EDGE_PX = 32;
-/** The largest picture for a model. Hosts refuse larger answers, or show them as text. */
+/** The largest picture that is shown to a model, in bytes. Hosts refuse larger ones, or show them as text. */
 const MAX_MODEL_PICTURE_BYTES = 100_000;
 const MODEL_PICTURE_QUALITY = 75;
 
@@ -44,7 +44,7 @@ export const lookTool = Tool.of({
   },
 });
 
-/** The picture that a model is shown of an image: its first frame, or a region, as WebP. */
+/** Makes the picture of an image that a model sees: the first frame, or a region of it, as WebP. */
 export async function renderModelPicture(
   image: ToolImage,
   service: PublicInterface,

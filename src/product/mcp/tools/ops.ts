@@ -5,11 +5,14 @@ import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
 import type { PublicInterface } from '../public-interface.ts';
 import { Tool } from '../tool.ts';
 
-/** The most characters of an op's line in the list. */
+/** The maximum length of an op's line in the list. */
 const MAX_LINE_CHARACTERS = 60;
-/** The most characters of a table of parameters: about 250 tokens. */
+/** The maximum length of a table of parameters: about 250 tokens. */
 const MAX_TABLE_CHARACTERS = 760;
-/** Lengths to which descriptions of parameters may be cut. The longest that fits is used. */
+/**
+ * The lengths to which the descriptions of parameters may be shortened. The longest one with which the table fits is
+ * used.
+ */
 const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
 
 export const opsTool = Tool.of({
@@ -30,7 +33,10 @@ async function readAllOps(service: PublicInterface): Promise<OpDefinition[]> {
   return (await service.call<OpDefinition[]>('GET', '/ops')).data;
 }
 
-/** The groups of the list of ops: the tools that run the ops of a group, and whether an op belongs to it. */
+/**
+ * The groups of the list of ops. Each title says which tools run the ops of the group; the function says whether an op
+ * belongs to it.
+ */
 const OP_GROUPS: ReadonlyArray<readonly [title: string, has: (op: OpDefinition) => boolean]> = [
   ['run or job', ({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT],
   ['job, for credits', ({ kind }) => kind === 'ai'],
@@ -48,7 +54,7 @@ function opsListText(definitions: readonly OpDefinition[]) {
   return { structured: { ops: lines }, text: lines.join('\n') };
 }
 
-/** The parameters of an op as a table. Parameters that all ops share stand on one line. */
+/** The parameters of an op as a table. The parameters that many ops share are listed by name on one line. */
 function parameterTable({ op, kind, description, params, defaultModel, requiresPrompt }: OpDefinition) {
   const isShared = (name: string) => kind === 'deterministic' && Object.hasOwn(PASS_PARAMETERS, name);
   const own = Object.entries(params).filter(([name]) => !isShared(name));
@@ -64,7 +70,7 @@ function parameterTable({ op, kind, description, params, defaultModel, requiresP
   return { structured: { op: head.join('. '), parameters }, text: [...head, ...parameters].join('\n') };
 }
 
-/** The name of a shared parameter. The format is listed with its values, because most calls send it. */
+/** The name of a shared parameter. For `format`, the values are added, because most calls send it. */
 function sharedName([name, parameter]: [string, OpParameter]): string {
   return name === 'format' ? `format=${acceptedValues(parameter)}` : name;
 }
@@ -83,11 +89,11 @@ function acceptedValues({ type, enum: words, min, max }: OpParameter): string {
   return `${type}${bounds}`;
 }
 
-/** Matches words with which a shortened text must not end, because they announce another word. */
+/** Matches words with which a shortened text must not end, because another word has to follow them. */
 const TRAILING_FUNCTION_WORDS =
   /(?: (?:an?|the|of|and|or|by|with|like|its|as|how|in|on|for|to|what|when|that|over|beyond|they))+$/;
 
-/** The first sentence of a text, shortened at a comma or after a word. */
+/** The first sentence of a text. If it is too long, it is shortened at a comma or a word. */
 function shortenedSentence(text: string, length: number): string {
   const [sentence = ''] = text.split(/[.;:](?: |$)/);
   if (sentence.length <= length) return sentence;

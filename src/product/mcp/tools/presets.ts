@@ -4,7 +4,7 @@ import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { PresetData } from '../../presets/schema.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
-/** The most presets that the tool lists. Built-in presets come first. */
+/** The maximum number of presets that the tool lists, built-in presets first. */
 const MAX_LISTED_PRESETS = 100;
 
 export const presetsTool = Tool.of({

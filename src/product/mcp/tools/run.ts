@@ -23,7 +23,7 @@ import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
 
-/** The steps as the API takes them. The API itself refuses invalid steps. */
+/** The steps in the form of the API. They are not checked here, because the API refuses invalid steps itself. */
 const StepsSchema = Type.Array(
   Type.Object(
     { op: Type.String(), parameters: Type.Optional(AnyObjectSchema) },
@@ -83,7 +83,8 @@ export const runTool = Tool.of({
 });
 
 /**
- * Returns a signed address at which web pages find the result of the steps. The result is made at the first request.
+ * Makes a signed address for web pages. The first request to the address makes the picture; later ones read it from a
+ * cache.
  */
 async function signDeliveryAddress(
   image: ToolImage,
@@ -97,7 +98,7 @@ async function signDeliveryAddress(
   return { structured: { link: data.url, html: data.html } };
 }
 
-/** An output in the response of the API. */
+/** One of several outputs in the response of the API. */
 type RunOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
 
 async function describeOutputs(

@@ -1,11 +1,11 @@
 import { enableSearch } from './search.ts';
 import { enableTrialForms } from './trial.ts';
 
-/** The key in local storage for the language that a reader chose last. */
+/** The key in local storage for the language that the reader chose last. */
 const LANGUAGE_STORAGE_KEY = 'darkroom-language';
 const COPIED_LABEL_MS = 1_500;
 
-// Pages work without scripts. These scripts add the choice of a language, copy buttons, the search and the form.
+// Pages also work without scripts. The scripts add the choice of a language, copy buttons, the search and the forms.
 enableSampleBars();
 enableSearch();
 enableTrialForms();
@@ -19,8 +19,8 @@ function scrollMenuToCurrentPage(): void {
 }
 
 /**
- * Adds copy buttons to the samples. When the reader chooses a language in one sample, all samples show it, on later
- * pages too.
+ * Adds copy buttons to the samples. When the reader chooses a language for one sample, all samples switch to it, also
+ * on later pages.
  */
 function enableSampleBars(): void {
   const bars = document.querySelectorAll<HTMLElement>('.samples > .bar');
@@ -47,7 +47,7 @@ function createCopyButton(bar: HTMLElement): HTMLElement {
   button.textContent = 'Copy';
   button.addEventListener('click', async () => {
     const chosen = [...bar.querySelectorAll('input')].findIndex(({ checked }) => checked);
-    // A sample in one language has no radio buttons, so its only text is copied.
+    // A sample in a single language has no radio buttons. Its only text is copied.
     const text = bar.parentElement?.querySelectorAll('pre')[Math.max(chosen, 0)]?.textContent ?? '';
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
@@ -56,7 +56,7 @@ function createCopyButton(bar: HTMLElement): HTMLElement {
   return button;
 }
 
-/** Stores the language. A browser may refuse storage: the choice then lasts only until the page is left. */
+/** Stores the chosen language. If the browser refuses storage, the choice lasts until the page is left. */
 function storeLanguage(label: string): void {
   try {
     localStorage.setItem(LANGUAGE_STORAGE_KEY, label);

@@ -2,7 +2,7 @@ import type { IndexedPage } from '../indexed-page.ts';
 
 const MAX_RESULTS = 12;
 
-/** The search in the head of the page. The index is fetched when the reader first enters the field. */
+/** The search field at the top of the page. The index is fetched when the field first gets the focus. */
 export function enableSearch(): void {
   const input = document.querySelector<HTMLInputElement>('search input');
   const list = document.querySelector<HTMLElement>('#found');
@@ -16,7 +16,7 @@ export function enableSearch(): void {
   async function show(): Promise<void> {
     const query = input?.value ?? '';
     const pages = await load();
-    // The reader may have typed on while the index was loading.
+    // The reader may have typed more while the index was loading.
     if (input?.value === query) showResults(pages, query);
   }
 
@@ -67,8 +67,8 @@ function findPages(pages: readonly IndexedPage[], query: string): IndexedPage[] 
 }
 
 /**
- * The score of a page: 0 if it lacks one of the words. A word in the title counts more than one in the first sentence,
- * and a word elsewhere counts least.
+ * The score of a page for a search; 0 if any of the words is missing. A word counts most in the title, less in the
+ * first sentence, and least elsewhere.
  */
 function scoreOf([, title, lead, text]: IndexedPage, words: readonly string[]): number {
   const name = title.toLowerCase();

@@ -1,4 +1,4 @@
-/** The response to the call of a form, as the page shows it. */
+/** What the page shows of the response to a call. */
 interface TrialResult {
   status: string;
   body: HTMLElement;
@@ -10,7 +10,7 @@ interface CaptionedPicture {
   bytes: Blob;
 }
 
-/** Shows the forms with which a reader makes calls with an own key and picture. */
+/** Enables the forms in which a reader makes calls with their own key and picture. */
 export function enableTrialForms(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form.trial')) {
     form.hidden = false;
@@ -57,7 +57,7 @@ async function sendCall(form: HTMLFormElement): Promise<TrialResult> {
   return readResponse(response, [{ label: 'Before', bytes: file }]);
 }
 
-/** Makes a call whose path and query contain the parameters. */
+/** Makes a call. Its path and its query contain the values from the form. */
 async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<TrialResult> {
   const { path = '', method = 'GET' } = form.dataset;
   const query = queryOf(form);
@@ -74,7 +74,7 @@ async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Tr
   return readResponse(await fetch(url, { method, headers, ...(body !== null && { body }) }), []);
 }
 
-/** The body of the call of an endpoint: JSON as text, a file, or a form with files. */
+/** The body of a call: JSON as text, a file, or a multipart form with files. */
 function bodyOf(form: HTMLFormElement): string | File | FormData | null {
   const json = form.querySelector<HTMLTextAreaElement>('[name="json"]');
   if (json !== null) return json.value;
@@ -86,7 +86,7 @@ function bodyOf(form: HTMLFormElement): string | File | FormData | null {
   return body;
 }
 
-/** Uploads the file, runs a job over it, and shows its result. If there is no picture, the job itself is shown. */
+/** Uploads the file, runs a job over it, and shows its result. If the result is not a picture, the job is shown. */
 async function callJob(form: HTMLFormElement, url: URL, headers: Headers): Promise<TrialResult> {
   const needsFile = form.querySelector('[name="file"]') !== null;
   const sentPictures = needsFile ? [{ label: 'Before', bytes: readFile(form) }] : [];
@@ -125,13 +125,13 @@ function readFile(form: HTMLFormElement): File {
   return file;
 }
 
-/** The key in the form, without an authorization scheme that was pasted with it. */
+/** The key that was entered, without an authorization scheme that was pasted along with it. */
 function readKey(form: HTMLFormElement): string {
   const typed = form.querySelector<HTMLInputElement>('[name="key"]')?.value ?? '';
   return typed.trim().replace(/^\w+ +/, '');
 }
 
-/** The inputs of parameters that have a value. */
+/** The inputs of the form that have a value. */
 function filledInputs(form: HTMLFormElement): HTMLInputElement[] {
   const inputs = form.querySelectorAll<HTMLInputElement>('[data-parameter]');
   return [...inputs].filter(({ value }) => value !== '');
@@ -143,7 +143,7 @@ function queryOf(form: HTMLFormElement): URLSearchParams {
   );
 }
 
-/** The values of inputs by name. Invalid JSON is sent as text, because the response says what is wrong with it. */
+/** The values of inputs by name. Invalid JSON is sent as text, because the API's response explains what is wrong. */
 function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
   const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,
@@ -152,7 +152,7 @@ function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> 
   return Object.fromEntries(values);
 }
 
-/** The fields of a job besides its op and its assets. */
+/** The fields of a job other than its op and its assets. */
 function jobFieldsOf(form: HTMLFormElement): Record<string, unknown> {
   const isField = ({ dataset }: HTMLInputElement) => dataset.field !== undefined;
   const inputs = filledInputs(form);
@@ -169,8 +169,8 @@ function parseJsonOrText(text: string): unknown {
 }
 
 /**
- * Reads a response.
- * @param sentPictures the picture that was sent, which is shown beside the result.
+ * Reads a response for display.
+ * @param sentPictures the picture that was sent. It is shown beside the result.
  */
 async function readResponse(
   response: Response,
@@ -214,7 +214,7 @@ function showResult(result: HTMLElement, { status, body, timing }: TrialResult):
   result.replaceChildren(paragraph('status', status), body, timingList(timing));
 }
 
-/** The durations in Server-Timing as a list of bars, each relative to the longest. */
+/** The durations in the header Server-Timing, as a list of bars. The longest duration has the longest bar. */
 function timingList(header: string): HTMLElement {
   const list = document.createElement('ul');
   list.className = 'timing';

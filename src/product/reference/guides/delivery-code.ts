@@ -1,8 +1,8 @@
 import type { PageSample } from '../../../platform/pages/page.ts';
 
 /**
- * The samples use the same example key and paths and print the same signatures, so that readers can check their own
- * code.
+ * All samples use the same example key and paths, and print the same signatures, so that readers can compare the output
+ * of their own code.
  */
 const NODE_SIGNING = `import { createHmac } from 'node:crypto';
 
@@ -133,7 +133,7 @@ export const getImage = (src, { modifiers = {} } = {}) => {
   return { url: \`\${src}/\${width}@1.auto\` };
 };
 
-// Nuxt Image 2 takes the provider from here, and version 1 from above.
+// Nuxt Image 2 uses this default export; version 1 uses the function above.
 export default () => ({ getImage });`;
 
 const ASTRO_LOADER = `// darkroom-service.js; in astro.config.mjs: image: { service: { entrypoint: './darkroom-service.js' } }
@@ -151,7 +151,7 @@ export const transformer = (src, { width = 1080 }) => {
   return \`\${src}/\${Math.min(Number(width), 3840)}@1.auto\`;
 };`;
 
-/** The image loaders of web frameworks. Each adds a width to an address. */
+/** Image loaders for web frameworks. A loader adds the requested width to an address. */
 export const LOADER_SAMPLES: readonly PageSample[] = [
   { label: 'next/image', language: 'js', code: NEXT_LOADER },
   { label: 'Nuxt Image', language: 'js', code: NUXT_LOADER },

@@ -11,8 +11,8 @@ import { templatesGuide } from './templates.ts';
 import { webhooksGuide } from './webhooks.ts';
 
 /**
- * The guides by their names in addresses, in the order of reading. Every command in them can be run as it is, one after
- * the other, once KEY, BASE and what the guide names are set.
+ * The guides by their names in addresses, in the order of reading. All commands of a guide can be run one after the
+ * other, once the variables KEY, BASE and those that the guide mentions are set.
  */
 export const GUIDE_PAGES: Readonly<Record<string, DocumentationPage>> = {
   'first-picture': firstPictureGuide,
