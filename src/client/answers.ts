@@ -1,17 +1,17 @@
 import { asConnectionError, foreignResponseError } from './errors.ts';
 import type { ListMeta } from './schema.ts';
 
-/** A finding about a call that succeeded. */
+/** Something noteworthy about a call that succeeded. */
 export interface Warning {
   code: string;
-  /** The subject of the warning: a variable, an asset or a parameter. */
+  /** What the warning is about: the name of a variable, an asset or a parameter. */
   name?: string;
 }
 
 /** A JSON response: its data, and the facts from its headers. */
 export interface Answer<T> {
   data: T;
-  /** Paging facts of a list. */
+  /** The paging facts of a list. */
   meta: ListMeta | undefined;
   status: number;
   requestId: string;
@@ -20,8 +20,8 @@ export interface Answer<T> {
 }
 
 /**
- * Reads a response that is a success.
- * @throws ConnectionError if the response broke off or has no envelope.
+ * Reads a successful response.
+ * @throws ConnectionError if the response broke off or is not an envelope.
  */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
@@ -37,7 +37,7 @@ function parseEnvelope<T>(text: string, status: number): Pick<Answer<T>, 'data' 
     const envelope = JSON.parse(text);
     if (envelope?.success === true) return envelope;
   } catch {
-    // A body that is not JSON is not from the service.
+    // A body that is not JSON cannot come from the service.
   }
   throw foreignResponseError(status);
 }
@@ -62,10 +62,10 @@ export interface Page<T> {
   meta: ListMeta;
 }
 
-/** The start of the next page: after a cursor, or by its number in a list without cursors. */
+/** Where the next page starts: after a cursor, or at a page number in a list without cursors. */
 type PageStart = { cursor: string } | { page: number } | Record<string, never>;
 
-/** A list that is read page by page, while it is iterated. */
+/** A list that is read page by page while it is iterated over. */
 export class Pages<T> implements AsyncIterable<T> {
   readonly #read: (start: PageStart) => Promise<Answer<T[]>>;
 
@@ -73,12 +73,12 @@ export class Pages<T> implements AsyncIterable<T> {
     this.#read = read;
   }
 
-  /** The first page, whose meta has the total. */
+  /** The first page. Its meta contains the total, if the service counts it. */
   async first(): Promise<Page<T>> {
     return toPage(await this.#read({}));
   }
 
-  /** Iterates over the pages. */
+  /** Yields the pages one by one. */
   async *pages(): AsyncGenerator<Page<T>> {
     let start: PageStart | null = {};
     while (start !== null) {
@@ -88,14 +88,14 @@ export class Pages<T> implements AsyncIterable<T> {
     }
   }
 
-  /** Iterates over the rows. */
+  /** Yields the rows of all pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     for await (const { rows } of this.pages()) yield* rows;
   }
 
   /**
-   * All rows as an array.
-   * @param limit the most rows that are read.
+   * Reads the rows into an array.
+   * @param limit how many rows are read at most. Default: all.
    */
   async all(limit = Number.POSITIVE_INFINITY): Promise<T[]> {
     const rows: T[] = [];

@@ -1,10 +1,10 @@
 import { jsonRequestBody, type RequestBody, randomText } from './transport.ts';
 
-/** An image by reference: one of the account's assets, or a public http(s) address. */
+/** A reference to an image: an asset of the account, or a public http(s) URL. */
 export type ImageReference = { assetId: string } | { url: string | URL };
 
 /**
- * Bytes of an image. A stream, or the body of a response, can be sent only once, so a call with a stream is not
+ * The bytes of an image. A stream, or the body of a response, can be sent only once, so a call that sends one is not
  * retried.
  */
 export type ImageBytes =
@@ -17,11 +17,12 @@ export type ImageBytes =
 
 export type ImageInput = ImageReference | ImageBytes;
 
-/** A second picture, which a step of the call draws over the first. */
+/** A second picture that a step of the call reads, such as an overlay. */
 export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
 
 /**
- * Whether an image is named instead of sent. A Response, or a request of Node, has a `url` too, but is no reference.
+ * Whether an input is a reference to an image. A Response, or an incoming request of Node, has a `url` too, but
+ * contains bytes.
  */
 export function isImageReference(input: ImageInput): input is ImageReference {
   const isSent = input instanceof Response || Symbol.asyncIterator in input;
@@ -33,9 +34,9 @@ export function referenceFields(input: ImageReference): Record<string, string> {
 }
 
 /**
- * The body of a call with one image. Bytes with a known type are sent as they are. Others are sent as the file of a
- * form, whose type the service finds itself.
- * @param fields are sent with the image: in the JSON of a reference, or in the form.
+ * The body of a call with one image. Bytes of a known type are sent as they are. Other bytes are sent as the file of a
+ * multipart form, and the service detects their type.
+ * @param fields further fields, which are sent in the JSON or in the form.
  */
 export function imageRequestBody(
   input: ImageInput,
@@ -63,7 +64,7 @@ export function imageRequestBody(
   return { data: form };
 }
 
-/** The body of a call with two images. Both are named, or both are sent. */
+/** The body of a call with two images: JSON if both are references, or else a form if both are bytes. */
 export async function imagePairRequestBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
   if (isImageReference(one) && isImageReference(other)) {
     const second = Object.entries(referenceFields(other));
@@ -101,7 +102,7 @@ function fileNameOf(blob: Blob): string {
   return (blob as Partial<File>).name || 'image';
 }
 
-/** A form whose file is a stream (RFC 7578). FormData cannot hold streams. */
+/** A multipart form whose file is a stream (RFC 7578). FormData cannot contain streams. */
 function streamedFormBody(file: ByteStream, texts: readonly [string, string][], layer?: Blob): RequestBody {
   const boundary = randomText();
   const partHead = (name: string, rest: string) =>
@@ -122,7 +123,7 @@ function streamedFormBody(file: ByteStream, texts: readonly [string, string][], 
   return { type: `multipart/form-data; boundary=${boundary}`, data: toWebStream(parts()) };
 }
 
-/** The chunks of a stream. Browsers cannot iterate over a stream directly. */
+/** The chunks of a stream. The for-await loop does not work on a ReadableStream in every browser. */
 async function* chunksFrom(stream: ByteStream): AsyncGenerator<Uint8Array> {
   if (!(stream instanceof ReadableStream)) {
     yield* stream;

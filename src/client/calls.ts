@@ -2,7 +2,7 @@ import { type Answer, Pages } from './answers.ts';
 import type { Calls } from './schema.ts';
 import { type CallOptions, jsonRequestBody, type QueryFields, type Transport } from './transport.ts';
 
-/** The name of a call that takes and returns JSON, such as `GET /jobs/{jobId}`. */
+/** The name of a call whose request and response are JSON, such as `GET /jobs/{jobId}`. */
 export type CallName = keyof Calls;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type PathOf<M extends HttpMethod> = CallName extends infer N
@@ -11,7 +11,7 @@ export type PathOf<M extends HttpMethod> = CallName extends infer N
     : never
   : never;
 
-/** A part of a call, such as its query; `never` for a call without it. */
+/** The type of a part of a call, such as its query; `never` if the call does not have the part. */
 type PartOf<N extends CallName, K extends string> = Calls[N] extends { [key in K]: infer Part }
   ? Part
   : never;
@@ -21,19 +21,19 @@ export type DataOf<N extends CallName> = Calls[N]['data'];
 export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
 
 type AllOptional = Record<never, never>;
-/** A part of a call, which may be left out when nothing in it is required. */
+/** An object with one part of a call. The part is optional if none of its fields is required. */
 type CallPart<K extends string, T> = [T] extends [never]
   ? { [key in K]?: undefined }
   : AllOptional extends T
     ? { [key in K]?: T }
     : { [key in K]: T };
 
-/** The fields of a call: the parameters of its path, its query, its body. */
+/** All parts of a call: the parameters of its path, its query and its body. */
 export type CallFields<N extends CallName> = CallPart<'path', PartOf<N, 'path'>> &
   CallPart<'query', QueryOf<N>> &
   CallPart<'body', BodyOf<N>>;
 
-/** The arguments of a call. They may be left out when nothing in them is required. */
+/** The arguments of a call. They are optional if none of their fields is required. */
 export type CallArguments<T> = AllOptional extends T ? [fields?: T] : [fields: T];
 
 interface UntypedCallFields {
@@ -57,7 +57,7 @@ export function sendNamedCall<N extends CallName>(
   return transport.json(call, options);
 }
 
-/** Makes a call by its name, and returns the `data` of its response. */
+/** Makes a call by its name, and returns the `data` from the response. */
 export async function readNamedCall<N extends CallName>(
   transport: Transport,
   name: N,
@@ -67,7 +67,7 @@ export async function readNamedCall<N extends CallName>(
   return (await sendNamedCall(transport, name, fields, options)).data;
 }
 
-/** A list that is read page by page. */
+/** Lists the rows of a call by its name, page by page. */
 export function listNamedCall<N extends CallName>(
   transport: Transport,
   name: N,
@@ -81,7 +81,7 @@ export function listNamedCall<N extends CallName>(
   });
 }
 
-/** One segment of a path. An empty segment is refused, because it would call another endpoint. */
+/** Encodes one segment of a path. An empty one is refused, because the path would then lead to another endpoint. */
 function pathSegment(value: string | undefined, parameter: string): string {
   if (!value) throw new TypeError(`${parameter} is missing.`);
   return encodeURIComponent(value);

@@ -19,7 +19,10 @@ import { type CallOptions, type ClientOptions, Transport } from './transport.ts'
 
 type CallNameOf<M extends HttpMethod, P extends PathOf<M>> = `${M} ${P}` & CallName;
 
-/** A client of one service with one credential. It keeps no state between calls, so that one client is enough. */
+/**
+ * A client of one service with one credential. It keeps no state between calls, so one client can serve a whole
+ * program.
+ */
 export class Darkroom {
   readonly images: Images;
   readonly assets: Assets;
@@ -45,7 +48,7 @@ export class Darkroom {
     this.usage = new UsageReports(this.#transport);
   }
 
-  /** Makes any call of the interface that takes and returns JSON, and returns the `data` of its response. */
+  /** Makes any call whose request and response are JSON, and returns the `data` from the response. */
   async request<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
@@ -54,7 +57,7 @@ export class Darkroom {
     return (await this.answer(method, path, ...args)).data;
   }
 
-  /** Makes the same call, and also returns the paging facts, the warnings, the request id and the headers. */
+  /** Makes a call like `request`, but also returns the paging facts, the warnings, the request id and the headers. */
   answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,

@@ -1,11 +1,11 @@
 import type { ErrorCode } from './schema.ts';
 
-/** One change to a call that was refused. All changes of a `fix` together make the call pass. */
+/** One change to a refused call. When all changes of a `fix` are made, the call is accepted. */
 export interface Fix {
   param: string;
   /**
-   * The place of the change, if it is not that of the sent field: the query or the body to which a field is moved, a
-   * header, or a part.
+   * Where the change is made, if not where the field was sent: the query or the body into which the field is moved, a
+   * header, or a part of a form.
    */
   in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
@@ -14,9 +14,9 @@ export interface Fix {
   remove?: unknown;
 }
 
-/** The facts of a failure. */
+/** What is known of a failure. */
 export interface DarkroomErrorInit {
-  /** HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 if there was no response. */
   status: number;
   code: ErrorCode | 'connection_failed' | 'timed_out';
   message: string;
@@ -30,24 +30,24 @@ export interface DarkroomErrorInit {
 }
 
 /**
- * A call that failed. Branch on `code`, or on the class: there is one class per code. `message` says in one sentence
- * how to correct the call.
+ * A call that failed. Programs should test `code` or the class of the error; each code has a class. `message` says in
+ * one sentence how to correct the call.
  */
 export class DarkroomError extends Error {
   override name = 'DarkroomError';
   readonly code: DarkroomErrorInit['code'];
-  /** HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Whether the same call may succeed later. The client has repeated it `maxRetries` times already. */
+  /** Whether the same call may succeed later. The client has already repeated it up to `maxRetries` times. */
   readonly retryable: boolean;
-  /** The parameter at fault; `body` if it is the body itself. */
+  /** The parameter at fault. It is `body` if the body as a whole is. */
   readonly param: string | undefined;
   /** Details for a program: allowed, min, max, limit, received, missing, reason and others. */
   readonly details: Record<string, unknown>;
   readonly requestId: string | undefined;
-  /** Address of a page that explains the failure. */
+  /** The address of a page that explains the failure. */
   readonly docUrl: string | undefined;
-  /** Seconds after which the service wants to be asked again. */
+  /** The number of seconds after which the call may be made again. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(facts: DarkroomErrorInit) {
@@ -62,12 +62,12 @@ export class DarkroomError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds;
   }
 
-  /** Changes that make the call pass, if the service is certain of them; otherwise empty. */
+  /** Changes after which the call is accepted; empty if the service is not certain of them. */
   get fix(): Fix[] {
     return listOrEmpty(this.details.fix) as Fix[];
   }
 
-  /** The words or calls that the caller may have meant, if several are likely. */
+  /** Words or calls that the caller may have meant; empty if the service has no suggestion. */
   get suggest(): string[] {
     return listOrEmpty(this.details.suggest).map(String);
   }
@@ -96,7 +96,8 @@ export class ForbiddenError extends DarkroomError {
   override name = 'ForbiddenError';
 }
 /**
- * The error for an object that does not exist, or is not the caller's. Classes for assets, jobs and presets extend it.
+ * The error for an object that does not exist or belongs to another account. Assets, jobs and presets have classes of
+ * their own that extend it.
  */
 export class NotFoundError extends DarkroomError {
   override name = 'NotFoundError';
@@ -184,7 +185,7 @@ const CLASS_BY_CODE: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   provider_unavailable: ProviderUnavailableError,
 };
 
-/** The error if the service could not be reached, if its response broke off, or if something else responded. */
+/** The error when the service could not be reached, its response broke off, or a proxy responded instead. */
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
@@ -196,13 +197,16 @@ export class ConnectionError extends DarkroomError {
   }
 }
 
-/** The error of reading a response, as a ConnectionError if the connection broke. */
+/**
+ * Converts an error of reading a response to a ConnectionError, if the connection broke. Other errors are returned
+ * unchanged.
+ */
 export function asConnectionError(error: unknown): unknown {
   if (!(error instanceof TypeError)) return error;
   return new ConnectionError('The answer broke off before its end: repeat the call.', { cause: error });
 }
 
-/** The error for a response that came from a proxy between the client and the service. */
+/** The error for a response that a proxy made instead of the service. */
 export function foreignResponseError(status: number): ConnectionError {
   return new ConnectionError(foreignResponseMessage(status), { status });
 }
@@ -217,7 +221,10 @@ export class TimeoutError extends DarkroomError {
   }
 }
 
-/** The codes of failures without an envelope, which come from a proxy between the client and the service. */
+/**
+ * The error code by HTTP status, for responses without an envelope. They come from a proxy between the client and the
+ * service.
+ */
 const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthorized',
   403: 'forbidden',
@@ -233,14 +240,14 @@ interface ErrorObject extends Omit<DarkroomErrorInit, 'status' | 'code'> {
   code: ErrorCode;
 }
 
-/** The error for an error object, as an instance of the class of its code. */
+/** Makes an error of the class that belongs to its code. */
 export function createDarkroomError(facts: DarkroomErrorInit): DarkroomError {
   return new (CLASS_BY_CODE[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
 /**
- * Reads a response that is not a success.
- * @param baseUrl the address against which the path of the documentation page is resolved.
+ * Reads an unsuccessful response.
+ * @param baseUrl the address of the service, to complete the path of the documentation page.
  */
 export async function readFailure(response: Response, baseUrl: string): Promise<DarkroomError> {
   const { status, headers } = response;
@@ -262,7 +269,10 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
   });
 }
 
-/** A redirect is not followed, because it would carry the image to another address. Browsers do not tell its target. */
+/**
+ * The error for a redirect. Redirects are not followed, because the image would be sent to another address. Browsers do
+ * not reveal that address.
+ */
 function redirectError({ status, headers }: Response): ConnectionError {
   const place = headers.get('location') ?? 'another address';
   const message = `The address of the service redirects to ${place}: set baseUrl (DARKROOM_URL) to where it is.`;
@@ -273,7 +283,7 @@ function foreignResponseMessage(status: number): string {
   return `The answer has status ${status} and does not come from Darkroom: look at what is between, such as a proxy.`;
 }
 
-/** The error object of an envelope; undefined if the text is no envelope of an error. */
+/** Parses the error in an envelope; undefined if the text is not an envelope with an error. */
 export function parseErrorEnvelope(text: string): ErrorObject | undefined {
   try {
     const { error } = JSON.parse(text);

@@ -1,13 +1,15 @@
 import { createDarkroomError, type DarkroomError, parseErrorEnvelope } from './errors.ts';
 import { Picture } from './picture.ts';
 
-/** Several pictures of one image: the pictures that were made, and the errors of the others. */
+/** Several pictures of one image. An output that failed has an error instead of a picture. */
 export class Outputs {
   readonly pictures = new Map<string, Picture>();
   readonly errors = new Map<string, DarkroomError>();
   readonly requestId: string;
 
-  /** @param body a multipart/mixed response of the service. It has the name and the length of each part. */
+  /**
+   * @param body the body of a multipart/mixed response of the service. Each part has its name and its length.
+   */
   constructor(body: Uint8Array, headers: Headers) {
     this.requestId = headers.get('x-request-id') ?? '';
     for (const part of readParts(body, boundaryOf(headers))) {
@@ -26,8 +28,8 @@ export class Outputs {
   }
 
   /**
-   * The picture of that name.
-   * @throws DarkroomError with the reason why the picture was not made.
+   * The picture with this name.
+   * @throws DarkroomError that says why the picture was not made.
    */
   get(name: string): Picture {
     const picture = this.pictures.get(name);
@@ -44,7 +46,8 @@ function boundaryOf(headers: Headers): string {
 }
 
 /**
- * The parts of a body (RFC 2046, 5.1), each as a view of the body. Only the heads are searched, and nothing is copied.
+ * Yields the parts of a body (RFC 2046, 5.1), each as a view into the body. Only the heads of the parts are searched,
+ * and no bytes are copied.
  */
 function* readParts(body: Uint8Array, boundary: string): Generator<{ headers: Headers; bytes: Uint8Array }> {
   const decoder = new TextDecoder();
@@ -72,7 +75,7 @@ function startsWith(body: Uint8Array, at: number, text: string): boolean {
   return new TextDecoder().decode(body.subarray(at, at + text.length)) === text;
 }
 
-/** The offset of the empty line after the head of a part. */
+/** The offset of the empty line that ends the head of a part. */
 function headEndOffset(body: Uint8Array, from: number): number {
   for (let at = from; at !== -1; at = body.indexOf(CARRIAGE_RETURN, at + 1))
     if (startsWith(body, at, '\r\n\r\n')) return at;

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * `npm run client:pack`: makes the package of the client. The package holds JavaScript and declarations, because
+ * `npm run client:pack`: makes the package of the client. The package contains JavaScript and declarations, because
  * browsers and Node 20 do not run TypeScript. The compiler writes them to a temporary folder.
  */
 const runProgram = promisify(execFile);
 const CLIENT_FOLDER = import.meta.dirname;
 const REPOSITORY_ROOT = join(CLIENT_FOLDER, '../..');
 /**
- * The path of the TypeScript compiler, which Node runs. The `tsc` command has no extension, so some loaders take it for
- * CommonJS.
+ * The path of the TypeScript compiler for Node. The file of the `tsc` command is not used: it has no extension, so some
+ * loaders take it for CommonJS.
  */
 export const TSC_PATH = join(REPOSITORY_ROOT, 'node_modules/typescript/lib/tsc.js');
 
@@ -35,7 +35,7 @@ export async function packClient(folder: string): Promise<string> {
   }
 }
 
-/** Compiles the client into a folder: JavaScript without comments, and declarations with them. */
+/** Compiles the client into a folder: JavaScript without comments, and declarations with comments. */
 export async function compileClient(folder: string): Promise<void> {
   const target = ['-p', CLIENT_FOLDER, '--outDir', folder];
   await runProgram(process.execPath, [TSC_PATH, ...target, '--removeComments']);

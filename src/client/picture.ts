@@ -2,17 +2,19 @@ import { timingOfHeaders, type Warning, warningsOfHeaders } from './answers.ts';
 import { asConnectionError } from './errors.ts';
 import { nodeModule } from './runtime.ts';
 
-/** Bytes that the service returns. They can be read as they arrive, or kept by `bytes` and `blob`. */
+/** Bytes that the service returned. They can be read as they arrive (`stream`), or as a whole (`bytes`, `blob`). */
 export class Download {
   readonly contentType: string;
-  /** The number of bytes; undefined if the service does not send it. */
+  /** The number of bytes; undefined if the service did not announce it. */
   readonly size: number | undefined;
   readonly requestId: string;
   readonly headers: Headers;
   readonly #response: Response;
   #bytes: Promise<Uint8Array> | undefined;
 
-  /** @param headers of the response, or of the part of a response that holds these bytes. */
+  /**
+   * @param headers the headers of these bytes, if they are only a part of the response. Default: those of the response.
+   */
   constructor(content: Response, headers = content.headers) {
     this.contentType = headers.get('content-type') ?? 'application/octet-stream';
     this.size = numberInHeader(headers, 'content-length');
@@ -34,14 +36,14 @@ export class Download {
     return new Blob([(await this.bytes()) as Uint8Array<ArrayBuffer>], { type: this.contentType });
   }
 
-  /** The bytes as they arrive. They can be read once, and not after `bytes`, `blob` or `save`. */
+  /** The bytes as they arrive. They can be read only once, and not after a call of `bytes`, `blob` or `save`. */
   stream(): ReadableStream<Uint8Array> {
     if (this.#bytes !== undefined || this.#response.bodyUsed || this.#response.body === null)
       throw new TypeError('The bytes were read already: call bytes().');
     return withConnectionErrors(this.#response.body);
   }
 
-  /** Writes the bytes to a file (Node, Deno, Bun). The file gets its name only when it is complete. */
+  /** Writes the bytes to a file (Node, Deno, Bun). The file appears under its name only when it is complete. */
   async save(path: string): Promise<void> {
     const { rename, rm, writeFile } = nodeModule('node:fs/promises');
     const part = `${path}.part`;
@@ -62,11 +64,11 @@ export class Picture extends Download {
   readonly height: number;
   /** The format of the picture, such as `webp`. */
   readonly format: string;
-  /** Findings about the call, such as `not_enlarged`. */
+  /** Warnings about the call, such as `not_enlarged`. */
   readonly warnings: Warning[];
-  /** Milliseconds by phase: admit, fetch, queue, decode, process, encode, total. */
+  /** How long each phase took, in milliseconds: admit, fetch, queue, decode, process, encode, total. */
   readonly timing: Record<string, number>;
-  /** For compress: the quality of the chosen file, and how close it is to the original. */
+  /** For compress: the chosen quality, and how similar the picture is to the original. */
   readonly achieved: { quality?: number; ssim?: number; ssimulacra2?: number; trials?: number };
 
   constructor(content: Response, headers = content.headers) {
@@ -84,7 +86,7 @@ export class Picture extends Download {
   }
 }
 
-/** A stream of the same bytes, which fails with a ConnectionError if the connection breaks. */
+/** A stream of the same bytes. If the connection breaks, it fails with a ConnectionError. */
 function withConnectionErrors(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

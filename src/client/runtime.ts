@@ -1,12 +1,12 @@
-/** The clock of a client. Tests pass one that does not wait. */
+/** The clock of a client. Tests use one that does not really wait. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the reason of the signal when the signal aborts first. */
+  /** Resolves after `ms` milliseconds. If the signal aborts first, rejects with its reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The clock of the machine. */
+/** The clock of the computer. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -24,14 +24,15 @@ export const systemClock: Clock = {
     }),
 };
 
-/** The part of Node's `process` that is used where it exists: in Node, Deno and Bun, and not in browsers. */
+/** The parts of Node's `process` that the client uses. They exist in Node, Deno and Bun, but not in browsers. */
 interface NodeProcess {
   env?: Record<string, string | undefined>;
   getBuiltinModule?: (name: string) => unknown;
 }
 
 /**
- * The parts of Node's modules that are used. They are declared here, so that the client compiles without Node's types.
+ * The parts of Node's modules that the client uses. They are declared here, so that the client compiles without Node's
+ * types.
  */
 interface NodeModules {
   'node:fs': { openAsBlob(path: string): Promise<Blob> };
@@ -44,13 +45,13 @@ interface NodeModules {
 
 const { process: runtime } = globalThis as { process?: NodeProcess };
 
-/** A variable of the environment; undefined for one that is empty or does not exist. */
+/** The value of an environment variable; undefined if it is empty or not set. */
 export function environmentVariable(name: string): string | undefined {
   return runtime?.env?.[name] || undefined;
 }
 
 /**
- * A module of Node, loaded so that bundlers for browsers do not look for it.
+ * Loads a module of Node in a way that bundlers for browsers do not follow.
  * @throws TypeError if the runtime has no such module.
  */
 export function nodeModule<N extends keyof NodeModules>(name: N): NodeModules[N] {
@@ -73,8 +74,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens a file as an image to send (Node, Deno, Bun). It is read from the disk while it is sent, and again for a retry.
- * Its name is sent too.
+ * Opens a file as an image to send (Node, Deno, Bun). The file is read from the disk while it is sent, and again for
+ * each retry. Its name is sent as well.
  */
 export async function openFile(path: string): Promise<File> {
   const blob = await nodeModule('node:fs').openAsBlob(path);
@@ -82,7 +83,7 @@ export async function openFile(path: string): Promise<File> {
   return new File([blob], name, { type: imageMediaTypeOfName(name) ?? '' });
 }
 
-/** The media type for the file extension of an image; undefined for any other name. */
+/** The media type of an image by the extension of its name; undefined for any other extension. */
 export function imageMediaTypeOfName(name: string): string | undefined {
   return MEDIA_TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
 }

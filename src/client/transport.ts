@@ -4,18 +4,23 @@ import { type Clock, environmentVariable, systemClock } from './runtime.ts';
 
 /** The address of the service, the credential, timeouts and retries. */
 export interface ClientOptions {
-  /** Address of the service. Default: DARKROOM_URL of the environment, or http://127.0.0.1:3000. */
+  /** The address of the service. Default: the environment variable DARKROOM_URL, or http://127.0.0.1:3000. */
   baseUrl?: string | undefined;
-  /** An API key (`drk_…`), or the token of a console session (`ses_…`). Default: DARKROOM_KEY of the environment. */
+  /**
+   * An API key (`drk_…`), or the token of a console session (`ses_…`). Default: the environment variable DARKROOM_KEY.
+   */
   key?: string | undefined;
-  /** Milliseconds of one attempt until its response begins; for JSON, until it is read. Default 120,000. */
+  /**
+   * How long one attempt may take until its response begins, in milliseconds; for JSON, until the response is read.
+   * Default: 120,000.
+   */
   timeoutMs?: number;
-  /** The most repetitions of a failed call whose failure may be temporary; 3 by default. */
+  /** How often a call is repeated if its failure may be temporary. Default: 3. */
   maxRetries?: number;
-  /** Sends the requests instead of the global `fetch`. */
+  /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch;
   clock?: Clock;
-  /** Called with every attempt. The credential is masked. */
+  /** Called for every attempt. The credential in its argument is masked. */
   onDebug?: (event: DebugEvent) => void;
 }
 
@@ -23,22 +28,25 @@ export interface ClientOptions {
 export interface DebugEvent {
   method: string;
   url: string;
-  /** The headers as they were sent, with the credential masked. */
+  /** The headers that were sent. The credential is masked. */
   headers: Record<string, string>;
   attempt: number;
   durationMs: number;
-  /** The HTTP status; absent when there was no answer. */
+  /** The HTTP status; absent if there was no response. */
   status?: number;
   requestId?: string;
   error?: unknown;
 }
 
 export interface CallOptions {
-  /** Aborts the call, which then rejects with the reason of the signal. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
   maxRetries?: number | undefined;
-  /** Names a write, so that it takes effect once. Default: a new name per call, which its retries share. */
+  /**
+   * Identifies a write, so that it takes effect only once. Default: a new key for each call, which all retries of the
+   * call share.
+   */
   idempotencyKey?: string | undefined;
   headers?: Record<string, string> | undefined;
 }
@@ -46,7 +54,7 @@ export interface CallOptions {
 export type QueryFields = Record<string, unknown>;
 
 export interface RequestBody {
-  /** The media type; absent if `fetch` derives it. */
+  /** The media type; absent if `fetch` derives it from the data. */
   type?: string;
   data: NonNullable<RequestInit['body']>;
 }
@@ -60,7 +68,7 @@ export interface ApiCall {
   accept?: string;
 }
 
-/** A call with its headers and its body, which can be sent repeatedly. */
+/** A call that is ready to be sent, with its headers and its body. It can be sent several times. */
 interface PreparedCall {
   method: string;
   url: string;
@@ -74,13 +82,15 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_RETRIES = 3;
 const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
-/** The longest Retry-After that the client waits for. A longer one is left to the caller. */
+/**
+ * The longest Retry-After for which the client waits, in milliseconds. If the service asks for more, the call fails.
+ */
 const MAX_RETRY_AFTER_MS = 90_000;
 const IDEMPOTENCY_KEY_BYTES = 16;
-/** The shortest secret that is masked only in part. The last characters of a shorter one would reveal too much. */
+/** The minimum length of a secret whose last characters are shown. For a shorter secret, they would reveal too much. */
 const MIN_MASKED_CHARACTERS = 16;
 
-/** Sends calls: one credential, one idempotency key per write, retries and timeouts. */
+/** Sends calls with one credential. It adds an idempotency key to each write, and handles retries and timeouts. */
 export class Transport {
   readonly baseUrl: string;
   readonly clock: Clock;
@@ -100,19 +110,19 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Makes a call that answers JSON. */
+  /** Makes a call whose response is JSON. */
   json<T>(call: ApiCall, options: CallOptions = {}): Promise<Answer<T>> {
     return this.#exchange(call, options, readAnswer<T>);
   }
 
-  /** Makes a call that returns bytes. It resolves when the bytes begin. */
+  /** Makes a call whose response is bytes. Resolves when the first bytes arrive. */
   bytes(call: ApiCall, options: CallOptions = {}): Promise<Response> {
     return this.#exchange(call, options, async (response) => response);
   }
 
   /**
-   * Makes a call, and repeats it while the failure may be temporary. A body that is a stream can be sent only once.
-   * @param read reads a successful response. A connection that breaks meanwhile fails the attempt.
+   * Makes a call, and repeats it while the failure may be temporary. A call whose body is a stream is made only once.
+   * @param read reads a successful response. If the connection breaks while it reads, the attempt has failed.
    * @throws DarkroomError, or the reason of the signal.
    */
   async #exchange<T>(
@@ -204,7 +214,7 @@ export function jsonRequestBody(value: unknown): RequestBody {
   return { type: 'application/json', data: JSON.stringify(value) };
 }
 
-/** A query string. Fields without a value are left out; lists and objects are sent as JSON text. */
+/** Makes a query string. Fields without a value are left out; lists and objects become JSON text. */
 function queryText(query: QueryFields): string {
   const fields = Object.entries(query).filter(([, value]) => value !== undefined);
   const texts = fields.map(([name, value]): [string, string] => [
@@ -226,15 +236,18 @@ function toDarkroomError(
   return new ConnectionError(message, { cause: error });
 }
 
-/** Whether the same call may succeed later. A call whose error has `details.instead` would take too long again. */
+/**
+ * Whether to repeat a call. If the error suggests another call (`details.instead`), the same call would take too long
+ * again.
+ */
 function isWorthRepeating(error: unknown): error is DarkroomError {
   if (!(error instanceof DarkroomError) || !error.retryable) return false;
   return error.details.reason !== 'query_timeout' && error.details.instead === undefined;
 }
 
 /**
- * The milliseconds before the next attempt: the Retry-After of the service, or a wait that doubles with each attempt,
- * half of it random.
+ * How long to wait before the next attempt, in milliseconds: the Retry-After of the service, or else a time that
+ * doubles with each attempt. Half of this time is random.
  */
 function backoffMs(attempt: number, retryAfterSeconds: number | undefined): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;
@@ -243,15 +256,15 @@ function backoffMs(attempt: number, retryAfterSeconds: number | undefined): numb
 }
 
 /**
- * Random text that cannot be guessed. Unlike randomUUID, getRandomValues also exists on pages that were not loaded by
- * https.
+ * Random text that cannot be guessed. `crypto.randomUUID` is not used, because it is missing on pages that were not
+ * loaded over https.
  */
 export function randomText(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(IDEMPOTENCY_KEY_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The headers with the credential shortened to its scheme and its last characters. */
+/** The headers, in which the credential is shortened to its scheme and its last characters. */
 function maskCredential({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   if (authorization === undefined) return headers;
   const [scheme, secret = ''] = authorization.split(' ');

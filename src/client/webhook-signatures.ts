@@ -1,18 +1,18 @@
 import type { WebhookEvent } from './schema.ts';
 
 export interface ReceivedDelivery {
-  /** The raw body, before it is parsed. */
+  /** The raw body of the request, before it is parsed. */
   body: string | Uint8Array;
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The secret of the endpoint, `whsec_…`. */
   secret: string;
-  /** The maximum age of a signature. Default 300 seconds. */
+  /** The maximum age of a signature in seconds. Default: 300. */
   toleranceSeconds?: number;
-  /** Milliseconds since the epoch. Default: the clock of the machine. */
+  /** The current time, in milliseconds since the epoch. Default: the clock of the computer. */
   now?: number;
 }
 
-/** A delivery that is not genuine, or whose signature is too old. */
+/** Thrown when a delivery is not genuine, or its signature is too old. */
 export class WebhookVerificationError extends Error {
   override name = 'WebhookVerificationError';
 }
@@ -21,8 +21,8 @@ const SIGNATURE_HEADER = 'service-signature';
 const DEFAULT_TOLERANCE_SECONDS = 300;
 
 /**
- * Verifies a delivery, and returns its event. `Service-Signature` is `t=<unix seconds>,v1=<hex>`, and v1 is the
- * HMAC-SHA256 of `<t>.<raw body>` under the whole secret. WebCrypto compares in constant time.
+ * Verifies a delivery, and returns its event. The header `Service-Signature` is `t=<unix seconds>,v1=<hex>`; v1 is the
+ * HMAC-SHA256 of `<t>.<raw body>` with the whole secret as the key. WebCrypto compares in constant time.
  * @throws WebhookVerificationError
  */
 export async function verifyWebhook(delivery: ReceivedDelivery): Promise<WebhookEvent> {

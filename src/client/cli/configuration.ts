@@ -5,7 +5,7 @@ import { UsageError } from './exit-codes.ts';
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** The settings that a user keeps on this machine. */
+/** The settings that are stored on this computer for the user. */
 interface Configuration {
   url?: string;
   key?: string;
@@ -15,22 +15,22 @@ const OTHER_USERS_MODE_BITS = 0o077;
 const PRIVATE_FILE_MODE = 0o600;
 
 /**
- * The path of the configuration file: DARKROOM_CONFIG, else darkroom/config.json in the user's folder for
- * configurations.
+ * The path of the configuration file: DARKROOM_CONFIG if it is set, or else darkroom/config.json in the user's folder
+ * for configurations.
  */
 export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: EnvironmentVariables): string {
   return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
 }
 
 /**
- * Reads the configuration. A file that does not exist is an empty configuration.
- * @throws UsageError for a file that other users may read, because it holds a key.
+ * Reads the configuration; it is empty if the file does not exist.
+ * @throws UsageError if other users may read the file, because it contains a key.
  */
 export async function readConfiguration(environment: EnvironmentVariables): Promise<Configuration> {
   const path = configurationPath(environment);
   const found = await stat(path).catch(() => null);
   if (found === null) return {};
-  // Windows has no such modes.
+  // Windows has no such file modes.
   if (process.platform !== 'win32' && (found.mode & OTHER_USERS_MODE_BITS) !== 0)
     throw new UsageError(`${path} holds a key, and others may read it: chmod 600 ${path}`);
   try {
@@ -40,7 +40,7 @@ export async function readConfiguration(environment: EnvironmentVariables): Prom
   }
 }
 
-/** Changes the configuration. Only this user can read the file. */
+/** Changes the configuration. The file is written so that only this user can read it. */
 export async function writeConfiguration(
   environment: EnvironmentVariables,
   change: Configuration,

@@ -3,7 +3,7 @@ import { type EnvironmentVariables, readConfiguration } from './configuration.ts
 import { UsageError } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The terminal, the environment and the client of a command. */
+/** What a command needs: the terminal, the environment and the client. */
 export class CliContext {
   readonly terminal: Terminal;
   readonly environment: EnvironmentVariables;
@@ -14,7 +14,7 @@ export class CliContext {
     this.environment = environment;
   }
 
-  /** The client. It takes the address and the key from the environment, or else from the configuration. */
+  /** The client of the service. The address and the key come from the environment, or else from the configuration. */
   async client(): Promise<Darkroom> {
     if (this.#client !== undefined) return this.#client;
     const { DARKROOM_URL, DARKROOM_KEY } = this.environment;
@@ -28,7 +28,7 @@ export class CliContext {
   }
 }
 
-/** A command: it takes arguments and returns an exit code. */
+/** A command of the program. */
 export interface CliCommand {
   /** The usage text, for `--help`. */
   usage: string;

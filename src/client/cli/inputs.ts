@@ -6,11 +6,11 @@ import { UsageError } from './exit-codes.ts';
 
 /** An image that a command works on. */
 export interface InputImage {
-  /** The name of the image, as the user wrote it. */
+  /** The name of the image, as it was typed. */
   name: string;
-  /** The path of the output for this input below the output folder, without an extension. */
+  /** The path of the output without its extension, relative to the output folder. */
   stem: string;
-  /** Identifies the version of a file; absent if the input is not a file. */
+  /** Identifies the content of a file; absent if the input is not a file. */
   version?: string;
   open(): Promise<ImageInput>;
 }
@@ -20,9 +20,9 @@ const HTTP_ADDRESS = /^https?:\/\//i;
 const ASSET_ID = /^ast_\w+$/;
 
 /**
- * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
- * assets.
- * @param output the folder of the results. It is skipped if a folder of images contains it.
+ * The images to which the arguments refer: files, folders (with all images below them), `-` for stdin, URLs, and asset
+ * ids.
+ * @param output the folder for the results. It is skipped if it lies within a folder of images.
  * @throws UsageError for a file that does not exist, or a folder without an image.
  */
 export async function findInputs(
@@ -48,12 +48,14 @@ export async function findInputs(
   return { inputs: withDistinctStems(inputs), hasFolder };
 }
 
-/** @param isLater whether the path follows an image, so that the user may mean it as the output. */
+/**
+ * @param isLater whether images come before the path, so that the user may have meant it as the output.
+ */
 function missingFileError(path: string, isLater: boolean): UsageError {
   return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);
 }
 
-/** Stdin as an input. It is read completely first, so that a failed call can be repeated. */
+/** Stdin as an input. All of it is read first, so that a failed call can be repeated. */
 function stdinInput(stdin: AsyncIterable<Uint8Array>): InputImage {
   return {
     name: STDIN_ARGUMENT,
@@ -84,7 +86,10 @@ async function filesBelow(folder: string, output = folder): Promise<InputImage[]
   return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
 }
 
-/** A file as an input. A file that cannot be examined, such as a dangling link, fails when it is opened. */
+/**
+ * A file as an input. If the file cannot be examined, for example because it is a dangling link, opening it fails
+ * later.
+ */
 async function fileInput(path: string, name: string): Promise<InputImage> {
   const found = await stat(path).catch(() => null);
   const { dir, name: base } = parse(name);
@@ -97,8 +102,8 @@ async function fileInput(path: string, name: string): Promise<InputImage> {
 }
 
 /**
- * Gives inputs distinct output names. a.jpg and a.png would share an output name, so they keep their whole names. Equal
- * names get a number.
+ * Gives the inputs different output names. If two inputs such as a.jpg and a.png would get the same name, their
+ * extensions stay part of it. Names that are still equal get a number.
  */
 function withDistinctStems(inputs: InputImage[]): InputImage[] {
   const wholeStem = ({ stem, name }: InputImage) => stem + parse(name).ext;

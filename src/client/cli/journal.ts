@@ -2,21 +2,21 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** An output that was made of a version of a file. */
+/** An output that was made from one version of a file. */
 interface JournalEntry {
   input: string;
   version: string;
-  /** The work that was done, as JSON. */
+  /** The work that was done on the file, as JSON. */
   work: string;
-  /** The output file, or several output files. */
+  /** The path of the output file, or of several. */
   output: string | string[];
 }
 
 const JOURNAL_FILE = '.darkroom-journal.ndjson';
 
 /**
- * The journal of a command in its output folder: one line per output. A command that is run again continues where it
- * ended. It skips outputs that exist, unless their input or the work has changed.
+ * The journal of a command, in its output folder, with one line per output. With it, a command that is run again
+ * continues where it ended: it skips outputs that exist, unless their input or the work has changed.
  */
 export class OutputJournal {
   readonly #folder: string;
@@ -29,16 +29,19 @@ export class OutputJournal {
     this.#made = new Map(entries.map((entry) => [entry.input, entry]));
   }
 
-  /** @param work the work that the command does on each file. */
+  /**
+   * Opens the journal of a folder.
+   * @param work the work that the command does on each file.
+   */
   static async open(folder: string, work: unknown): Promise<OutputJournal> {
     const path = join(folder, JOURNAL_FILE);
     const text = await readFile(path, 'utf8').catch(() => '');
-    // A line that broke off is completed, so that the next entry is not appended to it.
+    // If the last line broke off, it is ended here, so that the next entry gets a line of its own.
     if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n');
     return new OutputJournal(folder, JSON.stringify(work), text.split('\n').flatMap(parseJournalLine));
   }
 
-  /** Whether the output for this version of a file exists. */
+  /** Whether the output for this version of a file exists already. */
   has({ name, version }: { name: string; version?: string }): boolean {
     const entry = this.#made.get(name);
     const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
@@ -52,7 +55,7 @@ export class OutputJournal {
   }
 }
 
-/** Parses a line of the journal. A line that broke off, or that another program wrote, is not an entry. */
+/** Parses a line of the journal. The result is empty for a line that broke off or that another program wrote. */
 function parseJournalLine(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);

@@ -77,7 +77,7 @@ async function main([name, ...args]: readonly string[], context: CliContext): Pr
 }
 
 const terminal = new Terminal(process.stdout, process.stderr);
-// The command ends when the reader of its output, such as head, has enough.
+// A program that reads the output, such as `head`, may close the pipe early. The command then ends without an error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? 0 : EXIT_CODES.broken),
 );

@@ -7,23 +7,23 @@ import { UsageError } from './exit-codes.ts';
 
 type ParseOptions = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
-/** The arguments of a command that takes an op with its parameters. */
+/** What was parsed from the arguments of a command that takes an op. */
 export interface ParsedOp {
   /** The options of the command. */
   values: Record<string, string | string[] | boolean | undefined>;
   positionals: string[];
-  /** The op; absent if none is named. */
+  /** The op; absent if none was given. */
   op?: OpDefinition;
-  /** The parameters of the op, each as a value of its type. */
+  /** The parameters of the op. Each value has the type of its parameter. */
   parameters: Record<string, unknown>;
 }
 
 const NUMBER_FORM = /^-?\d+(\.\d+)?$/;
 
 /**
- * Parses the options of a command together with those of the op that --op names. The service names an op's parameters
- * and their bounds, so that a new op needs no new release of this program.
- * @throws UsageError for an op or an option that does not exist, or a number out of its bounds.
+ * Parses the options of a command together with the parameters of the op in --op. The parameters and their bounds are
+ * read from the service, so that this program need not be updated for new ops.
+ * @throws UsageError for an op or an option that does not exist, or a number outside of its bounds.
  */
 export async function parseOp(
   args: readonly string[],
@@ -58,9 +58,9 @@ export async function parseOp(
 }
 
 /**
- * The parameters of an op, each as a value of its type.
+ * Converts options to the parameters of an op. Each value gets the type of its parameter.
  * @param given the name of each option, and its text.
- * @throws UsageError for a parameter that the op does not have, or a number out of its bounds.
+ * @throws UsageError for a parameter that the op does not have, or a number outside of its bounds.
  */
 export function readParameters(
   op: OpDefinition,
@@ -78,8 +78,8 @@ export function readParameters(
 }
 
 /**
- * The parameters of an op by the names of their options: minSsim is --minSsim and --min-ssim.
- * @param own options of the command, which take precedence over those of the op.
+ * The parameters of an op by the names of their options. The parameter minSsim has two: --minSsim and --min-ssim.
+ * @param own the command's own options, which take precedence over those of the op.
  */
 function parametersByOption({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -87,7 +87,7 @@ function parametersByOption({ params }: OpDefinition, own: readonly string[] = [
   return new Map(pairs.filter(([option]) => !own.includes(option)));
 }
 
-/** Throws the error about the first unknown option. The message contains no value, which may be a secret. */
+/** Throws an error about the first unknown option. The message contains no value, because a value may be a secret. */
 function refuseUnknownOptions(
   args: readonly string[],
   known: readonly string[],
@@ -105,7 +105,7 @@ function unknownParameterError({ op, params }: OpDefinition, option: string): Us
 }
 
 /**
- * Reads the contract of an op.
+ * Reads the definition of an op.
  * @throws UsageError for an op that does not exist.
  */
 export async function readOpDefinition(client: Darkroom, name: string): Promise<OpDefinition> {
@@ -118,8 +118,8 @@ export async function readOpDefinition(client: Darkroom, name: string): Promise<
 }
 
 /**
- * Joins each option of an op with its value, as in --angle=-90, because a value may begin with a dash. A switch without
- * a value is true.
+ * Joins each option of an op with its value, as in --angle=-90. `parseArgs` would otherwise refuse a value that begins
+ * with a dash. A flag without a value becomes true.
  */
 function joinOptionValues(
   args: readonly string[],
@@ -142,7 +142,9 @@ function joinOptionValues(
   return joined;
 }
 
-/** Converts text to a value of the parameter's type. The service checks enumerated words itself. */
+/**
+ * Converts text to the type of a parameter. Words of an enumeration are not checked here, because the service does it.
+ */
 function parseParameter(name: string, text: string, { type, min, max }: OpParameter): unknown {
   const types = type.split(' or ');
   const isNumber = NUMBER_FORM.test(text);
@@ -161,14 +163,16 @@ function parseParameter(name: string, text: string, { type, min, max }: OpParame
   return text;
 }
 
-/** @throws UsageError unless exactly one of the options that name the work is given. */
+/**
+ * @throws UsageError unless exactly one of the options that define the work is given.
+ */
 export function requireOneWorkOption(works: readonly unknown[], alternative = ''): void {
   if (works.filter((work) => work !== undefined).length !== 1)
     throw new UsageError(`Say what to do by one of --op, --preset and --steps${alternative}.`);
 }
 
 /**
- * Reads a list as JSON, from the value of an option or from the file that it names.
+ * Reads a list as JSON, either from the value of an option or from the file at that path.
  * @throws UsageError
  */
 export async function readListOption(name: string, value: string): Promise<unknown[]> {
@@ -179,7 +183,7 @@ export async function readListOption(name: string, value: string): Promise<unkno
 }
 
 /**
- * The text of a file that an option names.
+ * Reads the text of a file whose path is the value of an option.
  * @throws UsageError for a file that cannot be read.
  */
 export async function readNamedFile(name: string, path: string): Promise<string> {

@@ -9,11 +9,11 @@ export interface OutputStream {
 }
 
 const PROGRESS_BAR_WIDTH = 24;
-/** The width that is assumed for a terminal that does not report one. */
+/** The assumed width if a terminal does not report its own, in characters. */
 const DEFAULT_COLUMNS = 80;
 
 /**
- * The output of a command. Results go to stdout: as text for people if stdout is a terminal, otherwise as NDJSON, one
+ * The output of a command. Results go to stdout: as text if stdout is a terminal, and otherwise as NDJSON, with one
  * object per line. Everything else goes to stderr. Progress is shown only if stderr is a terminal.
  */
 export class Terminal {
@@ -26,39 +26,42 @@ export class Terminal {
     this.#stderr = stderr;
   }
 
-  /** Whether results are for a person. */
+  /** Whether results are read by a person, because stdout is a terminal. */
   get isForPeople(): boolean {
     return this.#stdout.isTTY === true;
   }
 
-  /** Writes one result. @param text the result for people. */
+  /**
+   * Writes one result.
+   * @param text the result in a form for people.
+   */
   writeResult(value: unknown, text: string): void {
     this.#hidingProgress(() => {
       this.#stdout.write(`${this.isForPeople ? text : JSON.stringify(value)}\n`);
     });
   }
 
-  /** Writes only these bytes to stdout. */
+  /** Writes bytes to stdout, without anything added. */
   async writeBytes(data: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  /** Writes a text for people. */
+  /** Writes a text for people to stderr. */
   writeNote(text: string): void {
     this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
   }
 
   /**
-   * Prints a failure, and how to correct it.
-   * @param subject the input or output that failed.
+   * Writes a failure to stderr, and how to correct it.
+   * @param subject the input or the output that failed.
    */
   writeFailure(error: unknown, subject?: string): void {
     this.writeNote([subject, ...failureTexts(error)].filter((text) => text !== undefined).join(': '));
   }
 
-  /** Draws the progress of the work over the previous drawing. */
+  /** Shows the progress. It replaces the progress that was shown before. */
   showProgress(done: number, total: number, text = ''): void {
     if (this.#stderr.isTTY !== true) return;
     const filled = total === 0 ? PROGRESS_BAR_WIDTH : Math.floor((done / total) * PROGRESS_BAR_WIDTH);
@@ -85,7 +88,7 @@ export class Terminal {
   }
 }
 
-/** The result and the price that a call would have, as text for people. */
+/** What a call would return and what it would cost, as text for people. */
 export function estimateText({ format, width, height, price = 0 }: Partial<ImageEstimate>): string {
   return `${format ?? 'a picture'} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }

@@ -14,10 +14,10 @@ import {
 
 const TRANSFORM_ENDPOINT = '/images/transform';
 
-/** The work on an image: it makes one picture, or several pictures with names. */
+/** The work on an image, which makes one picture or several pictures with names. */
 type TransformOrOutputs = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
 
-/** The work on an image, and the second picture that its steps read. */
+/** The work on an image, together with the second picture that its steps read. */
 export interface ImageWork {
   work: TransformOrOutputs;
   layer?: SecondPicture | undefined;
@@ -25,8 +25,8 @@ export interface ImageWork {
 
 /**
  * Reads the work from the options of a command.
- * @param format the format that the name of the only output suggests. It is used if the op takes a format and none is
- *   given.
+ * @param format the format that the name of the output file suggests. It is used if no format is given and the op has a
+ * parameter for it.
  * @throws UsageError
  */
 export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: string): Promise<ImageWork> {
@@ -49,7 +49,8 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   if (op.syncEndpoint === TRANSFORM_ENDPOINT)
     return { work: { op: op.op, ...parameters } as TransformWork, layer };
   if (op.params.layerAssetId === undefined) throw new UsageError(otherCommandHint(op));
-  // An op that reads a second picture is sent as a step, which names the picture.
+  // An op that reads a second picture must be sent as a step. The step contains the asset id or the URL of that
+  // picture.
   const named =
     isNamed && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
   return { work: { steps: [{ op: op.op, parameters: { ...parameters, ...named } } as Step] }, layer };
@@ -61,19 +62,20 @@ async function openLayerImage(named: string): Promise<ImageInput> {
   return input.open();
 }
 
-/** The sentence that names the command for an op that transform does not run. */
+/** A sentence that suggests another command, for an op that `transform` does not run. */
 function otherCommandHint({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefinition): string {
   const command = endpoint?.split('/').at(-1) ?? `job run IMAGE … --op ${op}`;
   return `${op} answers no picture of an image at once: call darkroom ${command}.`;
 }
 
 const OUTPUT_FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
-/** Matches a named output, as in `small=resize:width=320,format=webp;sharpen`. */
+/** Matches a name with its work, as in `small=resize:width=320,format=webp;sharpen`. */
 const NAMED_OUTPUT = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
 const PRESET_PREFIX = 'preset:';
 
 /**
- * The outputs that --outputs names: each a name with its work, a list of outputs as JSON, or a file with such a list.
+ * Reads the outputs in --outputs. A value is a name with its work, a list of outputs as JSON, or the path of a file
+ * with such a list.
  * @throws UsageError for an op or a parameter that does not exist.
  */
 async function readOutputs(sent: readonly string[], client: Darkroom): Promise<Output[]> {
@@ -112,13 +114,13 @@ function splitPair(pair: string): [name: string, value: string] {
   return [name, value];
 }
 
-/** Works on items in their order, at most `limit` at a time. */
+/** Works on items in order, on at most `limit` of them at the same time. */
 export async function forEachWithLimit<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  // The workers share one iterator, so that each item is taken once.
+  // All workers share one iterator, so that each item is taken only once.
   const waiting = items.values();
   const worker = async () => {
     for (const item of waiting) await work(item);

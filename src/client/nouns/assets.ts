@@ -5,7 +5,7 @@ import { Download } from '../picture.ts';
 import type { Asset, Link, ListedAsset } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** Images that the account keeps. */
+/** The images that the account stores. */
 export class Assets {
   readonly #transport: Transport;
 
@@ -13,7 +13,10 @@ export class Assets {
     this.#transport = transport;
   }
 
-  /** Stores an image. Equal bytes become one asset. The name of a File is kept, unless another name is given. */
+  /**
+   * Stores an image. If the account already has the same bytes, that asset is returned. The name of a File becomes the
+   * name of the asset, unless another one is given.
+   */
   async upload(
     input: ImageBytes | { url: string | URL },
     {
@@ -28,7 +31,7 @@ export class Assets {
     return (await this.#transport.json<Asset>(call, options)).data;
   }
 
-  /** Lists assets, newest first; with similarTo, the most similar first. */
+  /** Lists assets, newest first. With similarTo, the most similar ones come first. */
   list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
     return listNamedCall(this.#transport, 'GET /assets', { query }, options);
   }
@@ -44,7 +47,7 @@ export class Assets {
   }
 
   /**
-   * A small WebP of the asset's first frame, free of charge.
+   * Downloads a small WebP of the asset's first frame, free of charge.
    * @param edge the longest side in pixels.
    */
   async preview(assetId: string, edge: 64 | 128 | 256, options?: CallOptions): Promise<Download> {
@@ -54,7 +57,8 @@ export class Assets {
   }
 
   /**
-   * A link to the bytes of an asset. It needs no credential, and ends after 300 seconds unless another time is given.
+   * Makes a link to the bytes of an asset. It needs no credential, and expires after 300 seconds unless another time is
+   * given.
    */
   link(
     assetId: string,

@@ -2,7 +2,7 @@ import { readNamedCall } from '../calls.ts';
 import type { OpDefinition } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** The ops with their parameters, bounds and prices as data. They can be read without a key. */
+/** The ops with their parameters, bounds and prices, as data. No key is needed. */
 export class Catalogue {
   readonly #transport: Transport;
 

@@ -17,16 +17,16 @@ import {
   type Transport,
 } from '../transport.ts';
 
-/** An op with its parameters beside its name. */
+/** An op with its parameters in the same object. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
 /**
- * An op with its parameters in an object of their own, as in a list of steps. The op overlay, which has a second
- * picture, exists in this form only.
+ * An op with its parameters in the object `parameters`, as in a list of steps. An op with a second picture, such as
+ * overlay, can be used only in this form.
  */
 export type Step =
   | { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops]
   | { op: 'overlay'; parameters?: Record<string, unknown> };
-/** The work on an image: one op, a saved preset (slug, id or slug@version), or up to 20 steps in one pass. */
+/** The work on an image: one op, a saved preset (as slug, id or slug@version), or up to 20 steps in one pass. */
 export type TransformWork =
   | (OpWork & { preset?: never; steps?: never })
   | { preset: string; op?: never; steps?: never }
@@ -35,18 +35,18 @@ export type TransformWork =
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
 
 export interface TransformCallOptions extends CallOptions {
-  /** The second picture of a step such as overlay, if the step does not name one itself. */
+  /** The second picture for a step such as overlay. Absent if the steps themselves refer to it. */
   layer?: SecondPicture | undefined;
 }
 
 export interface OutputsCallOptions extends TransformCallOptions {
-  /** The steps that run first, once for all outputs. */
+  /** Steps that run once, before the work of all outputs. */
   steps?: readonly Step[] | undefined;
 }
 
 const PICTURE_ACCEPT = 'image/*, application/json;q=0.5';
 
-/** Synchronous calls: one image in, the result out, nothing stored. */
+/** Synchronous calls: they take one image and return the result. Nothing is stored. */
 export class Images {
   readonly #transport: Transport;
 
@@ -60,13 +60,16 @@ export class Images {
     return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE_ACCEPT }, options));
   }
 
-  /** Does the same work, but returns a signed link to the result, valid for five minutes, instead of the bytes. */
+  /**
+   * Does the same as `transform`, but returns a signed link to the result instead of its bytes. The link is valid for
+   * five minutes.
+   */
   async link(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<ResultLink> {
     const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
-  /** Predicts the result and the cost of a transform. No pixel is decoded, and no run is counted. */
+  /** Predicts the result and the cost of a transform. No pixels are decoded, and no run is counted. */
   async estimate(
     input: ImageInput,
     work: TransformWork,
@@ -76,7 +79,7 @@ export class Images {
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
-  /** Makes 2 to 20 pictures of one image with one upload. Each picture counts as a run. */
+  /** Makes 2 to 20 pictures of one image, which is uploaded only once. Each picture counts as a run. */
   async outputs(
     input: ImageInput,
     outputs: readonly Output[],
@@ -87,7 +90,7 @@ export class Images {
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
   }
 
-  /** Predicts the results of several outputs, and their cost together. */
+  /** Predicts the results of several outputs, and their total cost. */
   async estimateOutputs(
     input: ImageInput,
     outputs: readonly Output[],
@@ -96,7 +99,7 @@ export class Images {
     return this.#data({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
   }
 
-  /** Draws a template, or HTML, with one row of data. */
+  /** Draws a template, or the given HTML, with one row of data. */
   async render(request: RenderRequest, options?: CallOptions): Promise<Picture> {
     const call = {
       method: 'POST',
@@ -140,8 +143,8 @@ export class Images {
   }
 
   /**
-   * Compares two images of the same size. Send the bytes of both, or name both.
-   * @param ssimulacra2 whether the result includes that score, which takes longer.
+   * Compares two images of the same size. Both must be sent as bytes, or both as references.
+   * @param ssimulacra2 whether the result includes this score, which takes longer.
    */
   async compare(
     one: ImageInput,
@@ -159,7 +162,7 @@ export class Images {
 
 const TRANSFORM_ENDPOINT = { method: 'POST', path: '/images/transform' };
 
-/** The call of a transform. Steps cannot be sent in a query, so they are sent with the image. */
+/** The call of a transform. Steps do not fit into a query, so they are sent in the body together with the image. */
 function transformCall(
   input: ImageInput,
   work: TransformWork,

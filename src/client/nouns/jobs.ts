@@ -8,8 +8,8 @@ export interface WaitOptions extends CallOptions {
   /** Called with the job whenever its counts have changed. */
   onProgress?: (job: Job) => void;
   /**
-   * Seconds that the service may hold one request open. It responds as soon as the job ends. Default 2 with onProgress,
-   * otherwise 30.
+   * How many seconds the service may hold each request open. It responds earlier if the job ends. Default: 2 with
+   * onProgress, otherwise 30.
    */
   waitSeconds?: number;
 }
@@ -18,7 +18,7 @@ const PROGRESS_WAIT_SECONDS = 2;
 const DEFAULT_WAIT_SECONDS = 30;
 const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
-/** Jobs: ops, presets and chains of steps over many assets. */
+/** Jobs, which run ops, presets or chains of steps over many assets. */
 export class Jobs {
   readonly #transport: Transport;
 
@@ -26,25 +26,26 @@ export class Jobs {
     this.#transport = transport;
   }
 
-  /** Checks and prices a job without submitting it. */
+  /** Checks a job and computes its price, without submitting it. */
   async estimate(request: JobRequest, options?: CallOptions): Promise<JobEstimate> {
     const fields = { query: { dryRun: true }, body: request };
     return (await readNamedCall(this.#transport, 'POST /jobs', fields, options)) as JobEstimate;
   }
 
-  /** Submits a job, and returns it as it was created. A retry of the call never makes a second one. */
+  /** Submits a job, and returns it in its first state. If the call is retried, no second job is created. */
   async submit(request: JobRequest, options?: CallOptions): Promise<Job> {
     return (await readNamedCall(this.#transport, 'POST /jobs', { body: request }, options)) as Job;
   }
 
   /**
-   * Submits a job and waits for its end. FAILED is an end too: read `status`, or `outcome`, which says whether all,
-   * some or none of the items completed. An abort of the signal cancels the job, and rejects with the signal's reason.
-   * A second call with the same request and `idempotencyKey` continues with the same job.
+   * Submits a job and waits for its end. A job may also end as FAILED: read `status`, or `outcome`, which says whether
+   * all, some or none of the items completed. When the signal aborts, the job is cancelled, and the promise rejects
+   * with the signal's reason. A second call with the same request and `idempotencyKey` continues to wait for the same
+   * job.
    */
   async run(request: JobRequest, { signal, ...options }: WaitOptions = {}): Promise<Job> {
     signal?.throwIfAborted();
-    // A submit that is cut off may have taken effect, so it is awaited before its job is cancelled.
+    // An aborted submit may have created the job. It is therefore awaited here, so that its job can be cancelled.
     const job = await this.submit(request, options);
     try {
       return await this.wait(job.id, { ...options, signal });
@@ -54,7 +55,7 @@ export class Jobs {
     }
   }
 
-  /** Waits for the end of a job. An abort of the signal ends the wait, not the job. */
+  /** Waits for the end of a job. When the signal aborts, the wait ends, but not the job. */
   async wait(jobId: string, { onProgress, waitSeconds, ...options }: WaitOptions = {}): Promise<Job> {
     const wait = waitSeconds ?? (onProgress === undefined ? DEFAULT_WAIT_SECONDS : PROGRESS_WAIT_SECONDS);
     let told = '';
@@ -76,7 +77,7 @@ export class Jobs {
     return listNamedCall(this.#transport, 'GET /jobs', { query }, options);
   }
 
-  /** Counts the jobs of each status and type. */
+  /** The number of jobs by status and type. */
   counts(
     query: QueryOf<'GET /jobs/counts'> = {},
     options?: CallOptions,
@@ -93,12 +94,15 @@ export class Jobs {
     return listNamedCall(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
   }
 
-  /** Stops a job. Items that run are finished. */
+  /** Cancels a job. Items that are running are finished. */
   cancel(jobId: string, options?: CallOptions): Promise<Job> {
     return readNamedCall(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
   }
 
-  /** Makes a new job of the items that failed or were cancelled. @param maxCredits the most that it may cost. */
+  /**
+   * Submits a new job for the items that failed or were cancelled.
+   * @param maxCredits the highest price that is accepted, in credits.
+   */
   async resume(
     jobId: string,
     { maxCredits, ...options }: CallOptions & { maxCredits?: number } = {},
@@ -110,7 +114,7 @@ export class Jobs {
 
   /**
    * Downloads all pictures that a job made, as one ZIP archive.
-   * @param attempts `all` includes the pictures of its resumed jobs.
+   * @param attempts `all`: includes the pictures of all attempts of the job, which were made by resuming it.
    */
   async download(
     jobId: string,

@@ -3,7 +3,7 @@ import { type BodyOf, type DataOf, listNamedCall, type QueryOf, readNamedCall } 
 import type { PresetData, TemplateData, TemplateSummary } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** Steps that are saved once, versioned, and run by name. */
+/** The saved presets: lists of steps with versions, which are run by name. */
 export class Presets {
   readonly #transport: Transport;
 
@@ -16,7 +16,9 @@ export class Presets {
     return readNamedCall(this.#transport, 'GET /presets', { query }, options);
   }
 
-  /** @param slug the slug or the id of the preset, also with @version. */
+  /**
+   * @param slug the slug or the id of the preset, optionally with @version.
+   */
   get(slug: string, options?: CallOptions): Promise<PresetData> {
     return readNamedCall(this.#transport, 'GET /presets/{slug}', { path: { slug } }, options);
   }
@@ -35,7 +37,7 @@ export class Presets {
   }
 }
 
-/** HTML and CSS with placeholders, which are drawn as pictures. */
+/** The templates: HTML and CSS with placeholders, which are drawn as pictures. */
 export class Templates {
   readonly #transport: Transport;
 
@@ -48,7 +50,9 @@ export class Templates {
     return listNamedCall(this.#transport, 'GET /templates', { query }, options);
   }
 
-  /** @param templateId the id or the slug of the template, also with @version. */
+  /**
+   * @param templateId the id or the slug of the template, optionally with @version.
+   */
   get(templateId: string, options?: CallOptions): Promise<TemplateData> {
     return readNamedCall(this.#transport, 'GET /templates/{templateId}', { path: { templateId } }, options);
   }

@@ -3,7 +3,7 @@ import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Credits, LedgerEntry, RequestErrorGroup, RequestRecord, Usage } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** The usage of the account: the work that was done, and its cost. */
+/** The usage of the account: what work was done, and what it cost. */
 export class UsageReports {
   readonly #transport: Transport;
 
@@ -26,7 +26,7 @@ export class UsageReports {
   }
 }
 
-/** The calls of the account in the last hour, of every key and session. */
+/** The calls that the account made in the last hour, with any key or session. */
 export class Requests {
   readonly #transport: Transport;
 
@@ -39,12 +39,12 @@ export class Requests {
     return listNamedCall(this.#transport, 'GET /requests', { query }, options);
   }
 
-  /** Reads a call by the `requestId` of its response. */
+  /** Reads a call by its `requestId`, which each response contains. */
   get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
     return readNamedCall(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
   }
 
-  /** Lists the refused calls in groups of the same cause, the most frequent first. */
+  /** Lists the refused calls in groups of the same cause, the most frequent group first. */
   errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
     return readNamedCall(this.#transport, 'GET /requests/errors', { query }, options);
   }

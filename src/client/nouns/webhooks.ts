@@ -3,10 +3,13 @@ import { type BodyOf, type DataOf, listNamedCall, type QueryOf, readNamedCall } 
 import type { Delivery, WebhookEndpoint } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** An endpoint with its secret, which is shown only this time. */
+/** An endpoint with its secret. Later responses do not contain the secret. */
 type EndpointWithSecret = DataOf<'POST /webhook-endpoints'>;
 
-/** Webhook endpoints and their deliveries: signed messages about jobs. Receivers verify them by `verifyWebhook`. */
+/**
+ * Webhook endpoints and their deliveries, which are signed messages about jobs. Receivers verify them with
+ * `verifyWebhook`.
+ */
 export class Webhooks {
   readonly #transport: Transport;
 
@@ -23,7 +26,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, name, { path: { endpointId } }, options);
   }
 
-  /** Creates an endpoint. Store the returned `secret`: it is shown only this time. */
+  /** Creates an endpoint. Store the returned `secret`, because later responses do not contain it. */
   create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<EndpointWithSecret> {
     return readNamedCall(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
   }
@@ -43,14 +46,14 @@ export class Webhooks {
     await readNamedCall(this.#transport, name, { path: { endpointId } }, options);
   }
 
-  /** Replaces the secret at once, and returns the new one, which is shown only this time. */
+  /** Replaces the secret immediately, and returns the new one. Store it, because later responses do not contain it. */
   rotateSecret(endpointId: string, options?: CallOptions): Promise<EndpointWithSecret> {
     const fields = { path: { endpointId } };
     const name = 'POST /webhook-endpoints/{endpointId}/rotate-secret';
     return readNamedCall(this.#transport, name, fields, options);
   }
 
-  /** Sends a test event now, and returns its outcome. */
+  /** Sends a test event immediately, and returns the outcome. */
   test(endpointId: string, options?: CallOptions): Promise<Delivery> {
     const fields = { path: { endpointId } };
     return readNamedCall(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
@@ -66,7 +69,7 @@ export class Webhooks {
     return listNamedCall(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
   }
 
-  /** Reads a delivery with the body that is sent. */
+  /** Reads a delivery together with its body. */
   delivery(
     endpointId: string,
     deliveryId: string,
@@ -76,7 +79,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
-  /** Sends each event again whose last delivery failed, if that delivery was queued at or after an instant. */
+  /** Sends events again: each event whose last delivery failed, if that delivery was queued at or after an instant. */
   redeliverFailed(
     endpointId: string,
     since: string,
@@ -86,7 +89,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, 'POST /webhook-endpoints/{endpointId}/redeliver', fields, options);
   }
 
-  /** Sends an event once more. */
+  /** Sends the event of a delivery once more. */
   redeliver(endpointId: string, deliveryId: string, options?: CallOptions): Promise<Delivery> {
     const name = 'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver';
     return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);

@@ -27,7 +27,7 @@ export class SchemaReader {
     return `${type ?? 'any'}${boundsText(resolved)}`;
   }
 
-  /** The fields within a schema, each by its path. */
+  /** The fields within a schema. Each is named by its path, such as `items[].status`. */
   fieldsOf(schema: DocumentNode, at = '', depth = 0): DocumentedField[] {
     if (depth > MAX_DEPTH) return [];
     const fields = this.#alternativesOf(schema).flatMap((alternative): DocumentedField[] => {
@@ -54,7 +54,7 @@ export class SchemaReader {
     return [...new Map(fields.map((field) => [JSON.stringify(field), field])).values()];
   }
 
-  /** A valid value: the schema's own example if it has one. */
+  /** A valid value for a schema: the schema's own example, if it has one. */
   exampleOf(schema: DocumentNode, depth = 0): unknown {
     const target = this.#resolve(schema);
     const [example] = (target.examples ?? []) as unknown[];
@@ -89,8 +89,8 @@ export class SchemaReader {
   }
 
   /**
-   * The alternatives of a schema, or the schema itself if it has none. An object with fields counts as one, because its
-   * alternatives only say which fields go together.
+   * The alternatives of a schema; without alternatives, the schema itself. An object with fields also counts as a
+   * single alternative, because its `oneOf` or `anyOf` only says which fields belong together.
    */
   #alternativesOf(schema: DocumentNode): DocumentNode[] {
     const own = this.#resolve(schema);
@@ -99,7 +99,7 @@ export class SchemaReader {
     return alternatives.map((alternative) => this.#resolve(alternative));
   }
 
-  /** An example of an object. Optional fields are left out below the greatest depth. */
+  /** An example of an object. At the maximum depth, optional fields are left out. */
   #exampleObject({ properties = {}, required = [] }: DocumentNode, depth: number): object {
     const names = Object.entries(properties as Record<string, DocumentNode>).filter(
       ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),
@@ -108,7 +108,7 @@ export class SchemaReader {
   }
 }
 
-/** The bounds of a value as text, such as ` 1 to 9` or ` of at most 200 characters`; empty without bounds. */
+/** The bounds of a value as text, such as ` 1 to 9` or ` of at most 200 characters`; empty if there are none. */
 function boundsText({ minimum, maximum, minLength, maxLength, minItems, maxItems }: SchemaBounds): string {
   if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
   if (minimum !== undefined || maximum !== undefined) return countPhrase(minimum, maximum, '').trimEnd();

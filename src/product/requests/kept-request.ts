@@ -3,28 +3,28 @@ import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { recordedErrorOf } from '../../platform/http/errors/failures.ts';
 
-/** The facts of an answered call that a process keeps. Texts that are costly to parse are kept as they were sent. */
+/** What a process remembers of a call that it answered. Texts that are costly to parse are kept as they were sent. */
 export interface KeptRequest {
-  /** The X-Request-Id. A caller may choose it, so it need not be unique. */
+  /** The X-Request-Id. It may not be unique, because callers may choose it. */
   id: string;
   /** When the response was sent, in epoch milliseconds. */
   atMs: number;
   method: string;
-  /** The path and the query without secrets. */
+  /** The path and the query, without secrets. */
   path: string;
   /** The pattern of the route, such as `/api/v1/jobs/:jobId`. */
   route: string;
   status: number;
   durationMs: number;
-  /** The size of the body as the client announced it; null if it did not. */
+  /** The size of the request body, as the client announced it; null if it did not. */
   bytesIn: number | null;
   /** The size of the response; null for a stream of unknown length. */
   bytesOut: number | null;
   /** The API key of the caller; null for a console session. */
   apiKeyId: string | null;
-  /** The header Server-Timing; null without one. */
+  /** The header Server-Timing of the response; null if there is none. */
   serverTiming: string | null;
-  /** The header X-Service-Warnings; null without one. */
+  /** The header X-Service-Warnings of the response; null if there is none. */
   warnings: string | null;
   refusal: KeptRefusal | null;
 }
@@ -35,14 +35,14 @@ export interface KeptRefusal {
   retryable: boolean;
   param: string | null;
   reason: string | null;
-  /** `details.fix` as JSON; null without one. */
+  /** `details.fix` of the error as JSON; null if there is none. */
   fix: string | null;
 }
 
-/** An estimate of the memory of a kept request besides its texts. */
+/** The estimated memory of a kept request without its texts. */
 const KEPT_OBJECT_BYTES = 300;
 
-/** An estimate of the memory of a kept request. Text takes one byte per character, or two if it is not Latin. */
+/** The estimated memory of a kept request. A character takes one byte, or two if the text is not Latin-1. */
 export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
   const texts = [id, path, serverTiming, warnings, refusal?.message, refusal?.param, refusal?.fix];
   let characters = 0;
@@ -50,7 +50,7 @@ export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal
   return KEPT_OBJECT_BYTES + 2 * characters;
 }
 
-/** The facts of an answered call that are kept, without its body and its headers. */
+/** What is kept of an answered call. Bodies and most headers are not kept. */
 export function keptRequestOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -85,7 +85,10 @@ function keptRefusalOf({ code, message, retryable, param, details = {} }: ApiErr
   };
 }
 
-/** The bytes of a response's body; null for a stream of unknown length. Responses with status 204 or 304 have none. */
+/**
+ * The size of a response body in bytes; null for a stream of unknown length. A response with status 204 or 304 has no
+ * body.
+ */
 function responseBytes(reply: FastifyReply): number | null {
   if (reply.statusCode === 204 || reply.statusCode === 304) return 0;
   const length = reply.getHeader('content-length');
@@ -97,20 +100,23 @@ function textOrNull(header: unknown): string | null {
 }
 
 const REDACTED_TEXT = '[redacted]';
-/** Names of query fields whose values are secrets: those of signed links, and what callers send by mistake. */
+/**
+ * Matches the names of query fields whose values are secrets: those of signed links, and those that callers send by
+ * mistake.
+ */
 const SECRET_FIELD_PATTERN =
   /signature|token|secret|passw|passphrase|pwd|credential|authorization|bearer|cookie|jwt|(?:api|access|private|signing|subscription)[-_]?key$|^(?:key|auth|sig|pass)$/i;
-/** Matches the secrets that this service issues. Its ids are shorter. */
+/** Matches the secrets that this service issues. Its ids are too short to match. */
 const OWN_SECRET_PATTERN = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
 /**
- * Matches an address within text: its scheme, the user and password before the host, its host and path, its query. The
- * length of the scheme is limited, because a long word would otherwise be searched from each of its characters.
+ * Matches a URL in a text, in four parts: the scheme, the user and password, the host with the path, and the query. The
+ * length of the scheme is limited, because matching a long word would otherwise take quadratic time.
  */
 const ADDRESS_PATTERN =
   /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
 const MAX_PATH_CHARACTERS = 2_000;
 
-/** A path with its query, without the values of secret fields and without secrets in other values. */
+/** A path with its query. The values of secret fields are removed, and so are secrets in other values. */
 export function pathWithoutSecrets(path: string): string {
   const start = path.indexOf('?');
   if (start === -1) return truncatedCopy(path.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT), path.length);
@@ -120,8 +126,8 @@ export function pathWithoutSecrets(path: string): string {
 }
 
 /**
- * Text without secrets of this service, and without the users, passwords and queries of addresses in it, because a
- * query may contain a signature.
+ * A text without secrets of this service. In URLs, users, passwords and queries are removed, because a query may
+ * contain a signature.
  */
 export function textWithoutSecrets(text: string): string {
   return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT));
@@ -146,7 +152,7 @@ function fieldWithoutSecret(field: string): string {
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }
 
-/** Text with its percent-encoding decoded; unchanged if the encoding is malformed. */
+/** Text whose percent-encoding is decoded. If the encoding is malformed, the text is returned unchanged. */
 function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -156,8 +162,8 @@ function percentDecoded(text: string): string {
 }
 
 /**
- * The beginning of a text. It is copied, because a part of a text would otherwise keep the whole text in memory.
- * @param sentCharacters the length of the text from which it was made.
+ * The beginning of a text. It is copied, because a slice would keep the whole original string in memory.
+ * @param sentCharacters the length of the text as it was sent.
  */
 function truncatedCopy(text: string, sentCharacters: number): string {
   if (sentCharacters <= MAX_PATH_CHARACTERS) return text;

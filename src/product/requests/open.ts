@@ -18,7 +18,7 @@ import { answerRequestSearches, parseRequestFilters, RequestSearch } from './sea
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether calls of the route are left out of their account's recent requests. */
+    /** Whether calls of the route are missing from the account's list of recent requests. */
     isUnlisted?: true;
   }
 }
@@ -31,10 +31,7 @@ interface RequestsOptions {
   now: () => Date;
 }
 
-/**
- * The slice of recent requests. Each process keeps the requests that it answered, and answers the searches of other
- * processes.
- */
+/** The slice of recent requests. Each process remembers the requests that it answered. A search asks all processes. */
 export class RequestsSlice implements ProductSlice {
   readonly #gate: CallGate;
   readonly #now: () => Date;
@@ -60,7 +57,7 @@ export class RequestsSlice implements ProductSlice {
     return requests;
   }
 
-  /** Keeps the calls of every route of `app` whose caller is known. */
+  /** Records the calls of all routes of `app`, if the caller is known. */
   install(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const caller = this.#gate.callerIfAny(request);
@@ -83,7 +80,7 @@ export class RequestsSlice implements ProductSlice {
   }
 }
 
-/** The routes of an account's recent calls. Calls to these routes are not listed. */
+/** The routes that list and group an account's recent calls. Calls of these routes themselves are not recorded. */
 function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSearch): void {
   app.get<{ Querystring: RequestListQuery }>(
     '/requests',

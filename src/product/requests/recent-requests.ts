@@ -1,16 +1,17 @@
 import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
-/** The most requests of an account that a process keeps. */
+/** The maximum number of requests of one account that a process remembers. */
 const MAX_REQUESTS_PER_ACCOUNT = 1_000;
 const MAX_BYTES_PER_ACCOUNT = 2 * MEGABYTE_BYTES;
 /**
- * The memory for all accounts of a process. Above this limit, the account that has been quiet for longest is dropped.
+ * The memory limit for all accounts of a process, in bytes. Above it, the account whose last request is oldest is
+ * dropped.
  */
 const MAX_BYTES = 16 * MEGABYTE_BYTES;
 const REQUEST_LIFE_MS = HOUR_MS;
 
-/** A request with its number in this process. The number orders requests of the same millisecond. */
+/** A request with a number that increases within the process. It orders requests of the same millisecond. */
 export interface NumberedRequest extends KeptRequest {
   number: number;
 }
@@ -21,7 +22,7 @@ interface AccountRequests {
   bytes: number;
 }
 
-/** The memory limits, which tests reduce. */
+/** The limits of the memory. Only tests change them. */
 interface MemoryLimits {
   requests?: number;
   accountBytes?: number;
@@ -29,14 +30,14 @@ interface MemoryLimits {
 }
 
 /**
- * The requests of the last hour that this process answered, by account. Their memory is limited per account and in
- * total.
+ * The requests of the last hour that this process answered, by account. The memory of each account and of all together
+ * is limited.
  */
 export class RecentRequests {
   readonly #maxRequests: number;
   readonly #maxAccountBytes: number;
   readonly #maxBytes: number;
-  /** The accounts. The one that has been quiet for longest comes first. */
+  /** The requests of each account. The account whose last request is oldest comes first. */
   readonly #accounts = new Map<string, AccountRequests>();
   #bytes = 0;
   #lastNumber = 0;
@@ -51,7 +52,7 @@ export class RecentRequests {
     this.#maxBytes = bytes;
   }
 
-  /** The estimated memory of all kept requests. */
+  /** The estimated memory of all remembered requests, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -85,7 +86,9 @@ export class RecentRequests {
     if (oldest !== undefined) this.#addBytes(account, -memoryBytesOfRequest(oldest));
   }
 
-  /** Drops whole accounts: those without a request in the last hour, and more if there is no room. */
+  /**
+   * Drops whole accounts: first those without a request in the last hour, then others until the memory limit is met.
+   */
   #removeQuietAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {
       if (this.#bytes <= this.#maxBytes && !isExpired(account.requests.at(-1), nowMs)) return;

@@ -55,7 +55,9 @@ export function groupRequestErrors(requests: readonly RequestRecord[]): RequestE
   return mergeErrorGroups(requests.flatMap((request) => errorGroupOf(request) ?? []));
 }
 
-/** Merges groups with the same cause, with the facts of the latest request. The most frequent group comes first. */
+/**
+ * Merges groups of the same cause. The facts are those of the latest request, and the most frequent group comes first.
+ */
 export function mergeErrorGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
   return [...Map.groupBy(groups, groupKeyOf).values()]
     .map((same) => same.reduce(mergePair))

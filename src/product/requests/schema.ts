@@ -54,7 +54,7 @@ export const RequestRecord = componentSchema('RequestRecord', {
 });
 export type RequestRecord = Static<typeof RequestRecord>;
 
-/** The calls that were refused for the same reason at the same place. */
+/** Refused calls of the same operation with the same cause. */
 export const RequestErrorGroup = componentSchema('RequestErrorGroup', {
   ...operationFields,
   ...errorFields,

@@ -26,23 +26,24 @@ import {
 } from './responses.ts';
 import type { RequestErrorGroup, RequestFilterQuery, RequestListQuery, RequestRecord } from './schema.ts';
 
-/** The position of a request in the common list of all processes, which is sorted newest first. */
+/** The position of a request in the joint list of all processes, which is sorted newest first. */
 interface RowPosition {
   at: string;
-  /** Orders the requests of one instant. */
+  /** Orders the requests of the same instant. */
   position: string;
 }
 
 interface RequestRow extends RequestRecord, RowPosition {}
 
 /**
- * A question to all processes: for their groups of errors, for their newest rows, or only for the positions of these.
+ * A question to all processes. It asks for groups of errors, for the newest rows, or only for the positions of these
+ * rows.
  */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
   wants: 'groups' | 'rows' | 'places';
-  /** The position (`at` and `position`) that the rows follow; null for the newest rows. */
+  /** The position (`at` and `position`) after which the rows begin; null for the newest rows. */
   after: readonly unknown[] | null;
   limit: number;
 }
@@ -51,18 +52,18 @@ interface SearchAnswer {
   rows: RequestRow[];
   places: RowPosition[];
   groups: RequestErrorGroup[];
-  /** The number of requests that match the filters, whatever the limit is. */
+  /** The number of all requests that match the filters, even beyond the limit. */
   total: number;
 }
 
 const SEARCH_CHANNEL = 'requests';
-/** How long answers are awaited. A process that is busy for longer is left out. */
+/** How long a search waits for answers. The requests of a process that takes longer are missing from the result. */
 const ANSWER_TIMEOUT_MS = 2_000;
-/** The characters to which a number is padded, so that texts sort as numbers do. */
+/** The width to which numbers are padded, so that their texts sort in the same order. */
 const NUMBER_WIDTH = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
 
-/** Searches the recent requests of all processes on all hosts. Each process keeps the requests that it answered. */
+/** Searches the recent requests of all processes on all hosts, by asking each process. */
 export class RequestSearch {
   readonly #coordination: MessageChannels;
 
@@ -98,22 +99,22 @@ export class RequestSearch {
     return toListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
-  /** The last request with an id; null if no process keeps it. */
+  /** The latest request with an id; null if no process remembers it. */
   async find(accountId: string, requestId: string): Promise<RequestRecord | null> {
     const question = { accountId, filters: { requestId }, after: null, limit: 1 };
     const answers = await this.#askProcesses({ ...question, wants: 'rows' });
     return answers.flatMap(({ rows }) => rows).sort(compareNewestFirst)[0] ?? null;
   }
 
-  /** Groups of refused requests with the same cause, the most frequent first. */
+  /** The refused requests in groups of the same cause, the most frequent group first. */
   async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
     const answers = await this.#askProcesses({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergeErrorGroups(answers.flatMap(({ groups }) => groups));
   }
 
   /**
-   * The position of the last of the first `skipped` requests; null if there are fewer. Each process sends the positions
-   * of its rows, because any of them may have rows before the page.
+   * The position of the last request before a page; null for the first page. Every process sends the positions of its
+   * first `skipped` rows, because each of them may have rows before the page.
    */
   async #findPositionBefore(
     skipped: number,
@@ -139,8 +140,9 @@ export class RequestSearch {
 }
 
 /**
- * Answers the searches of all processes with the requests of this one. Resolves with a function that stops answering.
- * @param process a name of this process.
+ * Answers the searches of all processes with the requests that this process remembers. Resolves with a function that
+ * stops answering.
+ * @param process the name of this process.
  */
 export function answerRequestSearches(
   coordination: MessageChannels,
@@ -185,7 +187,7 @@ function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly
 }
 
 interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 'to'> {
-  /** A status or a class of statuses, in lower case. */
+  /** A status, or a class of statuses such as `4xx`, in lower case. */
   status?: string;
   /** Epoch milliseconds. */
   from?: number;
@@ -193,7 +195,7 @@ interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 't
   to?: number;
 }
 
-/** The name of calls without an API key, as in GET /usage. */
+/** Stands for calls without an API key, as in GET /usage. */
 const CONSOLE_KEY = 'console';
 const STATUS_PATTERN = /^[1-5](\d\d|xx)$/;
 

@@ -8,30 +8,30 @@ export interface TemplateHtml {
   css: string;
 }
 
-/** A page with placeholders, its variables, and the size in which it is rendered. */
+/** A page with placeholders, its variables, and its size. */
 export interface SizedTemplatePage extends TemplateHtml {
   /** The size of the picture, in pixels. */
   width: number;
   height: number;
-  /** The variables that a row may have. */
+  /** The variables that a row of data may contain. */
   variables: readonly DeclaredVariable[];
 }
 
 /**
- * The most characters of the filled html, and of the filled css, in UTF-16 units. The limit leaves room for many
- * embedded pictures.
+ * The maximum length of the filled html, and of the filled css, in UTF-16 code units. There is room for many embedded
+ * pictures.
  */
 const MAX_FILLED_CHARACTERS = 24 * MEGABYTE_BYTES;
 
 /**
- * The base style of a page: no margin, so that it begins in the corner of the picture, and no background, so that it is
- * transparent.
+ * The base style of every page. Without a margin, the page begins in the corner of the picture; without a background,
+ * it is transparent.
  */
 const BASE_CSS = 'html,body{margin:0;padding:0}';
 
 /**
- * The whole HTML document of a template filled with one row. A template that is itself a whole document may be put into
- * the body unchanged: the HTML parser merges the attributes of its html and body tags and drops the tags.
+ * The HTML document of a template, filled with one row. The template may be a whole document itself: it can still be
+ * put into the body, because the HTML parser drops its html and body tags and keeps their attributes.
  * @throws ApiError invalid_param on data when the filled page would be too large to render.
  */
 export function fillTemplate(template: TemplateHtml, row: TemplateRow): string {

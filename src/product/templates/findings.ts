@@ -11,10 +11,10 @@ import {
 import { optionalVariableNames, variableNameOf } from './schema.ts';
 
 /**
- * The warnings about a page before it is drawn. A page with many names takes tens of milliseconds, so other calls are
- * served between the steps.
+ * Finds what is probably wrong with a page before it is drawn. A page with many names takes tens of milliseconds, so
+ * the event loop serves other calls between the steps.
  * @param html the page, filled with the row.
- * @param missingAssets ids of assets that the page names and that do not exist.
+ * @param missingAssets the ids of assets that the page uses and that do not exist.
  */
 export async function findPageWarnings(
   page: SizedTemplatePage,
@@ -35,8 +35,8 @@ export async function findPageWarnings(
 }
 
 /**
- * Warnings about names in a row that no placeholder uses, and about placeholders that stay empty although they are not
- * optional.
+ * Warnings about names in a row that no placeholder uses, and about placeholders that stay empty although their
+ * variable is not optional.
  */
 export function variableWarnings(
   { html, css, variables }: Pick<SizedTemplatePage, 'html' | 'css' | 'variables'>,
@@ -54,7 +54,7 @@ export function variableWarnings(
   return [...unknown, ...empty];
 }
 
-/** The highest number of each series of names such as `image1` to `image7`, by the common stem `image`. */
+/** For each series of numbered names, such as `image1` to `image7`, the highest number by the stem `image`. */
 function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   for (const [stem, number] of names.map(splitNumberedName))
@@ -63,15 +63,15 @@ function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, num
 }
 
 /**
- * Whether a placeholder such as `image7` has a higher number than the last name of its series in the row. A row need
- * not fill a series to its end.
+ * Whether a placeholder such as `image7` has a higher number than the last name of its series in the row. Such a
+ * placeholder may stay empty.
  */
 function isBeyondFilledSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
   const [stem, number] = splitNumberedName(name);
   return number >= 2 && (filled.get(stem) ?? number) <= number;
 }
 
-/** A name split into stem and number: `image7` is `['image', 7]`; a name without a number has -1. */
+/** Splits a name into its stem and its number: `image7` becomes `['image', 7]`. The number is -1 if there is none. */
 function splitNumberedName(name: string): readonly [stem: string, number: number] {
   let stemEnd = name.length;
   while (isDigit(name.charCodeAt(stemEnd - 1))) stemEnd -= 1;
@@ -82,10 +82,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/**
- * The names of a page's placeholders. A page and a row may each have tens of thousands of names, so look-ups must be
- * fast.
- */
+/** The names of a page's placeholders, for fast look-ups. A page and a row may each have tens of thousands of names. */
 class PlaceholderNames {
   readonly #names: ReadonlySet<string>;
   /** The names that contain dots, sorted. */
@@ -100,7 +97,7 @@ class PlaceholderNames {
     return this.#names.has(name);
   }
 
-  /** Whether a placeholder reads data nested below a name. */
+  /** Whether a placeholder reads data within the object of this name, as `{{author.name}}` does within `author`. */
   isPrefix(name: string): boolean {
     const beginning = `${name}.`;
     let [low, high] = [0, this.#nested.length];
@@ -132,8 +129,8 @@ const STYLE_ELEMENT_PATTERN = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;
 const STYLE_ATTRIBUTE_PATTERN = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 
 /**
- * Warnings about placeholders in a template's styles whose values HTML escaping changes. A style sheet does not undo
- * the escaping, so a font name in quotes, for example, is not found; in an attribute, quotes in the value may end the
+ * Warnings about placeholders in styles whose values change when they are HTML-escaped. A style sheet does not undo the
+ * escaping, so a quoted font name, for example, is not found. In a style attribute, a quote in the value may end the
  * attribute.
  */
 export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateRow): CallWarning[] {
@@ -145,22 +142,22 @@ export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateR
 }
 
 /**
- * Matches a tag without brackets inside. If brackets were allowed, the search for the end of a tag could run to the end
- * of the page.
+ * Matches a tag without angle brackets inside it. If they were allowed, the search for the end of a tag could run to
+ * the end of the page.
  */
 const TAG_PATTERN = /<[a-z][^<>]*>/gi;
 const LOADING_ATTRIBUTE_PATTERN =
   /\s(?:src|srcset|poster|background|data|xlink:href|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
-/** Matches tags whose href is a link for readers, which the page does not load. */
+/** Matches tags whose `href` is a link to follow, which drawing the page does not load. */
 const LINK_TAG_PATTERN = /^<(a|area|base)\b/i;
 const CSS_URL_PATTERN = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
-/** The schemes that a page may load, and `about`, which loads nothing. */
+/** The schemes of URLs that cause no warning. URLs with `about` load nothing. */
 const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
 
 /**
- * Warnings about the schemes of URLs that a filled page names but may not load. Tags and styles are searched, but not
- * the visible text.
- * @param html the document, with the addresses of the account's own assets as `asset://`.
+ * Warnings about the schemes of URLs that a filled page would have to load but may not. URLs are searched in tags and
+ * styles, and not in the visible text.
+ * @param html the document, in which the account's own assets have `asset://` URLs.
  */
 export function blockedUrlWarnings(html: string): CallWarning[] {
   const inTags = attributeValues(html, LOADING_ATTRIBUTE_PATTERN, LINK_TAG_PATTERN);
@@ -172,26 +169,24 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
   return [...new Set(schemes)].map((name) => ({ code: 'blocked_resource', name }));
 }
 
-/** The values of some attributes in all tags of a page, but not in those that `ignored` matches. */
+/** The values of attributes in all tags of a page, except in tags that `ignored` matches. */
 function attributeValues(html: string, attributes: RegExp, ignored?: RegExp): string[] {
   const values: string[] = [];
   for (const [tag] of html.matchAll(TAG_PATTERN)) {
-    // Tags without attributes are skipped, because a page may have 50,000 tags and a search for attributes is costly.
+    // Tags without attributes are skipped, because a page may have 50,000 tags, and searching a tag for attributes is
+    // slow.
     if (!tag.includes('=') || ignored?.test(tag)) continue;
     for (const attribute of tag.matchAll(attributes)) values.push(matchedValue(attribute));
   }
   return values;
 }
 
-/** The value of the only group of a pattern that took part in a match. */
+/** The value of the group that has matched. All other groups are undefined. */
 function matchedValue([, ...values]: RegExpMatchArray): string {
   return (values.find((value) => value !== undefined) ?? '').trim();
 }
 
-/**
- * The scheme of a URL: `relative` for one without a scheme; null for an empty URL, and for a fragment of the page
- * itself.
- */
+/** The scheme of a URL, or `relative` if it has none. Null for an empty URL, and for a fragment of the page itself. */
 function schemeOf(address: string): string | null {
   if (address === '' || address.startsWith('#')) return null;
   if (address.startsWith('//')) return 'https';

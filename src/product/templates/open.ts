@@ -9,7 +9,7 @@ interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
 }
 
 export interface TemplatesSlice extends ProductSlice {
-  /** Finds the template that a render names. For its errors, see findTemplateToRender. */
+  /** Finds the template of a render. The errors are those of `findTemplateToRender`. */
   findForRender(accountId: string, reference: string): Promise<TemplateToRender>;
 }
 

@@ -1,18 +1,18 @@
 /**
- * The placeholders of a template: `{{ name }}` is filled HTML-escaped, `{{{ name }}}` unescaped, and `a.b` reads nested
- * data. There are no helpers, no conditions and no loops: a row only fills placeholders. Braces around anything but a
- * name are left unchanged, so that a misspelt placeholder is visible in the picture.
+ * The placeholders of a template. `{{ name }}` is replaced by the HTML-escaped value, `{{{ name }}}` by the unescaped
+ * value, and `a.b` reads nested data. There are no helpers, conditions or loops. Braces around anything but a name stay
+ * unchanged, so that a misspelt placeholder is visible in the picture.
  */
 
 /** One row of data, as in the parameter `data` of POST /images/render. */
 export type TemplateRow = Readonly<Record<string, unknown>>;
 
-/** The name of a variable between the braces. */
+/** The name of a variable, as it may be written between the braces. */
 export const TEMPLATE_VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
 /**
- * Matches a placeholder. Three braces are tried before two. Each alternative can match in one way only, so matching
- * takes linear time.
+ * Matches a placeholder, with three braces before two. There is only one way in which each alternative can match, so
+ * matching takes linear time.
  */
 const PLACEHOLDER_PATTERN = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;
 
@@ -25,15 +25,16 @@ const HTML_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Thrown when the filled text would exceed its limit. One long value in a template with many placeholders could
- * otherwise need gigabytes.
+ * Thrown when the filled text would exceed its limit. Without a limit, one long value in a template with many
+ * placeholders could need gigabytes.
  */
 export class FilledTooLargeError extends Error {
   override readonly name = 'FilledTooLargeError';
 }
 
 /**
- * Fills every placeholder of `text` from a row. Missing names, null, lists and objects are filled with empty text.
+ * Replaces every placeholder of `text` by its value in a row. A name that is missing, null, a list or an object becomes
+ * empty text.
  * @throws FilledTooLargeError when the result would exceed `maxCharacters`.
  */
 export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: number): string {
@@ -48,7 +49,7 @@ export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: 
   });
 }
 
-/** The names of a text's placeholders whose values HTML escaping changes. */
+/** The names of the placeholders in a text whose values change when they are HTML-escaped. */
 export function placeholdersWithEscapedValues(text: string, row: TemplateRow): string[] {
   return [...text.matchAll(PLACEHOLDER_PATTERN)].flatMap(([, , name]) => {
     if (name === undefined) return [];
@@ -63,7 +64,7 @@ export function isMissingInRow(row: TemplateRow, name: string): boolean {
   return value !== '' && valueText(value) === '';
 }
 
-/** The distinct names in a template's placeholders, in the order of their first use in `html` and then in `css`. */
+/** The names in a template's placeholders without duplicates, in the order in which `html` and then `css` use them. */
 export function variableNamesIn(html: string, css: string): string[] {
   const names = new Set<string>();
   for (const text of [html, css]) {
@@ -74,19 +75,19 @@ export function variableNamesIn(html: string, css: string): string[] {
 }
 
 /**
- * Escapes text for use between tags and in a quoted attribute: without these five characters, no tag, attribute or
- * character reference can begin or end. An attribute without quotes is not covered.
+ * Escapes text for use between tags or in a quoted attribute. Without the escaped characters, the text can neither
+ * begin nor end a tag, an attribute or a character reference. An attribute without quotes is not safe.
  */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 }
 
 /**
- * The value of a name in a row. Inherited names such as `constructor` and `__proto__`, and the `length` of a list, have
- * no value.
+ * The value of a name in a row. Inherited names such as `constructor` and `__proto__` have no value, and neither has
+ * the `length` of a list.
  */
 function readValue(row: TemplateRow, name: string): unknown {
-  // Names without dots are read directly, because a page may have tens of thousands of them.
+  // A name without dots is read directly, which is faster, because a page may have tens of thousands of names.
   if (!name.includes('.')) return ownValue(row, name);
   return name.split('.').reduce<unknown>(ownValue, row);
 }

@@ -38,7 +38,8 @@ export interface TemplateToRender extends SizedTemplatePage {
 }
 
 /**
- * The template that a call names by id, own slug, or either with `@version`, as the API shows it.
+ * Reads the template to which a call refers by id or own slug, either of them optionally with `@version`, as the API
+ * shows it.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function readTemplate(
@@ -51,7 +52,7 @@ export async function readTemplate(
 }
 
 /**
- * Finds the template that a render names by id, own slug, or either with `@version`.
+ * Finds the template to which a render refers by id or own slug, either of them optionally with `@version`.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function findTemplateToRender(
@@ -66,8 +67,8 @@ export async function findTemplateToRender(
 }
 
 /**
- * Finds the template that a path names by id or slug. A built-in template may be named without `builtin-template-` if
- * the account has no template with that slug. A reference with a version is not accepted.
+ * Finds the template in a path, by its id or slug. For a built-in template, `builtin-template-` may be left out if the
+ * account has no template with that slug. A version is not allowed.
  * @throws ApiError not_found on templateId.
  */
 export async function findTemplate(
@@ -84,7 +85,7 @@ export async function findTemplate(
   return template;
 }
 
-/** The names by which an account may use its templates and the built-in ones. */
+/** The names that an account may use for its own templates and the built-in ones. */
 export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
   const own = await store.listSlugs(accountId);
   return [...own, ...BUILT_IN_TEMPLATES.flatMap(({ slug }) => [builtInShortNameOf(slug), slug])];
@@ -114,11 +115,11 @@ async function resolveTemplate(
   return found;
 }
 
-/** The number of versions in one batch. A version may have 384 KB, and a template thousands of versions. */
+/** How many versions are read at a time. A version may have 384 KB, and a template may have thousands of versions. */
 const VERSION_BATCH_SIZE = 16;
 
 /**
- * One page over two lists: the built-in templates, then the account's templates, most recently updated first.
+ * Lists one page of the built-in templates followed by the account's own, most recently updated first.
  * @throws ApiError invalid_param on `cursor`.
  */
 export async function listTemplates(
@@ -137,7 +138,9 @@ export async function listTemplates(
   const builtIns = filter === 'user' ? [] : BUILT_IN_TEMPLATES.map(templateDataOf);
   const listsOwn = filter !== 'builtin';
 
-  /** @param skipped the number of built-in templates before the page. */
+  /**
+   * @param skipped how many built-in templates come before the page.
+   */
   async function readRows(skipped: number, own: TemplateListStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
@@ -162,7 +165,7 @@ export async function listTemplates(
   return toListPage(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
 }
 
-/** Every version of a template, newest first, read in batches. */
+/** Yields every version of a template, newest first. They are read in batches. */
 export async function* readTemplateHistory(
   store: TemplatesStore,
   accountId: string,

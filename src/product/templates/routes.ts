@@ -227,8 +227,8 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
 }
 
 /**
- * Checks a new template, and returns its content and slug.
- * @throws ApiError invalid_param on the invalid field.
+ * Checks a new template, and returns its content and its slug.
+ * @throws ApiError invalid_param on the field at fault.
  */
 function checkDraft(sent: NewTemplate) {
   if (sent.slug !== undefined) checkTemplateSlug(sent.slug);
@@ -242,10 +242,10 @@ function checkChange(current: Template, change: TemplateChange) {
 }
 
 /**
- * Divides the entries of an import into those that can be stored, in the order sent, and refused ones with index and
- * reason. Each entry is checked like a new template. Slug, version and history are not imported.
- * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
- *   hold.
+ * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each other one its
+ * index and the reason. Each entry is checked like a new template. Slug, version and history are not imported.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account
+ * may store.
  */
 export async function checkTemplateEntries(
   entries: readonly unknown[],

@@ -30,7 +30,7 @@ const checkEntry = createValidator(TemplateEntry, 'entry');
 
 /**
  * Checks a new template and fills in its defaults.
- * @throws ApiError invalid_param on the invalid field.
+ * @throws ApiError invalid_param on the field at fault.
  */
 export function checkNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
@@ -39,17 +39,17 @@ export function checkNewTemplate(sent: NewTemplate | TemplateEntry): TemplateCon
 }
 
 /**
- * Checks one entry of an import like a new template. The entry may be any value.
- * @throws ApiError invalid_param on the field that breaks a rule.
+ * Checks one entry of an import like a new template. The entry may be any JSON value.
+ * @throws ApiError invalid_param on the field at fault.
  */
 export function checkImportedTemplate(entry: unknown): TemplateContent {
   return checkNewTemplate(checkEntry(entry));
 }
 
 /**
- * Merges a PUT into the current content: sent fields replace current ones. If html or css changes and no variables are
- * sent, the variables are derived again. Declarations of variables that still occur are kept.
- * @throws ApiError invalid_param on the field that breaks a rule.
+ * Applies a PUT to the current content: sent fields replace current ones. If html or css changes and no variables are
+ * sent, the variables are read from the placeholders again; variables that are still used keep their declaration.
+ * @throws ApiError invalid_param on the field at fault.
  */
 export function checkTemplateChange(current: TemplateContent, change: TemplateChange): TemplateContent {
   const { name, html, css, description, width, height } = { ...current, ...change };
@@ -62,7 +62,7 @@ export function checkTemplateChange(current: TemplateContent, change: TemplateCh
 }
 
 /**
- * Refuses a reserved slug. The schema checks the form of a slug.
+ * Refuses a slug that is reserved. The schema has already checked its form.
  * @throws ApiError invalid_param on slug.
  */
 export function checkTemplateSlug(slug: string): void {
@@ -71,7 +71,7 @@ export function checkTemplateSlug(slug: string): void {
 }
 
 /**
- * Checks the page of a call that sends its html instead of naming a template. Such a page declares no variables.
+ * Checks the page of a call that sends html instead of a template's name. Such a page declares no variables.
  * @throws ApiError invalid_param on html, css, width or height.
  */
 export function checkSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
@@ -87,7 +87,7 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
 
 /**
  * Checks the rules that a schema cannot express.
- * @param variablesIn returns the variables. The function is called after the texts are known to be within their limits.
+ * @param variablesIn returns the variables of the texts. It is called only after the texts are within their limits.
  */
 function checkContent(
   content: Omit<TemplateContent, 'variables'>,

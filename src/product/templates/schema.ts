@@ -74,7 +74,7 @@ const slug = Type.String({
 
 const variableName = { type: 'string', pattern: TEMPLATE_VARIABLE_PATTERN };
 
-/** Variables as they were sent. They are checked in rules.ts, so that errors name `variables`. */
+/** Variables as they were sent. The schema accepts any value, because rules.ts checks them with better errors. */
 const uncheckedVariables = Type.Array(
   Type.Unsafe<DeclaredVariable>({
     description: 'A name, as text, or an object with the name and optional.',
@@ -93,7 +93,7 @@ const uncheckedVariables = Type.Array(
   { maxItems: MAX_TEMPLATE_VARIABLES, description: content.variables.description ?? '' },
 );
 
-/** The fields of a page that a render sends instead of a stored template. */
+/** The fields of a page that a render can send instead of a stored template's name. */
 export const RENDER_PAGE_FIELDS = {
   html: content.html,
   css: content.css,
@@ -101,7 +101,7 @@ export const RENDER_PAGE_FIELDS = {
   height: content.height,
 };
 
-/** A template without its slug, as an entry of an import. Other fields are ignored. */
+/** An entry of an import: a template without its slug. Other fields are ignored. */
 export const TemplateEntry = Type.Object({
   ...content,
   description: Type.Optional(content.description),
@@ -110,7 +110,7 @@ export const TemplateEntry = Type.Object({
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;
 
-/** Body of POST /templates. */
+/** The body of POST /templates. */
 export const NewTemplate = Type.Object(
   { ...TemplateEntry.properties, slug: Type.Optional(slug) },
   {
@@ -120,7 +120,7 @@ export const NewTemplate = Type.Object(
 );
 export type NewTemplate = Static<typeof NewTemplate>;
 
-/** The body of PUT /templates/{id}. Missing fields stay unchanged. */
+/** The body of PUT /templates/{id}. Fields that are missing keep their value. */
 export const TemplateChange = Type.Partial(NewTemplate, {
   title: 'TemplateChange',
   examples: [{ name: 'Card, wide' }],
@@ -128,8 +128,8 @@ export const TemplateChange = Type.Partial(NewTemplate, {
 export type TemplateChange = Static<typeof TemplateChange>;
 
 /**
- * The body of POST /templates/import. Each entry is checked separately, because a refused entry does not affect the
- * others.
+ * The body of POST /templates/import. The schema accepts any entry; entries are checked one by one, so that an invalid
+ * one does not affect the others.
  */
 export const TemplateEntries = Type.Array(
   Type.Unsafe<unknown>({
@@ -152,7 +152,7 @@ const identityFields = {
 };
 const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
 
-/** A template in a response. One that was read as id@version has no slug, description or updatedAt. */
+/** A template in a response. If it was read with `@version`, it has no slug, description or updatedAt. */
 export const TemplateData = componentSchema('TemplateData', {
   ...identityFields,
   ...content,
@@ -193,7 +193,7 @@ export function variableNameOf(variable: DeclaredVariable): string {
   return typeof variable === 'string' ? variable : variable.name;
 }
 
-/** The names of the variables that a row may leave empty. */
+/** The names of the variables that a row may omit. */
 export function optionalVariableNames(variables: readonly DeclaredVariable[]): string[] {
   return variables.flatMap((variable) =>
     typeof variable !== 'string' && variable.optional === true ? [variable.name] : [],

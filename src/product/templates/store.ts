@@ -36,13 +36,13 @@ interface TemplateVersionDocument extends TemplateVersion {
   accountId: string;
 }
 
-/** A template to store. Without a slug, one is derived from its name. */
+/** A template that is about to be stored. Without a slug, one is derived from its name. */
 export interface TemplateDraft {
   content: TemplateContent;
   slug?: string | undefined;
 }
 
-/** The start of a page: after the last row of the previous page, or after a number of rows. */
+/** Where a page of the list starts: after the last row of the previous page, or after a number of rows. */
 export type TemplateListStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES_COLLECTION: DeclaredCollection = {
@@ -56,7 +56,7 @@ export const TEMPLATE_VERSIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The templates of the accounts. Each method takes the account first and returns only its own templates. */
+/** The store of templates. Each method takes the account first and returns only its templates. */
 export class TemplatesStore {
   readonly #templates: DocumentCollection<TemplateDocument>;
   readonly #named: NamedDocuments<TemplateDocument>;
@@ -82,15 +82,14 @@ export class TemplatesStore {
     return this.#named.find(accountId, idOrSlug);
   }
 
-  /** Stores one draft, as `insert` does. */
+  /** Stores one draft. The errors are those of `insert`. */
   async insertOne(accountId: string, draft: TemplateDraft, now: Date): Promise<Template> {
     const [template] = await this.insert(accountId, [draft], now);
     return template as Template;
   }
 
   /**
-   * Stores all of the drafts, in order, or none, each at version 1. A crash during an import leaves the drafts that
-   * were already stored.
+   * Stores all drafts, in order, or none of them, each as version 1. After a crash, some of them may be stored.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent slug is taken.
    */
   async insert(accountId: string, drafts: readonly TemplateDraft[], now: Date): Promise<Template[]> {
@@ -127,8 +126,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Deletes a template with all its versions. Returns false when there is no such template. The document is deleted
-   * first, so that no one can reach versions that a crash leaves.
+   * Deletes a template with all its versions. Returns false when there is no such template. The template itself is
+   * deleted first: if a crash leaves versions behind, nobody can reach them.
    */
   async remove(accountId: string, idOrSlug: string): Promise<boolean> {
     const template = await this.find(accountId, idOrSlug);
@@ -138,7 +137,7 @@ export class TemplatesStore {
     return deleted === 1;
   }
 
-  /** One version of a template, current or earlier; null when it is not stored. */
+  /** One version of a template, current or earlier; null if it is not stored. */
   async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
     const current = await this.find(accountId, idOrSlug);
     if (current === null) return null;
@@ -146,7 +145,7 @@ export class TemplatesStore {
     return this.#versions.findOne({ accountId, templateId: current._id, version });
   }
 
-  /** At most `limit` versions of a template with lower numbers than `below`, newest first. */
+  /** At most `limit` versions of a template whose number is lower than `below`, newest first. */
   async versionsBelow(
     accountId: string,
     templateId: string,
@@ -166,7 +165,7 @@ export class TemplatesStore {
     return this.#templates.find(filter, { sort, skip, limit, fields: TEMPLATE_SUMMARY_FIELDS });
   }
 
-  /** The slugs of the account's templates, at most 200. */
+  /** The slugs of at most 200 of the account's templates. */
   listSlugs(accountId: string): Promise<string[]> {
     return this.#named.slugs(accountId);
   }

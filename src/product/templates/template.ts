@@ -2,7 +2,7 @@ import { isBuiltInReference } from '../../platform/ids/slugs.ts';
 import type { TemplateContent } from './rules.ts';
 import type { TemplateData } from './schema.ts';
 
-/** A template with its current version. Instants are ISO-8601. */
+/** A template with its current version. Instants are in ISO 8601. */
 export interface Template extends TemplateContent {
   _id: string;
   slug: string;
@@ -12,9 +12,14 @@ export interface Template extends TemplateContent {
   updatedAt: string;
 }
 
-/** A version that is no longer current, or, after a crash, is about to be replaced. It never changes. */
+/**
+ * A stored version that never changes. It is an earlier version. After a crash, it may be a copy of the current one.
+ */
 export interface TemplateVersion extends Omit<TemplateContent, 'description'> {
-  /** `<template id>@<version>`. As the primary key, it ensures that a version never changes. */
+  /**
+   * `<template id>@<version>`. It is the primary key, so that a stored version cannot be stored again with other
+   * content.
+   */
   _id: string;
   templateId: string;
   version: number;
@@ -36,7 +41,7 @@ export const TEMPLATE_SUMMARY_FIELDS = [
 ] as const;
 export type StoredTemplateSummary = Pick<Template, '_id' | (typeof TEMPLATE_SUMMARY_FIELDS)[number]>;
 
-/** The current version of a template in the form of an earlier version. */
+/** The current version of a template, in the form of an earlier version. */
 export function currentTemplateVersion(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;
@@ -44,14 +49,14 @@ export function currentTemplateVersion(template: Template): TemplateVersion {
 }
 
 /**
- * A template as the API shows it, at its current version. The response schema drops fields that are only stored. The
- * schema of a listing also drops html and css.
+ * A template as the API shows it, in its current version. The response schema removes the fields that are only stored;
+ * that of the listing also removes html and css.
  */
 export function templateDataOf<T extends StoredTemplateSummary>({ _id: id, ...rest }: T) {
   return { id, builtIn: isBuiltInReference(id), ...rest };
 }
 
-/** One version as the API shows it, without the fields that belong to the template as a whole. */
+/** One version as the API shows it. Fields that belong to the template as a whole are missing. */
 export function templateVersionDataOf({ _id: id, templateId, ...rest }: TemplateVersion): TemplateData {
   return { id, builtIn: isBuiltInReference(templateId), ...rest };
 }

@@ -29,14 +29,14 @@ import {
 } from './metered-call.ts';
 import { CompareBody } from './transform-schema.ts';
 
-/** Two images, and the caller's parameter for the second one. */
+/** Two images to compare, and the parameter that errors name for the second one. */
 interface ImagePair {
   one: ImageSource;
   other: ImageSource;
   otherParam: string;
 }
 
-/** Serves POST /images/compare: the difference between two images of the same size, while the caller waits. */
+/** Serves POST /images/compare, a synchronous call: the difference between two images of the same size. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
   const { imageWorkers } = options;
 
@@ -79,7 +79,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
   );
 
-  /** Loads the second image. Errors name its own parameter. */
+  /** Loads the second image. Errors name its parameter instead of that of the first. */
   async function loadOther({ other, otherParam }: ImagePair, terms: PoolCallTerms) {
     const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
     const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
@@ -115,7 +115,7 @@ const Difference = Type.Object(
   { title: 'Difference' },
 );
 
-/** Refuses the bytes of a single image before they are read, because the second image is missing. */
+/** Refuses a body of raw bytes before it is read, because it contains only one image. */
 function checkPairBody(request: FastifyRequest): void {
   checkImageBody(request);
   if (mediaTypeOf(request).startsWith('image/')) throw missingOtherImageError();

@@ -5,13 +5,13 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
-  /** A media type; null when none was declared. */
+  /** The media type that was declared for the image; null if there is none. */
   declaredType: string | null;
-  /** Present if a header of the call declared the type. */
+  /** Present if a header of the call declared the type, rather than the image's source. */
   declaredBy?: 'header';
 }
 
-/** Other common names of media types, without their `x-`. */
+/** Other common names of media types, without the prefix `x-`. */
 const MEDIA_TYPE_ALIASES: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -36,11 +36,11 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 };
 
 /**
- * Checks that the bytes of an image match their declared type. Bytes that are not an image pass: the decoder
+ * Checks that the bytes of an image match their declared type. Bytes that are not an image pass, because the decoder
  * refuses them later.
- * @param param the parameter of the call that names the image.
- * @returns the image with its header; the header is null for bytes that are no image.
- * @throws ApiError unsupported_format if there are no bytes, or if they have another format than declared.
+ * @param param the parameter of the call that contains the image or its name.
+ * @returns the image with its header; the header is null for bytes that are not an image.
+ * @throws ApiError unsupported_format if there are no bytes, or if their format is not the declared one.
  */
 export function checkDeclaredType(
   image: DeclaredImage,
@@ -65,7 +65,9 @@ export function checkDeclaredType(
   );
 }
 
-/** The declared type of a URL's response: the served type if it names an image, else the type of the file extension. */
+/**
+ * The type that a download declares: the Content-Type if it is an image type, or else the type of the file extension.
+ */
 export function declaredTypeOfResponse(contentType: string | null, extension: string | null): string | null {
   if (contentType?.startsWith('image/')) return contentType;
   return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);

@@ -16,7 +16,7 @@ import type { CompiledCallPass } from './transform-call.ts';
 const unlessUnknown = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
 
-/** What a call would make and cost. */
+/** What a call would return and what it would cost. */
 export const ImageEstimate = componentSchema('ImageEstimate', {
   format: Type.Unsafe<PredictedResult['format']>({
     type: ['string', 'null'],
@@ -52,14 +52,14 @@ export const OutputEstimates = componentSchema('OutputEstimates', {
   price: Type.Integer({ description: 'Of the outputs together, in credits.' }),
 });
 
-/** The work of a dry run: an image, and the passes over it. */
+/** What a dry run estimates: an image, and the passes over it. */
 export interface DryRunWork {
   image: LoadedImage;
   branches: readonly CompiledCallPass[];
   caller: Caller;
 }
 
-/** The result and the price of each pass, or its error. A refused pass costs nothing. */
+/** The predicted result and the price of each pass, or the error of the pass. A refused pass costs nothing. */
 export async function estimatePasses(
   { image, branches, caller }: DryRunWork,
   { allowance, fonts }: { allowance: RunAllowance } & FontRoutesOptions,
@@ -82,7 +82,7 @@ export async function estimatePasses(
 
 /**
  * Sends the estimates of several outputs.
- * @throws ApiError the first error if all of them are refused.
+ * @throws the first error, if every output is refused.
  */
 export function sendOutputEstimates(
   estimates: readonly (ImageEstimate | ApiError)[],
@@ -103,7 +103,7 @@ export function sendOutputEstimates(
 
 export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';
 
-/** The warnings in all estimates, for X-Service-Warnings. */
+/** The warnings of all estimates, for the header X-Service-Warnings. */
 export function warningsInEstimates(estimates: readonly (ImageEstimate | ApiError)[]): CallWarning[] {
   return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
 }

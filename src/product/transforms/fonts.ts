@@ -43,7 +43,10 @@ export function requestedTextOf({ steps }: ImagePass): RequestedText {
   };
 }
 
-/** The warnings about a finished pass that its steps alone do not show: about its result, and about its fonts. */
+/**
+ * The warnings about a finished pass that depend on its result or on the fonts. Warnings about the steps alone are not
+ * included.
+ */
 export async function findPassWarnings(
   { fonts }: { fonts: Pick<InstalledFonts, 'findWarnings'> },
   pass: ImagePass,

@@ -28,23 +28,24 @@ import { stepKeyedBy, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { checkJsonSize } from '../catalogue/plan/step.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
-/** Largest image of a synchronous call, in bytes, whatever its source. */
+/** The maximum size of an image in a synchronous call, in bytes, whatever its source. */
 export const MAX_IMAGE_BYTES = 25 * MEGABYTE_BYTES;
-/** Largest multipart body with such an image, in bytes. */
+/** The maximum size of a multipart body with such an image, in bytes. */
 export const MAX_MULTIPART_BYTES = 34 * MEGABYTE_BYTES;
 
 /**
- * The fields that a call may send in a JSON body or as multipart fields, besides the image. The query overrides them.
+ * The fields besides the image that a call may send in a JSON body or as multipart fields. The same fields in the query
+ * take precedence.
  */
 export interface BodyFields {
   op?: string;
   preset?: string;
   parameters?: Record<string, unknown>;
-  /** The steps as sent. transform-call.ts checks them. */
+  /** The steps as sent. They are checked in transform-call.ts. */
   steps?: unknown;
-  /** The outputs as sent. transform-call.ts checks them. */
+  /** The outputs as sent. They are checked in transform-call.ts. */
   outputs?: unknown;
-  /** The op's own parameters as multipart fields: text by name. */
+  /** The op's own parameters in a multipart body, as text by name. */
   texts?: Record<string, string>;
 }
 
@@ -53,7 +54,7 @@ export type ImageSource =
   | { kind: 'url'; url: string }
   | { kind: 'asset'; assetId: string };
 
-/** The source of a call's image, the fields of its body, and its files besides the image. */
+/** What a body contains: where the image comes from, the other fields, and the other files. */
 export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
 
 /** The images of a call as a job takes them: assets. Absent for bytes and addresses, which must be uploaded first. */
@@ -75,11 +76,12 @@ export function jobInputsOf(source: ImageSource): JobInputs {
   return assetId === undefined ? {} : { assetIds: [assetId] };
 }
 
-/** What a body contains: the image, and for some calls also the work on it. */
+/** What a body may contain: only an image, or for some calls also the work on it. */
 type BodyContents = 'image' | 'image and work';
 
 /**
- * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
+ * Reads the body of a synchronous call: raw bytes, a multipart form with a part `file`, or JSON that refers to an
+ * image.
  * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
  */
 export async function readCallInput(
@@ -113,8 +115,8 @@ export async function readCallInput(
 }
 
 /**
- * Parses the fields of a body that was read before: JSON, or the texts of a form.
- * @throws ApiError as `readCallInput`.
+ * Parses the fields of a body that was read earlier, from JSON or from the texts of a form.
+ * @throws the errors of `readCallInput`.
  */
 export function parseBodyFields(
   { body, isForm }: Pick<CorrectableCall, 'body' | 'isForm'>,
@@ -129,30 +131,33 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
   return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
-/** The fields that must be in the query. All other query fields may be in the body instead. */
+/** The fields that only the query may contain. All others may be sent in the body instead. */
 const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
-/** @throws ApiError invalid_param on a field of the body that belongs to the query. */
+/**
+ * Refuses fields in the body that belong into the query.
+ * @throws ApiError invalid_param on such a field.
+ */
 function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
   const names = contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_FIELDS;
   const refusal = misplacedFieldsRefusal(body, names, 'query');
   if (refusal !== undefined) throw refusal;
 }
 
-/** The fields that a JSON body may have; transform-schema.ts describes their values. */
+/** The fields that a JSON body may have. transform-schema.ts describes their values. */
 const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /**
- * Keeps each file of a multipart body that may be a second picture. The steps say which files they read, and may come
- * after the files.
+ * Options of the multipart parser that keep every file which may be a second picture. They are needed because the
+ * steps, which say what files are read, may come after the files.
  */
 const LAYER_FILES = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
   keeps: (name: string) => !WORK_FIELDS.includes(name),
 };
 
-/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
+/** Parses a JSON body. It has either `url` or `assetId`, and may have op, preset, parameters, steps and outputs. */
 function parseReference(body: unknown, contents: BodyContents): CallInput {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with url or assetId.');
@@ -169,8 +174,8 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
 }
 
 /**
- * The source of an image in a JSON body: its url or its assetId, whichever was sent; null when neither was.
- * @param names of the two fields in the call.
+ * The source of an image in a JSON body, by its `url` or its `assetId`; null if neither was sent.
+ * @param names the names of these two fields in the call.
  */
 export function parseImageSource(
   { assetId, url }: { assetId: unknown; url: unknown },
@@ -193,7 +198,7 @@ const NO_JSON_IMAGE: FieldHint = {
 const THIS_CALL = { owner: 'this call', noun: 'field' } as const;
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
-/** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
+/** Fields that callers send in a body by mistake, because they belong elsewhere or to another service. */
 const MISPLACED_FIELDS: Record<string, FieldHint> = {
   assetIds: {
     says: 'it belongs to a job; this call takes assetId, one id as text',
@@ -205,8 +210,8 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
 };
 
 /**
- * The error for a field of the work that was sent as a file. Files with other names are skipped, but such a field must
- * not be.
+ * The error for a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but these
+ * would be missed.
  */
 function fieldSentAsFileError(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
@@ -237,8 +242,8 @@ function unknownFields(
 }
 
 /**
- * Parses a URL and checks its scheme. The scheme is checked here, because this error can name an alternative; the
- * fetcher checks hosts.
+ * Parses a URL and checks its scheme. The scheme is checked here because this error can suggest another way to send the
+ * image. The fetcher checks the host.
  */
 export function parseImageUrl(value: unknown, param: string): string {
   const url = parseText(param, value);
@@ -261,15 +266,17 @@ function assetFieldFor(field: string): string {
   return field === 'url' ? 'assetId' : 'AssetId';
 }
 
-/** The addresses within another text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
+/** The URLs within a longer text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
 function urlsIn(text: string): string[] {
   return text.slice(0, MAX_SEARCHED_CHARACTERS).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
 }
 
-/** The beginning of a text that is searched for addresses. */
+/** How many characters of a text are searched for URLs. */
 const MAX_SEARCHED_CHARACTERS = 4_000;
 
-/** The URL that was probably meant by an address without a scheme. Empty if the host is not in the public internet. */
+/**
+ * The URL that was probably meant by an address without a scheme. Empty if the host cannot be on the public internet.
+ */
 function suggestedUrls(text: string): string[] {
   const [, rest = ''] = /^(?:\/\/)?([\w-]+(?:\.[\w-]+)+(?:[:/].*)?)$/.exec(text) ?? [];
   const host = URL.parse(`https://${rest}`)?.hostname;

@@ -15,27 +15,29 @@ import type { PresetStep, RequestedStep } from '../catalogue/plan/step.ts';
 import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
 import { loadCallImage, type MeteredCallOptions, type PoolCallTerms } from './metered-call.ts';
 
-/** A second picture that steps of a call read. */
+/** A second picture of a call, which its steps read. */
 export interface RequestedLayer {
-  /** The id by which the steps of the pass refer to it. */
+  /** The id by which the steps refer to the picture. */
   id: string;
   source: { kind: 'part'; name: string } | Exclude<ImageSource, { kind: 'bytes' }>;
-  /** The field of the call, or the part, to name in an error. */
+  /** The field or the part of the call that an error names. */
   param: string;
 }
 
-/** The default name of the part with a second picture. The next step without a name reads `layer2`. */
+/**
+ * The default name of a part with a second picture. If a second step gives no name, its part is `layer2`, and so on.
+ */
 const DEFAULT_LAYER_PART = 'layer';
 /**
- * Matches the names of parts that are second pictures. A part with such a name that no step reads is refused. Other
- * parts that nobody reads are ignored.
+ * Matches the names of parts that are meant as second pictures. Such a part is refused if no step reads it; parts with
+ * other names are then ignored.
  */
 const LAYER_PART = /^layer/i;
 const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
 
 /**
- * Finds the sources of steps' second pictures: an asset, a URL, or a part of the body. The returned steps name each
- * picture by its id, in the parameter that a job would use.
+ * Finds where the second pictures of steps come from: an asset, a URL, or a part of the body. In the returned steps,
+ * the parameter that a job uses for an asset contains the id of the picture.
  * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
  */
 export function bindStepLayers(sent: readonly RequestedStep[]): {
@@ -66,8 +68,8 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
 }
 
 /**
- * The parameter in which a step names a second picture: its field, and the key within it. Undefined if the step reads
- * none.
+ * Where a step refers to a second picture: the field of the step, and the key within it. Undefined if the step reads no
+ * second picture.
  */
 function secondPictureFieldOf(step: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
   const { op: name, operation } = step;
@@ -77,7 +79,7 @@ function secondPictureFieldOf(step: PresetStep): { field: 'parameters' | 'params
   return key === undefined ? undefined : { field: name === undefined ? 'params' : 'parameters', key };
 }
 
-/** The second picture that a step names; undefined if it names none. */
+/** The second picture to which a step refers; undefined if it refers to none. */
 function findNamedLayer(
   given: GivenParameters,
   key: string,
@@ -107,13 +109,13 @@ function partLayer(name: string): RequestedLayer {
   return { id: `part:${name}`, source: { kind: 'part', name }, param: name };
 }
 
-/** Whether a job could read the second pictures too: all are assets. */
+/** Whether all second pictures are assets. Only then could a job read them. */
 export function areAllLayersAssets(layers: readonly RequestedLayer[]): boolean {
   return layers.every(({ source }) => source.kind === 'asset');
 }
 
 /**
- * Checks that the body has each part that steps read, once, and no other second pictures.
+ * Checks that the body contains each part that steps read exactly once, and no other second pictures.
  * @throws ApiError invalid_param on the part.
  */
 export function checkLayerParts(layers: readonly RequestedLayer[], files: readonly AdditionalFile[]): void {
@@ -137,8 +139,8 @@ export function checkLayerParts(layers: readonly RequestedLayer[], files: readon
 }
 
 /**
- * Loads the second pictures of a call one by one. Together they may have as many bytes as a body.
- * @throws ApiError as `loadCallImage`, on the field or the part of the picture; payload_too_large.
+ * Loads the second pictures of a call one after the other. Together they may be as large as a body.
+ * @throws the errors of `loadCallImage`, on the field or the part of the picture; payload_too_large.
  */
 export async function loadLayers(
   sent: readonly RequestedLayer[],

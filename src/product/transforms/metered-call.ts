@@ -26,60 +26,63 @@ export interface MeteredCallOptions {
   allowance: RunAllowance;
   assets: AssetReader;
   meters: { ops: OpMeter };
-  /** Timeout of a call, in milliseconds, from the request to its response. */
+  /** The timeout of a call, in milliseconds. It runs from the request to the response. */
   timeoutMs: number;
   now: () => Date;
 }
 
 /**
- * What a pool needs to know about a call: its account, a signal that aborts when the client disconnects, and its
- * deadline.
+ * What a pool needs to know about a call: the account, the deadline, and a signal that aborts when the client
+ * disconnects.
  */
 export interface PoolCallTerms {
   accountId: string;
   signal: AbortSignal;
   deadlineMs: number;
-  /** Whether somebody waits for the result. Absent for a synchronous call. */
+  /** Whether somebody waits for the result (`call`) or nobody does (`job`). Default: `call`. */
   work?: WorkClass;
-  /** Aborts the waits of a job's work, because the job is being cancelled. */
+  /** Aborts when the job is being cancelled. It ends waits, but not what a worker has begun. */
   waitSignal?: AbortSignal;
-  /** The place of the call in the queue of the image pool. It is taken while the body is still being read. */
+  /** The place of the call in the queue of the image pool. A call takes it before its body is completely read. */
   incoming?: IncomingCall;
 }
 
 /** A synchronous run that succeeded. */
 interface TimedRun {
-  /** Time for reading the body, or fetching the image, in milliseconds. */
+  /** How long it took to read the body or to download the image, in milliseconds. */
   fetchMs: number;
-  /** Time in the queue for a thread. */
+  /** How long the call waited for a thread, in milliseconds. */
   queueMs: number;
   timings: Partial<PassTimings>;
   bytesIn: number;
-  /** Bytes of the result; absent if none are sent. */
+  /** The size of the result in bytes; absent if no bytes are sent. */
   bytesOut?: number;
 }
 
-/** A synchronous call in progress, from its admission to its response. */
+/** A synchronous call between its admission and its response. */
 export interface SyncCall {
   caller: Caller;
   terms: PoolCallTerms;
   /**
-   * Admits the call to the queue of the image pool while its body is read.
+   * Gives the call a place in the queue of the image pool while its body is being read.
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
   expectedBy(imageWorkers: ImageWorkers): PoolCallTerms;
-  /** Milliseconds since the call was admitted. */
+  /** How long ago the call was admitted, in milliseconds. */
   admittedMs(): number;
-  /** Waits for the result of work. The account's slot is kept until the work has really ended, which may be later. */
+  /**
+   * Waits for the result of work. The account's slot is held until the work has really ended, which may be after the
+   * response.
+   */
   finish<T>(work: RunningCall<T>): Promise<T>;
-  /** Sends Server-Timing, and counts the run of the op. */
+  /** Sets the header Server-Timing, and counts the run of the op. */
   recordRun(op: string, run: TimedRun): void;
 }
 
-/** The times of each running call as far as they are known, for the response of a call that fails. */
+/** For each running call, a function that returns the times known so far. They are sent if the call fails. */
 const timesOfCalls = new WeakMap<FastifyRequest, () => CallTimes>();
 
-/** Sends Server-Timing with the failures of synchronous calls too, as far as their times are known. */
+/** Adds the header Server-Timing to failed synchronous calls, with the times that are known. */
 export function sendTimesOfFailedCalls(app: FastifyInstance): void {
   app.addHook('onError', (request, reply, _error, done) => {
     const times = timesOfCalls.get(request)?.();
@@ -88,7 +91,7 @@ export function sendTimesOfFailedCalls(app: FastifyInstance): void {
   });
 }
 
-/** Begins an admitted call. Its time counts from the first byte of the request. */
+/** Begins a call that was admitted. Its time counts from the first byte of the request. */
 export function beginSyncCall(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -134,7 +137,7 @@ export function beginSyncCall(
 
 const NO_WORK: PassTimings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
 
-/** The times of a call in milliseconds. Those of its work are absent if it failed. */
+/** The times of a call in milliseconds. If the work failed, its own times are absent. */
 interface CallTimes extends Partial<PassTimings> {
   admitMs: number;
   fetchMs: number;
@@ -152,17 +155,17 @@ function serverTiming(times: CallTimes): string {
     .join(', ');
 }
 
-/** The time that the worker took, in whole milliseconds. */
+/** How long a worker took in all, in whole milliseconds. */
 export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<PassTimings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
 }
 
-/** The format of a picture, as in `X-Service-Format`. */
+/** The format in a media type, as the header `X-Service-Format` contains it: `webp` for `image/webp`. */
 export function formatOfContentType({ contentType }: { contentType: string }): string {
   return contentType.slice('image/'.length);
 }
 
-/** Sends a picture and its size. It warns if the client does not accept the picture's type. */
+/** Sends a picture and its size. A warning is added if the client does not accept its media type. */
 export function sendPicture(
   reply: FastifyReply,
   { data, contentType, width, height }: Pick<TransformResult, 'data' | 'contentType' | 'width' | 'height'>,
@@ -172,17 +175,20 @@ export function sendPicture(
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }
 
-/** The image of a call: bytes, with their header if they are an image, or an asset that is read later. */
+/**
+ * The image of a call: an asset that is read later, or bytes with their header. The header is null if the bytes are not
+ * an image.
+ */
 export interface LoadedImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: ImageHeader | null;
 }
 
 /**
- * Loads the image that a call names.
- * @param param the field or the part that errors name, if it is a second picture.
- * @throws ApiError if the image cannot be fetched, or is no asset of the account; unsupported_format for bytes that do
- *   not match their declared type.
+ * Loads the image of a call.
+ * @param param the field or the part that errors name. Needed only for a second picture.
+ * @throws ApiError if the image cannot be downloaded, or is not an asset of the account; unsupported_format if the
+ * bytes do not match their declared type.
  */
 export async function loadCallImage(
   source: ImageSource,
@@ -207,8 +213,8 @@ export async function loadCallImage(
 }
 
 /**
- * Runs work that counts against the allowance. It is admitted before it starts, counted when it succeeds, and not
- * counted when it fails.
+ * Runs work that counts as one run against the allowance. The run is admitted before it starts, and counted only if it
+ * succeeds.
  * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
 export async function runCountedWork<T>(
@@ -224,9 +230,9 @@ export async function runCountedWork<T>(
 }
 
 /**
- * Does the same as `runCountedWork` for work of several runs, some of which may fail.
+ * Runs work that counts as several runs, as `runCountedWork` does for one. Some of the runs may fail.
  * @param ops the op of each run.
- * @param work tells which runs succeeded.
+ * @param work returns which of the runs succeeded.
  */
 export async function runCountedWorks<T>(
   allowance: RunAllowance,

@@ -25,11 +25,11 @@ interface TransformsOptions
 }
 
 interface TransformsSlice extends ProductSlice {
-  /** Registers the routes of results at signed links, which are below / and need no credential. */
+  /** Registers the route for signed links to results. It lies under / instead of /api, and needs no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** Opens the synchronous calls: transform, metadata, reading, compare, render. */
+/** Opens the synchronous calls: transform, metadata, reading text and codes, compare, and render. */
 export function openTransforms({ settings, ...options }: TransformsOptions): TransformsSlice {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;

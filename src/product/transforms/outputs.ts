@@ -17,20 +17,22 @@ import { formatOfContentType } from './metered-call.ts';
 import { type ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 import { type RequestedOutput, RequestedOutputs } from './transform-schema.ts';
 
-/** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
+/** Several results of one image, as sent: the steps that run once for all results, and the work of each. */
 export interface RequestedOutputsWork {
   first: readonly RequestedStep[];
   outputs: readonly RequestedOutput[];
 }
 
-/** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
+/**
+ * @throws ApiError invalid_param on outputs, or `outputs[i]…`, when the check finds a violation.
+ */
 const checkShape = createValidator(Type.Object({ outputs: RequestedOutputs }), 'outputs');
 
-/** The fields that say what an output does. An output has one of them. */
+/** The fields that define the work of an output. Each output has exactly one of them. */
 const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
 
 /**
- * Checks outputs as they were sent, but not their work.
+ * Checks the shape of outputs as they were sent. Their work is checked later.
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
 export function checkSentOutputs(sent: unknown): RequestedOutput[] {
@@ -56,7 +58,7 @@ function singleOutputError({ name: _, ...work }: Record<string, unknown>): ApiEr
   return invalidParamError('outputs', message, { limit: 2, instead: [work] });
 }
 
-/** Checks that an output has an op, steps or a preset, and parameters only with an op. */
+/** Checks that an output has exactly one of op, steps and preset, and that it has parameters only with an op. */
 function checkOutputWork(output: RequestedOutput, where: string): void {
   const [first, second] = WORK_FIELDS.filter((name) => output[name] !== undefined);
   if (first === undefined) {
@@ -89,7 +91,7 @@ interface OutputFile {
   data: Uint8Array;
 }
 
-/** Sends the outputs as multipart/mixed, or as files of a ZIP archive if the client prefers that. */
+/** Sends the outputs as multipart/mixed, or as a ZIP archive if the client prefers that. */
 export async function sendOutputs(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -104,14 +106,14 @@ export async function sendOutputs(
   const boundary = randomText(24);
   const pieces = multipartChunksOf(files, boundary);
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  // The files are not joined, because copying tens of megabytes would block the event loop.
+  // The chunks are not joined into one buffer, because copying tens of megabytes would block the event loop.
   return reply
     .type(`${MULTIPART_MIXED_TYPE}; boundary=${boundary}`)
     .header('content-length', String(sizeBytes))
     .send(Readable.from(pieces));
 }
 
-/** Stores the outputs for `response=url`, and sends a link to each picture and the error of each failed output. */
+/** Handles `response=url`: stores the outputs, and sends a link to each picture, or the error of the output. */
 export async function sendOutputLinks(
   request: FastifyRequest,
   outputs: readonly OutputResultOrError[],

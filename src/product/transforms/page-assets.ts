@@ -7,15 +7,15 @@ import type { AssetReader } from '../assets/content/reader.ts';
 import type { MeteredCallOptions, PoolCallTerms, SyncCall } from './metered-call.ts';
 
 /**
- * Finds the assets that a template references: by `asset://<assetId>`, or by the service's own URL of their content,
- * including signed links. References may be anywhere in the text of the document.
+ * Finds the assets to which a page refers, as `asset://<assetId>` or by the service's own URL of their content, signed
+ * or not. References may be anywhere in the document.
  */
 
 const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /**
- * The ids of the assets that a document references, each once, in order. The caller must check whether they exist, and
- * whose they are.
+ * The ids of the assets to which a document refers, without duplicates, in order. The caller must check whether they
+ * exist and belong to the account.
  *
  * @param html the result of withAssetScheme
  */
@@ -25,8 +25,8 @@ export function assetIdsIn(html: string): string[] {
 }
 
 /**
- * The document with every URL of an asset's content replaced by `asset://<assetId>`, the only form that workers know.
- * It must be called before anything else reads the document.
+ * Replaces every URL of an asset's content in a document by `asset://<assetId>`, which is the only form that workers
+ * know. It must be called before the document is used in any other way.
  *
  * @param publicUrl base of the service's own links, such as `https://images.example.com`
  */
@@ -42,18 +42,18 @@ export function withAssetScheme(html: string, publicUrl: string): string {
 const MAX_ASSETS = 50;
 const MAX_ASSET_BYTES = 64 * MEGABYTE_BYTES;
 
-/** Formats that the service reads but browsers cannot draw. */
+/** Media types that the service reads, but browsers cannot draw. */
 const UNDRAWABLE_TYPES: readonly string[] = ['image/tiff'];
 
-/** The assets that a page names: the files of existing ones, by id, and the ids of the others. */
+/** The assets of a page: the files of those that exist, by id, and the ids of the missing ones. */
 interface PageAssets {
   files: ReadonlyMap<string, StoredFile>;
   missing: string[];
 }
 
 /**
- * Finds the account's own assets that a document references. An asset that does not exist, or is another account's, is
- * not loaded; the page is drawn without it.
+ * Finds the account's assets to which a document refers. An asset that does not exist, or belongs to another account,
+ * is not loaded, and the page is drawn without it.
  * @param html the result of withAssetScheme
  */
 export async function findPageAssets(
@@ -90,11 +90,11 @@ function assertTotalSize(sizeBytes: number): void {
 
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: PoolCallTerms;
-  /** Waits for the work on an asset. */
+  /** Waits for work on an asset, such as its conversion. The account's slot is held until the work has ended. */
   finish: SyncCall['finish'];
 }
 
-/** Reads the assets of a page in a form that a browser can draw. */
+/** Reads the assets of a page, in a form that a browser can draw. */
 export async function readPageAssets(
   files: PageAssets['files'],
   options: ReadAssetsOptions,
@@ -103,10 +103,10 @@ export async function readPageAssets(
   let sizeBytes = 0;
   for (const [id, file] of files) {
     const bytes = await file.read().catch(nullIfMissing);
-    // The asset was deleted in the meantime.
+    // The asset was deleted after its file had been found.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
-    // A converted asset may be larger than its file.
+    // The size is checked again, because a converted asset may be larger than its file.
     sizeBytes += drawable.data.length;
     assertTotalSize(sizeBytes);
     assets[id] = drawable;
@@ -115,8 +115,8 @@ export async function readPageAssets(
 }
 
 /**
- * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
- * @throws ApiError invalid_param on data when it cannot be converted to a PNG; provider_unavailable.
+ * An asset in a form that a browser can draw: its own file, or its first frame as a PNG.
+ * @throws ApiError invalid_param on data when the asset cannot be converted; provider_unavailable.
  */
 async function makeDrawable(
   id: string,

@@ -17,7 +17,7 @@ import {
 } from './metered-call.ts';
 import { ImageReferenceBody } from './transform-schema.ts';
 
-/** Serves POST /images/metadata: the facts and tags of an image, while the caller waits. It is free of charge. */
+/** Serves POST /images/metadata, a synchronous call that is free of charge: the facts and tags of an image. */
 export async function metadataRoutes(
   app: FastifyInstance,
   options: Omit<MeteredCallOptions, 'allowance'>,
@@ -71,7 +71,7 @@ interface ReadRoutesOptions extends MeteredCallOptions {
   readers: Readers;
 }
 
-/** Serves POST /images/read-text and /images/read-codes, while the caller waits. */
+/** Serves POST /images/read-text and /images/read-codes, which are synchronous calls. */
 export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
   const { imageWorkers, readers } = options;
   addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);

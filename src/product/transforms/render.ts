@@ -83,12 +83,12 @@ const RenderQuery = Type.Object({
 });
 type RenderQuery = Static<typeof RenderQuery>;
 
-/** The JSON responses: an estimate or a link, instead of the bytes of the picture. */
+/** The JSON responses, which replace the bytes of the picture: an estimate, or a link. */
 const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
 
 /**
- * Serves POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while
- * the caller waits.
+ * Serves POST /images/render, a synchronous call: draws a stored template, or the html in the call, with one row of
+ * data.
  */
 export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOptions): Promise<void> {
   const { gate, renders, templates, results } = options;
@@ -144,7 +144,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
     },
   );
 
-  /** The page of a call, and the field that named or contained it. */
+  /** Finds the page of a call, and the field of the call from which it comes. */
   async function findPage(
     body: RenderBody,
     accountId: string,
@@ -164,9 +164,9 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
 }
 
 /**
- * The template that a call without html names.
- * @throws ApiError invalid_param on `templateId` if there is none; on `css`, `width` or `height` if they are sent
- *   with it.
+ * The name of the template, for a call without html.
+ * @throws ApiError invalid_param on `templateId` if it is missing; on `css`, `width` or `height`, which are allowed
+ * only with html.
  */
 function requireTemplate({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)
@@ -182,7 +182,7 @@ function requireTemplate({ templateId, css, width, height }: RenderBody): string
 }
 
 /**
- * The size of a page, and the encoding of its picture.
+ * Parses the options for drawing a page and encoding its picture.
  * @throws ApiError invalid_param on `format`, `scale` or `quality`.
  */
 function parseDrawing(
@@ -205,13 +205,13 @@ function parseDrawing(
   return { width, height, scale, encode: { format, ...withoutAbsentFields({ quality }) } };
 }
 
-/** The facts of a render's picture that are known in advance. A page without a background is transparent. */
+/** What is known of a render's picture before it is drawn. A page without a background is transparent. */
 function predictedPictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
   const size = { width: Math.round(width * scale), height: Math.round(height * scale) };
   return { format, ...size, frames: 1, transparency: format === 'jpeg' ? false : null };
 }
 
-/** Resolves format aliases (jpg → jpeg). */
+/** Parses a format. Other names of formats are accepted, such as jpg. */
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === normalizeFormatName(sent));
   if (format !== undefined) return format;

@@ -8,10 +8,10 @@ import { randomText } from '../../platform/ids/ids.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 
-/** Lifetime of a result of `response=url`, in seconds. */
+/** How long a link of `response=url` is valid, in seconds. */
 const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
-/** How long a result is stored: far longer than its link is valid. */
+/** How long a result is stored, in milliseconds. It is far longer than the link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEEP_BATCH_SIZE = 100;
 
@@ -30,7 +30,7 @@ export type ResultLink = Static<typeof ResultLink>;
 
 /**
  * The response data for a stored result.
- * @param url its signed link.
+ * @param url the signed link to the result.
  */
 export function resultLinkBody(
   url: string,
@@ -51,7 +51,10 @@ interface TemporaryResultsOptions {
   now: () => Date;
 }
 
-/** Results of `response=url`: temporary objects, and links that read them for 5 minutes without a credential. */
+/**
+ * The results of `response=url`. They are temporary objects; a signed link reads one for 5 minutes without a
+ * credential.
+ */
 export class TemporaryResults {
   readonly #options: TemporaryResultsOptions;
 
@@ -59,7 +62,7 @@ export class TemporaryResults {
     this.#options = options;
   }
 
-  /** Stores the bytes and returns their signed link. */
+  /** Stores a result and returns a signed link to it. */
   async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
     const name = randomText(24);
     await this.#options.objects.put(RESULTS_PREFIX + name, data, contentType);
@@ -67,7 +70,7 @@ export class TemporaryResults {
     return `${this.#options.publicUrl()}/results/${name}?${this.#options.signatures.sign('result', name, expiresAt)}`;
   }
 
-  /** Deletes a batch of results whose links have expired; returns their number. */
+  /** Deletes a batch of results whose time is over, and returns their number. */
   async sweep(): Promise<number> {
     const beforeMs = this.#options.now().getTime() - RESULT_KEPT_MS;
     const keys = await this.#options.objects.listOlder(RESULTS_PREFIX, beforeMs, SWEEP_BATCH_SIZE);
@@ -76,7 +79,7 @@ export class TemporaryResults {
   }
 }
 
-/** Serves GET /results/{name}: the target of a signed link. */
+/** Serves GET /results/{name}, to which signed links of results lead. */
 export async function resultRoutes(
   app: FastifyInstance,
   { objects, signatures, now }: TemporaryResultsOptions,

@@ -38,25 +38,25 @@ import {
 } from './transform-query.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
-/** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
+/** The work of a transform, as sent: a saved preset, or one pass made of an op or of steps. */
 export type SentTransform =
   | { kind: 'preset'; reference: string }
   | ({ kind: 'pass' } & CompiledTransformCall)
   | ({ kind: 'outputs' } & RequestedOutputsWork);
 
 export interface CompiledCallPass {
-  /** The name under which usage counts it: the op, `steps`, or `preset`. */
+  /** The name under which usage counts the work: an op's name, `steps`, or `preset`. */
   op: string;
   pass: ImagePass;
   warnings: readonly StepWarning[];
   /** The second pictures that the pass reads. */
   layers: readonly RequestedLayer[];
-  /** Maps a parameter of the pass to the parameter of the call. */
+  /** Finds the parameter of the call that became a parameter of the pass. */
   paramOf: (passParam: string) => string;
 }
 
 export interface CompiledTransformCall extends CompiledCallPass {
-  /** The body of a job that does the same, without its assets. Absent if a job could not read all the pictures. */
+  /** The body of a job that does the same, but without the asset ids. Absent if a job could not read all pictures. */
   asJob?: Record<string, unknown>;
 }
 
@@ -65,20 +65,20 @@ export interface CompiledOutput extends CompiledTransformCall {
   parametersPrefix: string;
 }
 
-/** The most compiled queries that a process caches. */
+/** The maximum number of compiled queries that a process caches. */
 const MAX_CACHED_QUERIES = 1_000;
 const MAX_CACHED_QUERY_CHARACTERS = 500;
 
 /** Reads the steps of a preset. `param` names the preset in the call. */
 type ReadPresetSteps = (reference: string, param: string) => Promise<readonly PresetStep[]>;
 
-/** The query of a request, parsed and as text in its URL. */
+/** The query of a request, both parsed and as text within the URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles the queries and bodies of transform calls to passes. */
 export class TransformCallCompiler {
   readonly #models: ModelsFile;
-  /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
+  /** Compiled calls by the text of their query. Programs usually send the same few queries again and again. */
   readonly #cache = new LRUCache<string, SentTransform>({ max: MAX_CACHED_QUERIES });
 
   constructor(models: ModelsFile) {
@@ -86,9 +86,8 @@ export class TransformCallCompiler {
   }
 
   /**
-   * Compiles a call. Query and body together must name one op, one preset or steps. The query overrides the body, key
-   * by key. A query alone is compiled once per distinct text.
-   * @param inputs the assets of the call, which a refusal names in a job that does the same.
+   * Compiles a call. The query and the body together must contain one op, one preset or steps; keys of the query take
+   * precedence. If the body adds nothing, the result is cached by the text of the query.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
   compile({ url, query }: SentQuery, body: BodyFields = {}, inputs: JobInputs = {}): SentTransform {
@@ -102,8 +101,8 @@ export class TransformCallCompiler {
   }
 
   /**
-   * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
-   * @throws ApiError as `compile`.
+   * Refuses a query that no body can make valid. This happens before a slot is taken and before the body is read.
+   * @throws the errors of `compile`.
    */
   checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
     if (!bodyMayAdd || this.#cache.has(queryTextOf(sent.url))) {
@@ -121,8 +120,8 @@ export class TransformCallCompiler {
   }
 
   /**
-   * Compiles a call without caching it.
-   * @throws ApiError as `compile`.
+   * Compiles a call without caching the result.
+   * @throws the errors of `compile`.
    */
   compileOnce(query: RawQueryFields, body: BodyFields, inputs: JobInputs = {}): SentTransform {
     checkQueryOptions(query);
@@ -166,7 +165,7 @@ export class TransformCallCompiler {
     return compiled;
   }
 
-  /** The steps of an output, those of a saved preset included. */
+  /** The steps of an output. If it has a preset, its steps are read. */
   async #findSteps(
     { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
@@ -189,7 +188,7 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
-  /** Compiles a call that makes one result by these steps. */
+  /** Compiles a call with a single result. */
   #compileSingle(
     op: string,
     sent: readonly RequestedStep[],
@@ -200,7 +199,10 @@ export class TransformCallCompiler {
     return { kind: 'pass', ...compiled, ...asJobField(compiled.layers, asJob) };
   }
 
-  /** @param whole the field of the call that holds all of the steps. */
+  /**
+   * Compiles steps to one pass.
+   * @param whole the field of the call that contains all of the steps.
+   */
   #compilePass(
     op: string,
     sent: readonly RequestedStep[],
@@ -215,19 +217,19 @@ export class TransformCallCompiler {
   }
 }
 
-/** The body of a job of steps, without its assets. */
+/** The body of a job with these steps, without its asset ids. */
 function stepsJobOf(sent: readonly RequestedStep[]) {
   return { steps: sent.map(({ at: _, ...step }) => step) };
 }
 
-/** The field `asJob`: the body of a job that does the same as a pass. Empty if a job could not read the pictures. */
+/** The field `asJob`: the body of a job that does the same as the pass. Empty if a job could not read all pictures. */
 function asJobField(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
   return areAllLayersAssets(layers) ? { asJob } : {};
 }
 
 /**
- * The bodies of jobs that would make the same outputs, without their assets: one job with variants if all outputs run
- * the same op, else one job per output. Empty if jobs could not make all of them.
+ * The bodies of jobs that would make the same outputs, without their asset ids. If all outputs run the same op, it is
+ * one job with variants, and otherwise one job per output. Empty if jobs could not make all of them.
  */
 export function jobsOfOutputs(
   { first, outputs }: RequestedOutputsWork,
@@ -240,7 +242,10 @@ export function jobsOfOutputs(
   return [{ op, variants: outputs.map(({ name, parameters = {} }) => ({ name, parameters })) }];
 }
 
-/** The error for steps that a call cannot run in one pass. It contains the body of a job that runs them. */
+/**
+ * Makes the error for steps that a synchronous call cannot run in one pass. The error contains the body of a job that
+ * can.
+ */
 function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
   return ({ does, step }: SinglePassObstacle): ApiError => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
@@ -250,8 +255,7 @@ function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
 }
 
 /**
- * Returns a function that finds the field in which a parameter of an op was sent: in the query, as a form field, or in
- * `parameters`.
+ * Returns a function that finds where a parameter of an op was sent: in the query, as a form field, or in `parameters`.
  */
 function parameterFinder(
   query: RawQueryFields,
@@ -266,8 +270,8 @@ function parameterFinder(
 }
 
 /**
- * The op and the preset that a call names.
- * @throws ApiError invalid_param on preset if both are named.
+ * The op or the preset of a call.
+ * @throws ApiError invalid_param on preset if both are sent.
  */
 function parseOpOrPreset(query: RawQueryFields, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
@@ -291,7 +295,7 @@ function isEmptyBody({ texts = {}, ...fields }: BodyFields): boolean {
   return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
-/** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
+/** The parameters of the op, from the body, the form fields and the query. The query takes precedence. */
 function parseParameters(op: Op, query: RawQueryFields, body: BodyFields): GivenParameters {
   return normalizeParameterSpelling(op, {
     ...body.parameters,
@@ -308,10 +312,14 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
   throw exclusiveFieldError(extra, message, ['preset', extra]);
 }
 
-/** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
+/**
+ * @throws ApiError invalid_param on steps, or `steps[i]…`, when the check finds a violation.
+ */
 const checkShape = createValidator(Type.Object({ steps: RequestedTransformSteps }), 'steps');
 
-/** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
+/**
+ * Parses the steps of a call. Because the steps define all of the work, any other field that describes work is refused.
+ */
 function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
   const extra = findExtraField(query, { ...fields, ...withoutAbsentFields({ texts }) });
   if (extra !== undefined) {
@@ -330,7 +338,7 @@ function checkSentSteps(sent: unknown): PresetStep[] {
   return steps;
 }
 
-/** The name of the first field in the query or the body that describes other work; undefined if there is none. */
+/** The first field in the query or the body that describes other work; undefined if there is none. */
 function findExtraField(query: RawQueryFields, { texts, ...fields }: BodyFields): string | undefined {
   const { op, preset } = query;
   return Object.keys({
@@ -342,8 +350,8 @@ function findExtraField(query: RawQueryFields, { texts, ...fields }: BodyFields)
 }
 
 /**
- * Parses outputs.
- * @throws ApiError invalid_param on outputs, `outputs[i]…` or a field that must not be sent with them.
+ * Parses the outputs of a call.
+ * @throws ApiError invalid_param on outputs, `outputs[i]…`, or a field that cannot be combined with outputs.
  */
 function parseOutputs(
   query: RawQueryFields,
@@ -362,7 +370,7 @@ function parseOutputs(
   return { first, outputs: checkSentOutputs(outputs) };
 }
 
-/** Refuses keys that the op does not declare. Missing parameters are no error, because the body may still add them. */
+/** Refuses keys that the op does not have. A missing parameter is not an error yet, because the body may contain it. */
 function checkKeys(op: PixelOp, query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkOpParameters(op, { [name]: query[name] });

@@ -12,12 +12,12 @@ import { suggestOp } from '../catalogue/usual-words.ts';
 import type { JobInputs } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
-/** The most ops that an error suggests by their parameters. If more ops match, it suggests none. */
+/** How many ops an error suggests at most. If more of them have the sent parameters, none is suggested. */
 const MAX_SUGGESTED_OPS = 8;
 /** The first parameters of a call without an op, by which the op is guessed. */
 const MAX_COUNTED_NAMES = 20;
 
-/** The error for an op that reads a second picture. Such an op must be sent as a step. */
+/** The error for an op that reads a second picture and was not sent as a step. Such an op must be a step. */
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
@@ -25,9 +25,8 @@ export function onlyAsStepError(op: string, parameters: GivenParameters): ApiErr
 }
 
 /**
- * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
- * @param parametersOf reads what was sent to an op.
- * @param inputs the assets of the call, for a job that does the same.
+ * The op of this name. It must be one that this endpoint can run, at least as a step.
+ * @param parametersOf returns the parameters that were sent, parsed for an op.
  */
 export function requireTransformOp(
   name: string,
@@ -54,7 +53,7 @@ export function requireTransformOp(
   });
 }
 
-/** Suggests another endpoint for an op that this endpoint does not run, or else a job that runs the op. */
+/** Suggests how else to run an op that this endpoint does not run: by another endpoint, or by a job. */
 function suggestOtherCall(
   op: Op,
   parameters: GivenParameters,
@@ -87,8 +86,9 @@ function opsTaking(names: readonly string[]): string[] {
 }
 
 /**
- * The error for a call that names no op. If a field with another name holds the name of an op, that field is corrected.
- * @param parameters sent within `parameters`.
+ * The error for a call without an op. If another field contains the name of an op, the error suggests renaming that
+ * field.
+ * @param parameters what was sent within `parameters`.
  * @param sent the other fields of the call.
  */
 export function missingOpError(
@@ -109,7 +109,7 @@ function whereItRuns(op: Op): string {
   return `is answered by POST /api/v1${endpoint}`;
 }
 
-/** The endpoint that answers an op while the caller waits; undefined for an op that runs in jobs alone. */
+/** The endpoint that runs an op in a synchronous call; undefined for an op that runs in jobs only. */
 function endpointOf(op: Op): string | undefined {
   if (op.kind === 'sync') return op.endpoint;
   return 'syncEndpoint' in op ? op.syncEndpoint : undefined;

@@ -13,7 +13,7 @@ import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 
-/** The ops that run on this endpoint while the caller waits. */
+/** The ops that this endpoint runs. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter((op) => op.runs === 'pass')
   .filter(({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT);
@@ -29,7 +29,7 @@ export const RequestedTransformSteps = Type.Array(PresetStep, {
 
 const MAX_OUTPUTS = 20;
 
-/** One result of a call that makes several. */
+/** One output of a call that makes several. */
 export const RequestedOutput = Type.Object(
   {
     name: Type.String({
@@ -58,7 +58,7 @@ export const RequestedOutput = Type.Object(
 );
 export type RequestedOutput = Static<typeof RequestedOutput>;
 
-/** Several results of one image, as sent. */
+/** The outputs of a call, as sent. */
 export const RequestedOutputs = Type.Array(RequestedOutput, {
   minItems: 2,
   maxItems: MAX_OUTPUTS,
@@ -72,7 +72,7 @@ export const RequestedOutputs = Type.Array(RequestedOutput, {
   ],
 });
 
-/** The op that an empty documentation form offers. It needs no parameter, so the call is valid without input. */
+/** The op in an empty form of the documentation. It needs no parameters, so the call is valid at once. */
 const EXAMPLE_OP = 'thumbnail';
 
 interface DeclaredParameter {
@@ -81,8 +81,9 @@ interface DeclaredParameter {
 }
 
 /**
- * The query schema of a transform for the documentation. A parameter of several ops is described with the widest bounds
- * among them. Each op's own contract checks its parameters, and the JSON form of the call documents them.
+ * The schema of a transform's query, for the documentation. If several ops have a parameter of the same name, the
+ * schema has the widest bounds among them. What a call may send is checked by the contract of its op; the schema of the
+ * JSON body documents each op exactly.
  */
 export function transformQuerySchema(): TObject {
   const declared = TRANSFORM_OPS.flatMap(({ op, parameters }) =>
@@ -129,7 +130,10 @@ function widestSchemaOf(uses: readonly DeclaredParameter[]): TSchema {
   return Type.Unsafe({ anyOf: schemas, description });
 }
 
-/** One description if most ops mean the same, else one for each meaning. */
+/**
+ * The description of a parameter that several ops have: a single one if it means the same in most of them, or else one
+ * for each meaning.
+ */
 function descriptionOf(uses: readonly DeclaredParameter[]): string {
   const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
   const sentences = Array.from(meanings, ([meaning, same]) => {
@@ -140,16 +144,15 @@ function descriptionOf(uses: readonly DeclaredParameter[]): string {
 }
 
 /**
- * The schema of a parameter in the query. A list is sent as JSON text. It has no example and no media type:
- * documentation pages would fill in the example for other ops, which refuse it, and would ask for a file because of a
- * media type.
+ * The schema of a parameter in the query. A list becomes JSON text. Examples and media types are removed: documentation
+ * pages would otherwise send the example with ops that refuse it, and show a file input because of the media type.
  */
 function querySchemaOf({ examples: _, anyOf, ...schema }: TSchema): TSchema {
   if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(querySchemaOf) } as unknown as TSchema;
   return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 
-/** A schema without description and default, which differ between ops. */
+/** A schema without its description and default. They may differ between ops. */
 function withoutDescription(schema: TSchema): TSchema {
   const { description, default: fallback, ...rest } = JSON.parse(JSON.stringify(schema));
   return rest;
@@ -168,13 +171,13 @@ const IMAGE = {
   ),
 };
 
-/** Exactly one of the two is required. */
+/** Requires exactly one of the two fields. */
 const EXACTLY_ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 
-/** An id that no asset has. */
+/** An id that no asset can have. */
 const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
-/** A reference to an image in JSON: one of the account's own assets or a public URL. */
+/** A reference to an image in JSON: an asset of the account, or a public URL. */
 export const ImageReferenceBody = Type.Object(IMAGE, {
   title: 'ImageReference',
   examples: [{ assetId: EXAMPLE_ASSET_ID }],
@@ -202,8 +205,8 @@ export const CompareBody = Type.Object(
 );
 
 /**
- * The JSON form of a transform: the reference to the image, and the op with its own parameters, a list of steps,
- * several outputs, or a preset. A query key overrides the body.
+ * The JSON body of a transform. It contains the reference to the image, and as work an op with its parameters, a list
+ * of steps, several outputs, or a preset. Keys of the query take precedence.
  */
 export function transformBodySchema(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
@@ -226,7 +229,7 @@ export function transformBodySchema(): TSchema {
   });
 }
 
-/** One alternative of a transform's body: the reference to the image, and one kind of work. */
+/** One alternative of a transform's body: the reference to an image, and one kind of work. */
 function referenceWith(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
   const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
   return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });
@@ -236,7 +239,9 @@ function exampleOf(op: string, example: object): object {
   return { assetId: EXAMPLE_ASSET_ID, op, ...example };
 }
 
-/** Parameters with titles for shared ones, so that the documentation describes each shared parameter once. */
+/**
+ * Parameters in which shared ones have a title, so that the documentation describes each shared parameter only once.
+ */
 function withSharedTitles(parameters: TObject): TObject {
   const shared: Record<string, TSchema> = PASS_PARAMETERS;
   const properties = Object.entries(parameters.properties).map(([name, schema]) => [

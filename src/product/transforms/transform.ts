@@ -79,7 +79,7 @@ interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
   presets: Pick<PresetsSlice, 'findPass' | 'find'>;
 }
 
-/** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
+/** Serves POST /images/transform, a synchronous call: runs one op, one preset or a list of steps on one image. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const calls = new TransformCallHandler(options);
   app.post<{ Querystring: RawQueryFields }>(
@@ -103,7 +103,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         querystring: transformQuerySchema(),
         response: { 200: envelopeSchemaOf(Answers) },
       },
-      // The catalogue checks the query, because each op has its own contract.
+      // The query is not validated against a schema, because the catalogue checks it by the contract of the op.
       validatorCompiler: () => () => true,
     },
     calls.answer,
@@ -112,7 +112,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
 
 type TransformRequest = FastifyRequest<{ Querystring: RawQueryFields }>;
 
-/** A call whose image and work were read. */
+/** A call after its image and its work were read. */
 interface OpenCall {
   request: TransformRequest;
   reply: FastifyReply;
@@ -131,7 +131,7 @@ class TransformCallHandler {
     this.#compiler = new TransformCallCompiler(options.models);
   }
 
-  /** Handles the call: reads the image and the work, and makes one result or several. */
+  /** Handles a call: reads the image and the work, then makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
     const syncCall = beginSyncCall(request, reply, this.#options);
     const terms = syncCall.expectedBy(this.#options.imageWorkers);
@@ -142,7 +142,7 @@ class TransformCallHandler {
     return this.#answerResult(open, await this.#compile(sent, syncCall.caller, jobInputsOf(input)));
   };
 
-  /** Refuses a call that no body can make valid, by its headers and query alone. */
+  /** Refuses a call that no body can make valid. This needs only the headers and the query. */
   readonly checkBeforeBody = (request: FastifyRequest): void => {
     checkImageBody(request);
     const type = request.headers['content-type'] ?? '';
@@ -173,7 +173,7 @@ class TransformCallHandler {
     return findOnlyAssetSize(this.#options.assets, accountId, assetIds);
   };
 
-  /** Makes one result, or for a dry run its estimate. */
+  /** Makes one result. For a dry run, sends the estimate instead. */
   async #answerResult(open: OpenCall, call: CompiledTransformCall) {
     const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results } = this.#options;
@@ -199,7 +199,8 @@ class TransformCallHandler {
   }
 
   /**
-   * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
+   * Makes several outputs of one image. For a dry run, sends the estimates instead. A failed output does not affect the
+   * others.
    */
   async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
     const { request, reply, syncCall, input } = open;
@@ -232,7 +233,7 @@ class TransformCallHandler {
     return done.links ?? sendOutputs(request, reply, done.outputs, now());
   }
 
-  /** Estimates the results and prices of the passes of a call. */
+  /** Estimates the result and the price of each pass of a call. */
   async #estimate(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await this.#load(open, layers);
@@ -241,7 +242,7 @@ class TransformCallHandler {
     return estimates;
   }
 
-  /** Loads the pictures of a call, and runs work over them. The result contains the times for Server-Timing. */
+  /** Loads the pictures of a call and runs work on them. The times for Server-Timing are added to the result. */
   async #run<T>(
     open: OpenCall,
     layers: readonly RequestedLayer[],
@@ -249,7 +250,7 @@ class TransformCallHandler {
   ): Promise<T & { fetchMs: number; bytesIn: number }> {
     const pictures = await this.#load(open, layers);
     const fetchMs = open.syncCall.admittedMs();
-    // Bytes are handed over to the work, and have no length afterwards.
+    // The size is noted first, because the bytes are transferred to a worker, which empties these arrays.
     const bytesIn = inputBytesOf(pictures);
     return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }
@@ -259,7 +260,7 @@ class TransformCallHandler {
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
   }
 
-  /** The outputs by their names, each with its warnings. */
+  /** The outputs with their names and warnings. */
   async #nameOutputs(
     branches: readonly CompiledOutput[],
     made: readonly PassOutcome[],
@@ -313,13 +314,16 @@ function outputBytesOf(outputs: readonly OutputResultOrError[]): number {
   return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
 }
 
-/** The fields of a multipart body besides the file. The op's parameters may be separate fields. */
+/** The fields of a multipart body besides the file. The parameters of the op may be further fields. */
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${RequestedTransformSteps.description}` })),
   outputs: Type.Optional(Type.String({ description: `JSON text. ${RequestedOutputs.description}` })),
 };
 
-/** Adds the image of a call to the bodies of jobs. Jobs take only assets, so any other image must be uploaded first. */
+/**
+ * Completes the bodies of jobs with the image of the call. A job takes only assets, so an image that is not an asset
+ * must be uploaded first.
+ */
 function addImageToJobs(source: ImageSource, ...jobs: readonly (Record<string, unknown> | undefined)[]) {
   const inputs = jobInputsOf(source);
   const asJobs = jobs.flatMap((job) => (job === undefined ? [] : [{ ...job, ...inputs }]));
@@ -341,17 +345,17 @@ const OutputLinks = Type.Object(
   },
   { title: 'OutputLinks' },
 );
-/** The responses that are JSON instead of a picture. */
+/** The JSON responses, which replace the picture: estimates and links. */
 const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
   title: 'TransformAnswer',
 });
 
 /**
- * Sends measured facts of a pass as headers: the result of a search for a target, the hashes of a placeholder's
- * picture, the bit depth. Facts that do not apply are left out.
+ * Sends what a pass has measured as headers: the result of a search for a target, the placeholder hashes of the
+ * picture, and its bit depth. Headers without a value are left out.
  */
 function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
-  // Most passes have no findings.
+  // Returns early, because most passes have measured nothing.
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {
     quality: achieved?.quality,

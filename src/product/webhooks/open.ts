@@ -22,9 +22,9 @@ import { EndpointDisabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
-/** The interval of the sweep that fans out events of processes which died before they did so. */
+/** The interval of the sweep for events whose process died before it created their deliveries, in milliseconds. */
 const OUTBOX_SWEEP_INTERVAL_MS = 5_000;
-/** The interval at which the schedule is rebuilt, in case it was lost. */
+/** The interval at which the schedule is rebuilt in case it was lost, in milliseconds. */
 const SCHEDULE_REBUILD_INTERVAL_MS = 15_000;
 
 interface WebhooksOptions {
@@ -35,12 +35,12 @@ interface WebhooksOptions {
   outbound: OutboundRequests;
   sendMail: SendMail;
   gate: CallGate;
-  /** Finds the e-mail address of an account's owner; null when the account does not exist any more. */
+  /** Finds the e-mail address of an account's owner; null when the account no longer exists. */
   findEmail: (accountId: string) => Promise<string | null>;
   settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
   hostId: string;
   processId: string;
-  /** Aborts when the process stops taking calls. */
+  /** Aborts when the process is stopping and takes no more calls. */
   draining: AbortSignal;
   now: () => Date;
   log: EventLog;
@@ -84,7 +84,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
   const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.drainOutbox);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
-  // Events that were left when the service stopped are fanned out at the start, instead of waiting for the sweep.
+  // Events that were left when the service stopped are handled at the start, because the first sweep comes later.
   fanOut.drainOutbox();
   rebuildEndpointSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
@@ -111,7 +111,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
       { name: 'webhook records', sweep: (instant) => deliveries.deleteExpired(instant) },
     ],
 
-    /** Resolves when the events of this process are fanned out and its running attempts have ended. */
+    /** Resolves when the deliveries for this process's events are created, and its running attempts have ended. */
     async stop(): Promise<void> {
       await Promise.all([fanOut.whenIdle(), dispatcher.stop(), disabling.idle()]);
       unsubscribe();

@@ -109,7 +109,7 @@ export type WebhookDeliveryWithBody = Static<typeof WebhookDeliveryWithBody>;
 export const WebhookDeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
 export type WebhookDeliveriesQuery = Static<typeof WebhookDeliveriesQuery>;
 
-/** The most events that one call sends again. */
+/** How many events one call sends again at most. */
 export const MAX_REDELIVERIES = 1_000;
 
 export const RedeliverFailedBody = Type.Object(

@@ -48,7 +48,7 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
 const ENTER_KEY = /[\r\n]/;
 const INTERRUPT_KEY = '\x03';
 
-/** Reads a secret that is typed without being shown, or piped to stdin. */
+/** Reads a secret from the terminal without showing it, or from a pipe. */
 async function readSecret(terminal: Terminal): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) return (await text(stdin)).trim();

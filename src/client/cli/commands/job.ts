@@ -23,7 +23,7 @@ const RUN_OPTIONS = {
   'dry-run': { type: 'boolean' },
 } as const;
 
-/** Parameters of an op that are sent as fields of the job itself. */
+/** The parameters of an op that are fields of the job itself instead of its `parameters`. */
 const JOB_FIELD_PARAMETERS = ['prompt', 'count', 'templateId', 'items'];
 
 type JobAction = (args: readonly string[], context: CliContext) => Promise<number>;
@@ -111,7 +111,7 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
   };
 }
 
-/** Uploads the inputs, and returns the asset id of each. */
+/** Uploads the inputs, and returns their asset ids. */
 async function uploadAll(
   client: Darkroom,
   inputs: readonly InputImage[],
@@ -130,7 +130,7 @@ async function uploadAll(
   return ids;
 }
 
-/** Waits for the end of a job, and shows its progress. An interrupt ends the wait, but not the job. */
+/** Waits for the end of a job, and shows its progress. Ctrl+C ends the wait, but not the job. */
 async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
   const job = await client.jobs.wait(jobId, {
     onProgress: ({ completedItems, failedItems, cancelledItems, totalItems, status }) =>
@@ -141,7 +141,8 @@ async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): 
 }
 
 /**
- * Prints the end of a job, and returns the exit code. A job with failed items is a failure, whose code the job names.
+ * Prints the result of a job, and returns the exit code. If an item failed, the exit code depends on the job's error
+ * code.
  */
 function printEnd(job: Job, terminal: Terminal): number {
   terminal.writeResult(job, jobText(job));
@@ -179,7 +180,7 @@ function extensionOf(contentType: string): string {
   return contentType.replace('image/', '').replace('jpeg', 'jpg').replace('svg+xml', 'svg');
 }
 
-/** Wraps an action on the job that the only argument names. */
+/** Makes a command of an action on a job. The job id is the only argument of the command. */
 function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): JobAction {
   return async (args, context) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });

@@ -50,7 +50,7 @@ sent again.
   },
 };
 
-/** Delivers an event. Returns the status of the receiver, or the reason why there is none. */
+/** Delivers an event to a local address. Returns the status of the response, or the reason why there is none. */
 async function deliverEvent(
   address: string,
   headers: Record<string, string>,
@@ -71,16 +71,16 @@ const POLL_INTERVAL_MS = 2_000;
 const EARLIEST_INSTANT = '1970-01-01T00:00:00Z';
 
 /**
- * Reports the jobs of an account as they end. Every two seconds it asks which jobs run, and which were created after
- * the newest known job.
+ * Reports the jobs of an account as they end. Every two seconds it lists the jobs that are running, and those that were
+ * created after the newest known one.
  */
 export class JobWatch {
   readonly #client: Darkroom;
   readonly #clock: Clock;
-  /** The time at which the newest known job was created, by the clock of the service. */
+  /** When the newest known job was created, by the clock of the service. */
   #newest = EARLIEST_INSTANT;
   #running: ReadonlySet<string> = new Set();
-  /** Ended jobs that were reported and may appear in the next list again. */
+  /** The ended jobs that were reported, but may appear in the next list again. */
   #known: ReadonlySet<string> = new Set();
 
   private constructor(client: Darkroom, clock: Clock) {
@@ -88,7 +88,7 @@ export class JobWatch {
     this.#clock = clock;
   }
 
-  /** Begins to watch. Every job that ends after the promise has resolved is reported. */
+  /** Begins to watch. Every job that ends after the promise has resolved will be reported. */
   static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
     const watch = new JobWatch(client, clock);
     const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
@@ -106,7 +106,7 @@ export class JobWatch {
     }
   }
 
-  /** Finds the jobs that ended since the last call. */
+  /** Finds the jobs that have ended since the last call. */
   async #findEnded(signal: AbortSignal): Promise<JobSummary[]> {
     const created = await this.#listCreated(signal);
     const running = await this.#listRunning(signal);
@@ -126,7 +126,7 @@ export class JobWatch {
     return ended;
   }
 
-  /** The jobs that were created since the newest known job, which is included; oldest first. */
+  /** The jobs that were created at or after the newest known one, oldest first. */
   async #listCreated(signal: AbortSignal): Promise<JobSummary[]> {
     const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
     return jobs.reverse();
@@ -160,8 +160,8 @@ const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /**
- * The event of a job that has ended. Its id is the same for every such event of a job, and differs from the service's
- * own event id.
+ * Makes the event of a job that has ended. Its id is derived from the job, and is not the id of the event that the
+ * service itself sends.
  */
 function jobEndEventOf(job: JobSummary): JobEvent {
   const { id, status, outcome, errorCode, retryable } = job;
@@ -184,12 +184,12 @@ function jobEndEventOf(job: JobSummary): JobEvent {
   };
 }
 
-/** Makes a secret such as those of webhook endpoints. */
+/** Makes a secret in the form of the service's webhook secrets. */
 function createWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** The headers of a delivery, with both signatures that the service sends. */
+/** The headers of a delivery, signed in both schemes that the service uses. */
 function signedDeliveryHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
   const seconds = String(Math.floor(nowMs / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');

@@ -6,9 +6,9 @@ import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
 /**
- * Makes a command that reads text, codes or facts from each image.
+ * Makes a command that reads something from each image: its text, its codes or its facts.
  * @param read reads one image.
- * @param textOf formats the answer for people.
+ * @param textOf formats the result for people.
  */
 function readingCommand<T extends object>(
   usage: string,

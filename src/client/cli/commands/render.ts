@@ -93,7 +93,7 @@ function numberOption(
   return value;
 }
 
-/** Reads the row of data: the row of --data, in which the values of --set replace others. */
+/** Reads the row of data from --data. Values of --set replace those of the row. */
 async function readData({ data, set = [] }: RenderValues): Promise<Record<string, unknown>> {
   const row =
     data === undefined

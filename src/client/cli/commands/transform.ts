@@ -30,10 +30,15 @@ const TRANSFORM_OPTIONS = {
 } as const;
 
 const MAX_CONCURRENCY = 64;
-/** The errors after which no call of the account can succeed, so that the remaining images are left out. */
+/**
+ * Errors that concern the account. After one of them, the remaining images are skipped, because they would fail, too.
+ */
 const ACCOUNT_ERRORS = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
-/** The output files of a folder: how they are named, and whether existing files are made again. */
+/**
+ * Where the results are written, if the output is a folder: how files are named, and whether existing ones are made
+ * again.
+ */
 interface FolderTarget {
   folder: string;
   names: string;
@@ -95,7 +100,7 @@ async function isOutputFolder(output: string | undefined): Promise<boolean> {
   return (await stat(output).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** A picture of an image, or the error in its place. It has a name if there are several. */
+/** A picture that was made of an image, or an error instead. It has a name if there are several per image. */
 type OutputResult = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
 
 async function makePictures(
@@ -136,7 +141,7 @@ async function transformOne(
 }
 
 /**
- * Works on all images, even if one fails.
+ * Works on all images. A failure of one does not stop the others.
  * @returns the highest exit code.
  */
 async function transformAll(

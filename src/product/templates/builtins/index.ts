@@ -5,10 +5,16 @@ import type { Template } from '../template.ts';
 
 const BUILT_IN_PREFIX = 'builtin-template-';
 
-/** When the built-in templates were last changed. They have one version, which ships with the service. */
+/**
+ * When the built-in templates were last changed. Each has a single version, which changes only with a release of the
+ * service.
+ */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
-/** The templates that every account has, in the order of the listing. They are read once, when the process starts. */
+/**
+ * The templates that every account has, in the order of the listing. Their files are read once, when the process
+ * starts.
+ */
 export const BUILT_IN_TEMPLATES: readonly Template[] = [
   builtInTemplate('social-card', {
     name: 'Social card',
@@ -68,11 +74,11 @@ export function builtInShortNameOf(id: string): string {
 }
 
 interface BuiltInFields extends Pick<Template, 'name' | 'description' | 'width' | 'height'> {
-  /** The names of the variables that a row may leave empty. */
+  /** The names of the variables that a row may omit. */
   optional: readonly string[];
 }
 
-/** Makes a built-in template from its fields and from its html and css, which are files in this folder. */
+/** Makes a built-in template from its fields, and from its html and css, which are files in this folder. */
 function builtInTemplate(file: string, { optional, ...facts }: BuiltInFields): Template {
   const readFile = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;

@@ -10,10 +10,10 @@ const RETRY_WINDOW_MS = 24 * HOUR_MS;
 export const MAX_DELIVERY_ATTEMPTS = 12;
 
 /**
- * When a delivery is tried again: attempt n starts min(2^(n-2) minutes, 6 h) after the end of the attempt before it.
- * Null when that would be more than 24 h after queueing, or when all 12 attempts were made. If attempts take no time,
- * they are at 0, 1, 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no jitter,
- * because endpoints fail at different instants anyway.
+ * When a delivery is tried again: attempt n starts min(2^(n-2) minutes, 6 h) after the end of the previous attempt.
+ * Null when that would be more than 24 h after the delivery was queued, or when all 12 attempts were made. If attempts
+ * take no time, they are at 0, 1, 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no
+ * jitter, because endpoints fail at different times anyway.
  * @param attempts the number of attempts so far, at least 1.
  */
 export function nextAttemptAt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
@@ -24,14 +24,14 @@ export function nextAttemptAt(attempts: number, finishedAt: Date, queuedAt: Date
 }
 
 /**
- * The timeout from the connection to the end of the response's headers. Connecting has its own timeout of 5 s
- * (src/platform/http/outbound).
+ * How long an endpoint may take to send the headers of its response, in milliseconds. Connecting has its own timeout of
+ * 5 s (src/platform/http/outbound).
  */
 const RESPONSE_TIMEOUT_MS = 10_000;
-/** The longest duration of an attempt: the two timeouts, and a reserve for a busy process. */
+/** The longest duration of an attempt, in milliseconds: both timeouts, and a reserve for a busy process. */
 export const MAX_ATTEMPT_MS = 5_000 + RESPONSE_TIMEOUT_MS + 3_000;
 
-/** The result of one attempt. `error` is null for a 2xx response. */
+/** The result of one attempt. `error` is null if the response was 2xx. */
 interface AttemptResult {
   responseStatus: number | null;
   error: string | null;
@@ -44,14 +44,14 @@ export type AttemptDelivery = (
 
 interface AttemptOptions {
   outbound: Pick<OutboundRequests, 'postWebhook'>;
-  /** Called before every attempt, for operators who watch the endpoint. */
+  /** Called before every attempt, for operators who listen to the endpoint. */
   onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;
   now: () => Date;
 }
 
 /**
- * Returns the function that makes one attempt, with the current secret and URL of the endpoint. The function never
- * rejects, because a failed attempt is a result.
+ * Returns the function that makes one attempt. It uses the current secret and URL of the endpoint. It never rejects,
+ * because a failed attempt is a result as well.
  */
 export function createAttemptDelivery({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
   return async (delivery, { _id, url, secret }) => {
@@ -69,7 +69,7 @@ export function createAttemptDelivery({ outbound, onAttempt, now }: AttemptOptio
   };
 }
 
-/** The changes to a delivery after an attempt that finished at `finishedAt`. */
+/** How an attempt that ended at `finishedAt` changes the delivery. */
 export function attemptRecordOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
   { responseStatus, error }: AttemptResult,

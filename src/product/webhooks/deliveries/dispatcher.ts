@@ -5,18 +5,26 @@ import type { RunEndpointWorker } from './endpoint-worker.ts';
 import { DISPATCHER_WAKE_CHANNEL, ENDPOINT_SCHEDULE_KEY, parseScheduleMember } from './schedule.ts';
 import type { AttemptSlots, WorkerSlot } from './slots.ts';
 
-/** The lease of an endpoint. An attempt starts only if the rest of the lease covers the longest attempt. */
+/**
+ * The lease of an endpoint, in milliseconds. An attempt starts only if the remaining lease is longer than the longest
+ * attempt.
+ */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
-/** The longest pause between two reads of the schedule, because a wake-up may be lost. */
+/**
+ * The longest pause between two reads of the schedule, in milliseconds. Without it, a lost wake-up would delay
+ * deliveries.
+ */
 const MAX_READ_PAUSE_MS = 1_000;
 /** The pause between two reads of an empty schedule. */
 const IDLE_PAUSE_MS = 5_000;
-/** The most endpoints that one read claims, so that the processes of a host share the due endpoints. */
+/**
+ * The maximum number of endpoints that one read claims, so that all processes of a host get some of the due endpoints.
+ */
 const MAX_CLAIMS_PER_READ = 64;
 /**
- * How long a due endpoint without a free slot is postponed. A slow endpoint waits longer, because there may be many of
- * them.
+ * How long a due endpoint is postponed if there is no slot for it, in milliseconds. A slow endpoint is postponed for
+ * longer, because there may be many of them.
  */
 const POSTPONE_MS = 500;
 const SLOW_POSTPONE_MS = 2_000;
@@ -25,25 +33,24 @@ const FAULT_PAUSE_MS = 5_000;
 interface DispatcherOptions {
   coordination: Coordination;
   worker: RunEndpointWorker;
-  /** The prefix of the holder names of this process. By it, the endpoints of a dead process are found. */
+  /** The prefix of the holder names of this process. After its death, others find its endpoints by this prefix. */
   holderPrefix: string;
   slots: AttemptSlots;
   log: EventLog;
 }
 
 interface EndpointClaim {
-  /** The member of the endpoint in the sorted set of the schedule. */
+  /** The name of the endpoint in the sorted set of the schedule. */
   member: string;
   holder: string;
   /** When the lease ends, on the monotonic clock of this process. */
   endsMs: number;
-  /** Whether no attempt was made under the claim. The first attempt needs no renewal. */
+  /** Whether no attempt was made since the claim. The claim need not be renewed before the first attempt. */
   isFresh: boolean;
 }
 
 /**
- * Claims due endpoints and runs their workers. Many workers run at once, but an endpoint has a worker in only one
- * process at a time.
+ * Claims due endpoints and runs their workers. Many workers run at once, but at most one process works on an endpoint.
  */
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
@@ -70,19 +77,19 @@ export class WebhookDispatcher {
     this.#wake();
   }
 
-  /** Stops claiming. Resolves when the running attempts have ended and their endpoints are given back. */
+  /** Stops claiming. Resolves when the running attempts have ended and the endpoints are given back. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#pause);
     this.#unsubscribe();
     await Promise.all(this.#running);
     clearInterval(this.#heartbeat);
-    // The message makes other processes take over the endpoints that were given back. If they miss the message, they
-    // read the schedule within seconds.
+    // The message tells other processes to take over the endpoints. If it is lost, they find the endpoints within
+    // seconds.
     await this.#options.coordination.publish(DISPATCHER_WAKE_CHANNEL, '').catch(() => undefined);
   }
 
-  /** Reads the schedule now, or again after the current read. */
+  /** Reads the schedule now. If a read is running, another one follows it. */
   #wake(): void {
     this.#mustReadAgain = true;
     if (!this.#isReading && !this.#isStopped) void this.#claimAllDue();
@@ -102,7 +109,7 @@ export class WebhookDispatcher {
     this.#pause.unref();
   }
 
-  /** Claims due endpoints that have a slot. Returns the milliseconds until the next read. */
+  /** Claims due endpoints for which there is a slot. Returns the milliseconds until the next read. */
   async #claimDue(): Promise<number> {
     this.#claimCount += 1;
     const holder = `${this.#options.holderPrefix}${this.#claimCount}`;
@@ -121,15 +128,15 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Runs the worker of a claimed endpoint, or gives the endpoint back if it finds no slot. */
+  /** Runs the worker of a claimed endpoint. If there is no slot for it, gives the endpoint back. */
   #startWorker(claim: EndpointClaim): void {
     const { slots } = this.#options;
     const { member } = claim;
     const [accountId] = parseScheduleMember(member);
     const slot = this.#claimed.has(member) ? null : slots.takeWorkerSlot(accountId, member);
     if (slot === null) {
-      // No slot is free for the account or for slow endpoints, or this process still works on the endpoint under a lost
-      // lease.
+      // There is no slot: the account has used its own, slow endpoints have used theirs, or this process still works on
+      // the endpoint after it lost the lease.
       void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONE_MS : POSTPONE_MS);
       return;
     }
@@ -148,8 +155,8 @@ export class WebhookDispatcher {
         this.#options.log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
         return FAULT_PAUSE_MS;
       });
-    // The claim is removed before the endpoint is given back, because it must not be renewed once another process may
-    // claim the endpoint.
+    // The claim is removed before the endpoint is given back. Otherwise it might be renewed after another process has
+    // claimed the endpoint.
     this.#claimed.delete(claim.member);
     slot.release();
     await this.#giveBack(claim, afterMs);
@@ -164,8 +171,8 @@ export class WebhookDispatcher {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(ENDPOINT_SCHEDULE_KEY, member, holder, afterMs);
-      // Another read follows if a delivery was queued for the endpoint in the meantime, or if other endpoints may wait
-      // for a slot.
+      // Another read follows if a delivery was queued for the endpoint in the meantime, or if endpoints may have been
+      // waiting for this slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
       const message = 'A webhook endpoint was not given back; its lease ends by itself';
@@ -174,9 +181,9 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Decides before each attempt whether the worker continues. From the second attempt on, the claim is renewed first.
-   * After a loss of the schedule, two processes therefore never continue with the same endpoint, and at most the
-   * current attempt is repeated.
+   * Decides before each attempt whether the worker may continue. The claim is renewed first, except before the first
+   * attempt. If the schedule was lost, two processes may have claimed the endpoint; then only one of them continues,
+   * and at most the current attempt is repeated.
    */
   async #mayContinue(claim: EndpointClaim): Promise<boolean> {
     if (!claim.isFresh) await this.#renew(claim);
@@ -192,10 +199,10 @@ export class WebhookDispatcher {
     claim.endsMs = isHeld ? endsMs : 0;
   }
 
-  /** Extends the leases of running workers, and claims their endpoints again if the schedule was lost. */
+  /** Renews the leases of running workers. If the schedule was lost, their endpoints are claimed again. */
   #renewClaims(): void {
     for (const claim of this.#claimed.values()) {
-      // A failed renewal leaves the lease unchanged, and the worker ends in time.
+      // If a renewal fails, the lease stays as it is, and the worker stops before it ends.
       this.#renew(claim).catch(() => undefined);
     }
   }

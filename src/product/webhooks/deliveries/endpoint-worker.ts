@@ -6,8 +6,8 @@ import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
 import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
 /**
- * The number of deliveries read at once from an endpoint's queue. An endpoint with more continues after other endpoints
- * have been served.
+ * How many deliveries a worker takes from an endpoint's queue at a time. If there are more, other endpoints are served
+ * first.
  */
 const DELIVERIES_PER_TURN = 20;
 
@@ -21,10 +21,11 @@ interface EndpointWorkerOptions {
   log: EventLog;
 }
 
-/** The dispatcher's control over a worker while it holds an endpoint. */
+/** What the dispatcher offers to a worker while the worker holds an endpoint. */
 interface EndpointTurn {
   /**
-   * Returns whether the worker may continue and its lease covers another attempt. The worker asks before each attempt.
+   * Returns whether the worker may make another attempt, and whether its lease is long enough for it. The worker asks
+   * before each attempt.
    */
   mayContinue(): Promise<boolean>;
   /** Called after each attempt, with its duration in milliseconds. */
@@ -32,9 +33,9 @@ interface EndpointTurn {
 }
 
 /**
- * Works through the queue of one endpoint for a while: one delivery at a time, the oldest due first. The endpoint is
- * read again before each delivery.
- * @returns milliseconds until the endpoint is due again; null when nothing is queued.
+ * Works on the queue of one endpoint for a while, one delivery at a time, the oldest due first. The endpoint is read
+ * again before each delivery.
+ * @returns milliseconds until the endpoint is due again; null when its queue is empty.
  */
 export type RunEndpointWorker = (
   accountId: string,
@@ -58,7 +59,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       if (!(await turn.mayContinue())) return DUE_AT_ONCE;
       nextAt = earlierInstant(nextAt, await deliver(delivery, endpoint, turn));
     }
-    // A delivery that was queued after this read was also scheduled after it, so the endpoint is claimed again.
+    // A delivery that was queued after this read also scheduled the endpoint after it, so it is not missed.
     return queue.length === DELIVERIES_PER_TURN ? DUE_AT_ONCE : msUntil(nextAt);
   };
 
@@ -75,11 +76,12 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       return true;
     }
     if (endpoint.enabled && endpoint.consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
-      // The endpoint is disabled here if the process that counted its last failure died before it did so.
+      // The process that counted the last failure should have disabled the endpoint, but died before it did so.
       await disabling.disable(endpoint, error);
       return true;
     }
-    // Generations are compared instead of instants, so that deliveries that were queued after the enabling stay open.
+    // Generations are compared instead of instants. Deliveries that were queued after the endpoint was enabled again
+    // thus stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.closeQueued(accountId, endpointId, last);
@@ -94,7 +96,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
     return instant === null ? null : Math.max(Date.parse(instant) - now().getTime(), 0);
   }
 
-  /** Makes an attempt and records it. Returns the instant of the retry, or null when there is none. */
+  /** Makes an attempt and records it. Returns when it will be retried; null if it will not. */
   async function deliver(
     delivery: DeliveryDocument,
     endpoint: EndpointDocument,
@@ -105,8 +107,8 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
     const result = await metrics.countInFlight(() => attempt(delivery, endpoint));
     turn.recordAttempt(result.error !== null, performance.now() - beganMs);
     const record = attemptRecordOf(delivery, result, now());
-    // The endpoint is changed before the attempt is recorded. If the process crashes in between, the attempt is
-    // repeated, but its failure is counted only once.
+    // The endpoint is changed before the attempt is recorded. If the process dies in between, the attempt is repeated,
+    // but its failure is not counted twice.
     if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
     } else if (record.status === 'FAILED' && delivery.isRetried) {
@@ -131,7 +133,10 @@ function earlierInstant(one: string | null, other: string | null | undefined): s
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
 const RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
-/** The metrics of deliveries. Counts from the stores are equal in every process, so only one of them is exported. */
+/**
+ * The metrics of deliveries. Every process reads the same counts from the stores, so that only one of the values is
+ * exported.
+ */
 export class WebhookMetrics {
   readonly #inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',
@@ -183,7 +188,7 @@ function registerGauge(name: string, help: string, count: () => Promise<number>)
     help,
     aggregator: 'max',
     async collect() {
-      // During a store outage the last count stays, so that the other metrics remain readable.
+      // During a store outage, the last count is kept, so that reading the other metrics does not fail.
       const counted = await count().catch(() => null);
       if (counted !== null) this.set(counted);
     },

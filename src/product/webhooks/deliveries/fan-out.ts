@@ -6,7 +6,7 @@ import { scheduleEndpointsNow } from './schedule.ts';
 import { type DeliveriesStore, newDelivery } from './store.ts';
 
 const MAX_BATCH_SIZE = 200;
-/** The age from which an event counts as left over. A younger event is left to the process that wrote it. */
+/** The age from which the sweep handles an event. A younger one is left to the process that wrote it. */
 const MIN_LEFT_OVER_AGE_MS = 3_000;
 
 interface FanOutOptions {
@@ -19,8 +19,8 @@ interface FanOutOptions {
 }
 
 /**
- * Makes a delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
- * Each step may be repeated, because the id of a delivery is derived from the event and the endpoint.
+ * Creates a delivery for each event and each endpoint that subscribes to it, and then removes the event from the
+ * outbox. Each step may be repeated, because the id of a delivery is derived from those of the event and the endpoint.
  */
 export class EventFanOut {
   readonly #options: FanOutOptions;
@@ -31,13 +31,13 @@ export class EventFanOut {
     this.#options = options;
   }
 
-  /** Accepts events that this process has just written. */
+  /** Takes events that this process has just written. */
   readonly accept = (events: readonly OutboxDocument[]): void => {
     this.#waiting.push(...events);
     if (events.length > 0) this.#running ??= this.#fanOutWaiting();
   };
 
-  /** Fans out a batch of the outbox, also events that other processes wrote. */
+  /** Creates the deliveries for a batch of the outbox, including events that other processes wrote. */
   readonly drainOutbox = (): void => {
     this.#options.outbox
       .findOldest(this.#options.now(), MAX_BATCH_SIZE)
@@ -47,7 +47,7 @@ export class EventFanOut {
       );
   };
 
-  /** Fans out a batch of events that dead processes left over. Returns their number. */
+  /** Creates the deliveries for a batch of events that dead processes left. Returns the number of events. */
   readonly sweep = async (instant: Date): Promise<number> => {
     const before = new Date(instant.getTime() - MIN_LEFT_OVER_AGE_MS);
     const events = await this.#options.outbox.findOldest(before, MAX_BATCH_SIZE);
@@ -55,7 +55,7 @@ export class EventFanOut {
     return events.length;
   };
 
-  /** Resolves when all accepted events are fanned out. */
+  /** Resolves when the deliveries for all accepted events are created. */
   async whenIdle(): Promise<void> {
     return void (await this.#running);
   }
@@ -66,8 +66,8 @@ export class EventFanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // An endpoint gets no events from before it was enabled. They may appear here if they are written again after
-          // a crash.
+          // An endpoint gets no events that are older than its last enabling. After a crash, such an event may be
+          // written again and arrive here.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),
@@ -77,7 +77,7 @@ export class EventFanOut {
     await this.#options.outbox.remove(events.map(({ _id }) => _id));
   }
 
-  /** Events that arrive while a batch is being written form the next batch. */
+  /** Events that arrive while a batch is being written wait for the next batch. */
   async #fanOutWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, MAX_BATCH_SIZE);

@@ -50,7 +50,7 @@ const ROUTES = [
   installRedeliverRoute,
 ];
 
-/** The routes by which an owner lists the deliveries of an endpoint, sends one again, or sends a test. */
+/** The routes for the deliveries of an endpoint: list them, send one again, or send a test event. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
@@ -189,7 +189,7 @@ function installRedeliverRoute(
 }
 
 /**
- * Makes the only attempt of a webhook.test at once, independently of the endpoint's worker.
+ * Makes the single attempt of a test event at once, independently of the endpoint's queue.
  * @returns the record of the delivery.
  */
 async function attemptTestDelivery(
@@ -203,12 +203,13 @@ async function attemptTestDelivery(
   return ended;
 }
 
-/** The number of records that are copied at once, with their bodies. */
+/** How many records, with their bodies, are copied at a time. */
 const COPY_BATCH_SIZE = 100;
 
 /**
- * Queues each event again whose last delivery to an endpoint failed, if it was queued since an instant, oldest first.
- * @returns how many were queued, and how many are left above the limit of one call.
+ * Queues events again, oldest first: each event whose last delivery to the endpoint failed, if that delivery was queued
+ * at or after an instant.
+ * @returns how many were queued, and how many are left because of the limit per call.
  */
 export async function redeliverFailedEvents(
   endpoint: EndpointDocument,
@@ -220,12 +221,12 @@ export async function redeliverFailedEvents(
   const ids = failed.slice(0, MAX_REDELIVERIES);
   for (let at = 0; at < ids.length; at += COPY_BATCH_SIZE) {
     const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
-    // The sequence keeps the order of deliveries that are due at the same instant.
+    // The sequence number keeps the order of deliveries that are due at the same instant.
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
     );
-    // The endpoint is scheduled after each batch, so that stored deliveries are sent even if the process dies before
-    // the next batch.
+    // The endpoint is scheduled after each batch. If the process dies before the next batch, the stored deliveries are
+    // sent anyway.
     await scheduleEndpointsNow(coordination, [{ accountId, endpointId }]);
   }
   return { queued: ids.length, left: failed.length - ids.length };

@@ -1,13 +1,14 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { DeliveriesStore } from './store.ts';
 
-/** The key of the sorted set of due endpoints: one member for each endpoint with a queued delivery. */
+/** The key of the sorted set of scheduled endpoints. It has one member for each endpoint with a queued delivery. */
 export const ENDPOINT_SCHEDULE_KEY = 'webhooks';
-/** Wakes the dispatchers of every process. */
+/** The channel that wakes the dispatchers of all processes. */
 export const DISPATCHER_WAKE_CHANNEL = 'webhooks/wake';
 
 /**
- * A rebuild schedules the deliveries that are due within this time, which is longer than the time between two rebuilds.
+ * A rebuild schedules the deliveries that are due within this time, in milliseconds. It is longer than the interval
+ * between two rebuilds.
  */
 const SCHEDULE_HORIZON_MS = 60_000;
 
@@ -25,7 +26,7 @@ export function parseScheduleMember(member: string): [accountId: string, endpoin
   return [accountId, endpointId];
 }
 
-/** Makes endpoints due at once and wakes the dispatchers. */
+/** Makes endpoints due now, and wakes the dispatchers. */
 export async function scheduleEndpointsNow(
   coordination: Coordination,
   endpoints: readonly ScheduledEndpoint[],
@@ -37,7 +38,7 @@ export async function scheduleEndpointsNow(
   await coordination.publish(DISPATCHER_WAKE_CHANNEL, '');
 }
 
-/** Makes the endpoints of a dead process due at once for other processes. */
+/** Makes the endpoints that a dead process held due now, so that other processes claim them. */
 export async function releaseEndpointsByHolder(
   coordination: Coordination,
   holderPrefix: string,
@@ -47,9 +48,9 @@ export async function releaseEndpointsByHolder(
 }
 
 /**
- * Schedules every endpoint with a delivery that is due now or soon. Endpoints that are already scheduled do not change.
- * After a loss of the schedule, one rebuild schedules all due endpoints again, and later retries are scheduled before
- * they are due.
+ * Schedules every endpoint with a delivery that is due now or soon. Endpoints that are scheduled already stay as they
+ * are. If the schedule was lost, one rebuild thus restores it; retries that are due later are scheduled by a later
+ * rebuild in time.
  */
 export async function rebuildEndpointSchedule(
   coordination: Coordination,

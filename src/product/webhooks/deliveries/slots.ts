@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
 
-/** An attempt that takes longer marks its endpoint as slow. */
+/** An endpoint counts as slow after an attempt that took longer than this, in milliseconds. */
 const SLOW_ATTEMPT_MS = 2_000;
-/** How long a worker may continue while all slots are taken. */
+/** How long a worker may keep its slot while others wait for one, in milliseconds. */
 const MAX_TURN_MS = 1_000;
-/** The most slow endpoints that are remembered. The oldest one is forgotten first. */
+/** The maximum number of slow endpoints that are remembered. The oldest one is forgotten first. */
 const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
 interface AttemptSlotsOptions {
-  /** The most endpoint workers that run at once, by the current setting. */
+  /** Returns the maximum number of endpoint workers that run at once, which is a setting that may change. */
   slots: () => number;
-  /** The most endpoint workers of one account, including its test deliveries. */
+  /** Returns the maximum number of endpoint workers of one account. Test deliveries count as well. */
   slotsOfAccount: () => number;
   /** Milliseconds on a monotonic clock. */
   now: () => number;
 }
 
 export interface WorkerSlot {
-  /** Whether the worker may make another attempt, or should leave its slot to others. */
+  /** Whether the worker may make another attempt. If not, it should leave its slot to others. */
   mayContinue(): boolean;
   /**
    * Records the result of an attempt. After a failed or long attempt the endpoint counts as slow, otherwise as fast.
@@ -27,8 +27,9 @@ export interface WorkerSlot {
 }
 
 /**
- * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow. Slow endpoints
- * together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
+ * Shares the slots for webhook attempts. An endpoint is slow if its last attempt failed or took longer than 2 s. All
+ * slow endpoints together get at most half of the slots (but at least one), so that the other half is left to fast
+ * ones.
  */
 export class AttemptSlots {
   readonly #slots: () => number;
@@ -51,7 +52,7 @@ export class AttemptSlots {
   readonly isSlow = (member: string): boolean => this.#slow.has(member);
 
   /**
-   * Takes one of the slots of an account, for a worker or a test delivery. Null when all of them are taken.
+   * Takes one of the slots of an account, for a worker or a test delivery. Null when the account has none left.
    * @returns the function that frees the slot.
    */
   takeAccountSlot(accountId: string): (() => void) | null {
@@ -66,8 +67,8 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes a slot for a worker. Null when its account has none left, or the endpoint is slow and slow endpoints hold
-   * their half.
+   * Takes a slot for a worker. Null when the account has none left, or when the endpoint is slow and slow endpoints
+   * have used their half.
    */
   takeWorkerSlot(accountId: string, member: string): WorkerSlot | null {
     if (!this.#mayRun(member)) return null;

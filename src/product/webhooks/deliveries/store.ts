@@ -20,27 +20,26 @@ export interface DeliveryDocument {
   accountId: string;
   endpointId: string;
   /**
-   * The generation of the endpoint at queueing. A delivery that was queued before the endpoint was disabled is never
-   * sent after it.
+   * The generation that the endpoint had when the delivery was queued. A delivery that was queued before the endpoint
+   * was disabled is never sent afterwards.
    */
   generation: number;
-  /**
-   * Whether a failed attempt is retried. Test deliveries, and deliveries that their owner sends again, are not retried.
-   */
+  /** Whether a failed attempt is retried. Test deliveries, and deliveries that the owner has sent again, are not. */
   isRetried: boolean;
   eventId: string;
   eventType: string;
-  /** The event as text. Every attempt sends the same bytes. */
+  /** The event as text, so that every attempt sends the same bytes. */
   body: string;
   status: WebhookDelivery['status'];
   /**
-   * The number of ended attempts. It is a condition of every change, so that of two writers that read the same number
-   * only one succeeds.
+   * The number of attempts that have ended. Every change requires the number that was read, so that only one of two
+   * concurrent writers succeeds.
    */
   attempts: number;
   createdAt: string;
   /**
-   * Present while PENDING. The first attempt is due at the instant of the outcome, which keeps the order of outcomes.
+   * When the next attempt is due; absent unless the delivery is PENDING. For the first attempt, this is the instant of
+   * the outcome, which keeps the order of outcomes.
    */
   dueAt?: string;
   /** The order among deliveries that are due at the same instant. */
@@ -55,8 +54,8 @@ const RECORD_LIFE_MS = 14 * DAY_MS;
 const TEST_EVENT_TYPE = 'webhook.test';
 
 /**
- * Makes the delivery of an event to an endpoint. Its id is derived from both, so that an event which is fanned out
- * twice makes only one delivery as long as the record is kept.
+ * Makes the delivery of an event to an endpoint. Its id is derived from both, so that handling the event twice creates
+ * only one delivery, as long as the record is kept.
  */
 export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const createdAt = now.toISOString();
@@ -67,13 +66,13 @@ export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, n
     eventId: event._id,
     eventType: event.type,
     body: event.body,
-    // The clock of the event's writer may be ahead, but the delivery must not be due later than now.
+    // The clock of the process that wrote the event may be ahead, but the delivery must not be due in the future.
     dueAt: event.createdAt < createdAt ? event.createdAt : createdAt,
     sequence: event.sequence,
   };
 }
 
-/** Makes another delivery of an event, at its owner's request. */
+/** Makes another delivery of an event, because the owner asked for it. */
 export function newRedelivery(
   { eventId, eventType, body }: DeliveryDocument,
   endpoint: EndpointDocument,
@@ -83,7 +82,7 @@ export function newRedelivery(
   return { ...newDeliveryFields(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
 }
 
-/** Makes the delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
+/** Makes the delivery of a new test event. It is not queued: the caller waits for its only attempt. */
 export function newTestDelivery(endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const eventId = newId('evt', now.getTime());
   const eventType = TEST_EVENT_TYPE;
@@ -118,12 +117,12 @@ export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
 }
 
 /**
- * The order in which deliveries are sent: the oldest due first. Deliveries that are due at the same instant follow the
- * order of their outcomes.
+ * The order in which deliveries are sent: the one that is due longest first. Deliveries that are due at the same
+ * instant are sent in the order of their outcomes.
  */
 const DUE_ORDER_FIELDS = ['dueAt', 'sequence'];
 const NEWEST_FIRST = sortBy('-createdAt', '-_id');
-/** The most records that are read in the search for failed deliveries. */
+/** How many records are read at most in the search for failed deliveries. */
 const MAX_SEARCHED_RECORDS = 20_000;
 
 export const DELIVERIES_COLLECTION: DeclaredCollection = {
@@ -138,9 +137,9 @@ export const DELIVERIES_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The changes to a delivery when an attempt ends or the delivery is closed. */
+/** What changes in a delivery when an attempt ends or the delivery is closed. */
 export type AttemptRecord = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
-  /** The instant of the retry, while PENDING. */
+  /** When the retry is due; null unless the delivery is PENDING. */
   dueAt: string | null;
 };
 
@@ -158,7 +157,7 @@ export class DeliveriesStore {
     return new DeliveriesStore(await documents.collection(DELIVERIES_COLLECTION));
   }
 
-  /** Stores those of the deliveries that are not stored yet. */
+  /** Stores the deliveries that are not stored yet. */
   async insert(deliveries: readonly DeliveryDocument[]): Promise<void> {
     if (deliveries.length > 0) await this.#deliveries.insertMany(deliveries);
   }
@@ -179,8 +178,8 @@ export class DeliveriesStore {
   }
 
   /**
-   * The ids of the failed deliveries that were queued at or after `since`, and whose event has no newer delivery. The
-   * oldest is first.
+   * The ids of failed deliveries that were queued at or after `since`, oldest first. A delivery is left out if its
+   * event has a newer delivery.
    */
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
@@ -195,21 +194,21 @@ export class DeliveriesStore {
     return failed.map(({ _id }) => _id).reverse();
   }
 
-  /** Deliveries of an endpoint by their ids, in the order of the ids. */
+  /** The deliveries with these ids, in the order of the ids. */
   async findMany(accountId: string, endpointId: string, ids: readonly string[]): Promise<DeliveryDocument[]> {
     const found = await this.#deliveries.find({ accountId, endpointId, _id: { $in: [...ids] } });
     const byId = new Map(found.map((delivery) => [delivery._id, delivery]));
     return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
-  /** The next deliveries of an endpoint, due or not, oldest due first. */
+  /** The next deliveries of an endpoint, whether due or not, in the order in which they are sent. */
   async findQueued(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
     return this.#deliveries.find(filter, { sort: sortBy(...DUE_ORDER_FIELDS), limit });
   }
 
   /**
-   * Records an attempt. A delivery that was closed during its attempt gets the result, but is not retried.
+   * Records an attempt. If the delivery was closed during the attempt, the result is recorded, but there is no retry.
    * @returns false when the delivery has changed or was deleted.
    */
   async recordAttempt(
@@ -230,7 +229,7 @@ export class DeliveriesStore {
   }
 
   /**
-   * Closes the queued deliveries of an endpoint up to a generation, so that they are never sent.
+   * Closes the queued deliveries of an endpoint whose generation is not higher than `generation`. They are never sent.
    * @returns their number.
    */
   async closeQueued(accountId: string, endpointId: string, generation: number): Promise<number> {
@@ -240,7 +239,7 @@ export class DeliveriesStore {
     return matched;
   }
 
-  /** The next endpoint, by id, that has a delivery due before an instant; null after the last one. */
+  /** The next endpoint, in the order of ids, with a delivery that is due before an instant; null after the last one. */
   async findNextDueEndpoint(
     afterId: string,
     until: Date,
@@ -258,7 +257,7 @@ export class DeliveriesStore {
     return this.#deliveries.count({ accountId, endpointId, dueAt: { $gt: '' } });
   }
 
-  /** Deletes a batch of records that are past their 14 days. */
+  /** Deletes a batch of records that are older than 14 days. */
   async deleteExpired(now: Date): Promise<number> {
     return deleteExpiredBatch(this.#deliveries, now);
   }

@@ -3,7 +3,10 @@ import type { DocumentStore } from '../../../platform/stores/documents/port.ts';
 import { EndpointsStore } from '../endpoints/store.ts';
 
 const LISTENERS_CHANNEL = 'webhooks/listeners';
-/** How long a listener is known after its last announcement. Listeners announce themselves regularly. */
+/**
+ * How long a listener counts as present after it announced itself, in milliseconds. Listeners announce themselves
+ * regularly.
+ */
 const LISTENER_LIFE_MS = 15_000;
 const ANNOUNCE_INTERVAL_MS = 4_000;
 
@@ -13,7 +16,7 @@ export interface TailedAttempt {
   body: string;
 }
 
-/** Sends attempts to listening operators, from the processes that make them. */
+/** Sends copies of attempts to operators who listen. The process that makes an attempt sends the copy. */
 export class AttemptTail {
   readonly #coordination: Coordination;
   readonly #listenedUntil = new Map<string, number>();
@@ -31,7 +34,7 @@ export class AttemptTail {
     return tail;
   }
 
-  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
+  /** Sends a copy of an attempt to those who listen to its endpoint. Without a listener, it does nothing. */
   readonly onAttempt = (endpointId: string, headers: Record<string, string>, body: string): void => {
     const untilMs = this.#listenedUntil.get(endpointId);
     if (untilMs === undefined) return;
@@ -40,7 +43,7 @@ export class AttemptTail {
       return;
     }
     const attempt: TailedAttempt = { headers, body };
-    // A failure is ignored, because the delivery does not depend on its listeners.
+    // An error is ignored, because it must not affect the delivery.
     this.#coordination.publish(attemptsChannel(endpointId), JSON.stringify(attempt)).catch(() => undefined);
   };
 
@@ -50,8 +53,8 @@ export class AttemptTail {
 }
 
 /**
- * Lets an operator receive the attempts to one endpoint from every process, until it is closed. Attempts are not
- * queued, and no record changes.
+ * Lets an operator receive a copy of every attempt to one endpoint, whichever process makes it, until the listener is
+ * closed. Attempts are not queued for a listener, and no record changes.
  * @throws Error when there is no such endpoint.
  */
 export async function listenToAttempts(

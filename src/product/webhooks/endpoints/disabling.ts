@@ -8,21 +8,24 @@ interface DisablingOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   sendMail: SendMail;
-  /** Finds the e-mail address of an account; null when the account does not exist any more. */
+  /** Finds the e-mail address of an account; null when the account no longer exists. */
   findEmail: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   now: () => Date;
   log: EventLog;
 }
 
-/** The time between two attempts to send one mail. */
+/** How long to wait before a mail is tried again, in milliseconds. */
 const MAIL_RETRY_MS = 10 * 60 * 1000;
-/** The time after which a mail is given up. Its owner can read the state of the endpoint without it. */
+/**
+ * How long a mail is tried, in milliseconds. After that, it is given up, because the owner can also see the state of
+ * the endpoint in the API.
+ */
 const MAIL_EXPIRY_MS = DAY_MS;
 
 /**
- * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
- * afterwards. A crash in between sends it again ten minutes later, with the same Message-ID.
+ * Disables endpoints that keep failing, and sends each owner one mail. A mail is claimed before it is sent and cleared
+ * afterwards. If the process dies in between, the mail is sent again ten minutes later, with the same Message-ID.
  */
 export class EndpointDisabling {
   readonly #options: DisablingOptions;
@@ -32,7 +35,10 @@ export class EndpointDisabling {
     this.#options = options;
   }
 
-  /** Counts a delivery that has no retries left, once. After too many of these in a row, the endpoint is disabled. */
+  /**
+   * Counts a delivery that has failed for good; a repetition does not count it again. After too many of them in a row,
+   * the endpoint is disabled.
+   */
   async countFailure(
     { accountId, _id }: EndpointDocument,
     deliveryId: string,
@@ -43,7 +49,7 @@ export class EndpointDisabling {
     await this.disable(counted, error);
   }
 
-  /** Disables an endpoint that failed too often. */
+  /** Disables an endpoint that has failed too often. */
   async disable(
     { accountId, _id, consecutiveFailures }: EndpointDocument,
     lastError: string | null,
@@ -55,15 +61,15 @@ export class EndpointDisabling {
     this.#mailOwners();
   }
 
-  /** Closes the queued deliveries of a disabled or deleted endpoint, and notifies the other processes. */
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
   async closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
     await this.#options.subscriptionsChanged(accountId);
     await this.#options.deliveries.closeQueued(accountId, _id, generation);
   }
 
   /**
-   * Sends one due mail. The sweep also calls this method, for mails that a crash or an outage left.
-   * @returns 0 when none is due.
+   * Sends one mail that is due. The sweep calls this method as well, for mails that a crash or an outage has left.
+   * @returns 0 when no mail is due.
    */
   readonly mailNext = async (): Promise<number> => {
     const now = this.#options.now();
@@ -82,7 +88,7 @@ export class EndpointDisabling {
     return this.#mailing;
   }
 
-  /** Starts to send the due mails, in the background. */
+  /** Begins to send the due mails in the background. */
   #mailOwners(): void {
     this.#mailing = this.#mailing
       .then(async () => {

@@ -200,8 +200,9 @@ function installRotateRoute(app: FastifyInstance, { endpoints, gate, now }: Endp
 }
 
 /**
- * The subscribed event types, each once and in the order of the catalogue; all job-level types when none were sent.
- * @throws ApiError invalid_param on events: empty, or of an unknown type.
+ * The event types to which an endpoint subscribes, without duplicates and in the order of the catalogue. Default: all
+ * events of jobs, but none of items.
+ * @throws ApiError invalid_param on events: empty, or with an unknown type.
  */
 function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   if (sent === undefined) return [...JOB_EVENT_TYPES];

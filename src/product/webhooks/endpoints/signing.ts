@@ -3,20 +3,20 @@ import { createHmac, randomBytes } from 'node:crypto';
 const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
+/** A new signing secret: `whsec_`, followed by 32 random bytes in base64. */
 export function newSigningSecret(): string {
   return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
 /**
- * The masked form of a secret. It shows the last 4 characters before the padding, which identify the secret without
- * revealing it.
+ * The masked form of a secret. It shows the last 4 characters before the padding: enough to recognize the secret, and
+ * too few to reveal it.
  */
 export function secretHintOf(secret: string): string {
   return `${SECRET_PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
-/** The signed parts of an event: its id, type and body, and the number of earlier attempts. */
+/** What the signatures of an event cover (its id, type and body), and the number of earlier attempts. */
 interface SignedEvent {
   eventId: string;
   eventType: string;
@@ -25,9 +25,10 @@ interface SignedEvent {
 }
 
 /**
- * The headers of one attempt, signed twice: in this service's own scheme (the key is the whole secret as UTF-8), and by
- * Standard Webhooks 1.0 (the key is the secret's decoded base64), so that libraries of both can verify it.
- * @param signedAt the instant of the attempt. Each attempt has its own signature.
+ * The headers of one attempt, with two signatures: one in this service's own scheme (its key is the whole secret as
+ * UTF-8), and one by Standard Webhooks 1.0 (its key is the decoded base64 of the secret). Receivers can use libraries
+ * for either.
+ * @param signedAt the time of the attempt. Each attempt has its own signatures.
  */
 export function signedAttemptHeaders(
   { eventId, eventType, body, attempts }: SignedEvent,
@@ -52,8 +53,8 @@ export function signedAttemptHeaders(
 }
 
 /**
- * The documentation of how a receiver verifies a delivery, in Markdown. In its samples, the names of `headers` are in
- * lower case, and `body` is the raw body.
+ * Explains in Markdown how a receiver verifies a delivery. In its samples, `headers` has names in lower case, and
+ * `body` is the raw body.
  */
 export const WEBHOOK_VERIFICATION_TEXT = `Every delivery is signed twice with the same secret. Service-Signature is \`t=<unix seconds>,v1=<hex>\`: HMAC-SHA256 of \`<t>.<raw body>\`, keyed with the whole secret. The headers webhook-id, webhook-timestamp and webhook-signature follow Standard Webhooks (https://www.standardwebhooks.com), whose libraries verify them. Either is enough. Verify the raw body (\`body\`), before it is parsed; \`headers\` have lower-case names.
 

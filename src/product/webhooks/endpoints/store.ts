@@ -16,25 +16,25 @@ import { secretHintOf } from './signing.ts';
 export interface EndpointDocument {
   _id: string;
   accountId: string;
-  /** The number of the endpoint's slot in the account. It is unique, which limits the number of endpoints. */
+  /** The slot that the endpoint occupies in its account. The field is unique, which limits the number of endpoints. */
   slot: number;
   url: string;
   description: string;
   events: WebhookEventType[];
   enabled: boolean;
-  /**
-   * Increases whenever the endpoint is enabled. Deliveries that were queued under a lower number are no longer sent.
-   */
+  /** Increases each time the endpoint is enabled. A delivery that was queued under a lower number is no longer sent. */
   generation: number;
-  /** When the endpoint was last enabled. Only later events are sent to it. */
+  /** When the endpoint was last enabled. Only events after that are sent to it. */
   enabledAt: string;
   secret: string;
   consecutiveFailures: number;
-  /** The last failed delivery that was counted. A repeat after a crash does not count it again. */
+  /**
+   * The last failed delivery that was counted. If its failure is recorded again after a crash, it is not counted twice.
+   */
   lastFailureId: string | null;
   disabledAt: string | null;
   disabledReason: string | null;
-  /** The next time to mail the owner that the endpoint was disabled; absent when no mail is due. */
+  /** When the owner must be told by mail that the endpoint is disabled; absent when no mail is due. */
   noticeDueAt?: string;
   createdAt: string;
   updatedAt: string;
@@ -52,7 +52,7 @@ export function endpointDataOf(endpoint: EndpointDocument): WebhookEndpointData 
   };
 }
 
-/** After this many consecutive deliveries without success, an endpoint is disabled. */
+/** The number of consecutive failed deliveries after which an endpoint is disabled. */
 export const MAX_CONSECUTIVE_FAILURES = 5;
 
 export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
@@ -67,7 +67,7 @@ export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
 
 type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
-/** The endpoints of the accounts. Methods for owners take the account first and see only its endpoints. */
+/** The store of endpoints. Methods for owners take the account first and see only its endpoints. */
 export class EndpointsStore {
   readonly #endpoints: DocumentCollection<EndpointDocument>;
 
@@ -79,7 +79,10 @@ export class EndpointsStore {
     return new EndpointsStore(await documents.collection(WEBHOOK_ENDPOINTS_COLLECTION));
   }
 
-  /** @throws ApiError resource_limit_exceeded when all of the account's slots are taken. */
+  /**
+   * Stores a new endpoint in a free slot of its account.
+   * @throws ApiError resource_limit_exceeded when no slot is free.
+   */
   async insert(
     accountId: string,
     fields: EndpointFields & { secret: string },
@@ -102,19 +105,25 @@ export class EndpointsStore {
     return this.#endpoints.findOne({ _id: id, accountId });
   }
 
-  /** Finds the endpoint that a call names. Throws ApiError not_found. */
+  /**
+   * Finds the endpoint of a call.
+   * @throws ApiError not_found
+   */
   async requireEndpoint(accountId: string, id: string): Promise<EndpointDocument> {
     const endpoint = await this.find(accountId, id);
     if (endpoint === null) throw endpointNotFoundError(id);
     return endpoint;
   }
 
-  /** The enabled endpoints of several accounts, for the events of each. */
+  /** The enabled endpoints of these accounts. */
   async findEnabled(accountIds: readonly string[]): Promise<EndpointDocument[]> {
     return this.#endpoints.find({ accountId: { $in: [...accountIds] }, enabled: true });
   }
 
-  /** Changes the given fields; null when there is no such endpoint. Enabling always clears the count of failures. */
+  /**
+   * Changes the given fields; null when there is no such endpoint. When an endpoint is enabled, its count of failures
+   * is cleared.
+   */
   async change(
     accountId: string,
     id: string,
@@ -151,7 +160,7 @@ export class EndpointsStore {
   }
 
   /**
-   * Counts a delivery that has no retries left. A repetition does not count it again, and a disabled endpoint counts no
+   * Counts a delivery that has failed for good. A repetition does not count it again. A disabled endpoint counts no
    * failures.
    */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
@@ -161,7 +170,7 @@ export class EndpointsStore {
   }
 
   /**
-   * Disables an endpoint that failed too often, and marks a mail to its owner as due. Null when another process was
+   * Disables an endpoint that has failed too often, and makes a mail to its owner due. Null when another process was
    * faster.
    */
   async disable(accountId: string, id: string, reason: string, now: Date): Promise<EndpointDocument | null> {
@@ -173,8 +182,8 @@ export class EndpointsStore {
   }
 
   /**
-   * Claims one endpoint whose owner must be mailed. The mail is due again at `againAt`, unless `clearNotice` is called
-   * before.
+   * Claims an endpoint whose owner must get a mail. The mail becomes due again at `againAt`, unless `clearNotice` is
+   * called before.
    */
   async claimNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
     const due = { noticeDueAt: { $lte: now.toISOString() } };
@@ -191,7 +200,7 @@ export class EndpointsStore {
     return this.#endpoints.find({}, { sort: sortBy('_id') });
   }
 
-  /** For the operator: whether an endpoint exists, in any account. */
+  /** For the operator: whether any account has an endpoint with this id. */
   async exists(id: string): Promise<boolean> {
     return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
   }
