@@ -18,7 +18,7 @@ export const AccountCredits = componentSchema('Credits', {
 });
 export type AccountCredits = Static<typeof AccountCredits>;
 
-/** Where webhooks of this deployment may go besides https on port 443 of public addresses. */
+/** The addresses that webhooks of this deployment may have, besides https on port 443 of public hosts. */
 export const WebhookTargets = componentSchema('WebhookTargets', {
   plainHttp: Type.Boolean({ description: 'Whether endpoints may be plain http, and have any port.' }),
   loopback: Type.Boolean({ description: 'Whether endpoints may be on the host of the service.' }),

@@ -6,7 +6,8 @@ export type HashBytes = Record<(typeof HASH_BYTE_NAMES)[number], string>;
 const HASH_BYTE_NAMES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
 
 /**
- * The most bits by which two pictures may differ in a search. With one more bit, the hashes might have no equal byte.
+ * The maximum number of bits by which two pictures may differ in a search. With one more bit, the hashes might have
+ * no equal byte.
  */
 export const MAX_HASH_DISTANCE = HASH_BYTE_NAMES.length - 1;
 export const DEFAULT_HASH_DISTANCE = 6;

@@ -2,12 +2,12 @@ import { DAY_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /** The maximum size of a stored image. A multipart body may have this size once per image. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE_BYTES;
-/** The most images of one multipart body. */
+/** The maximum number of images in one multipart body. */
 export const MAX_UPLOAD_FILES = 100;
-/** The most bytes of an image that is fetched from a URL, for uploads and for synchronous calls. */
+/** The maximum size of an image that is downloaded from a URL, for an upload or a synchronous call. */
 export const MAX_FETCHED_IMAGE_BYTES = 25 * MEGABYTE_BYTES;
 export const IMAGE_FETCH_TIMEOUT_MS = 20_000;
-/** The most concurrent fetches of a process, because each holds its whole image in memory. */
+/** The maximum number of concurrent fetches of a process, because each holds its whole image in memory. */
 export const MAX_CONCURRENT_IMAGE_FETCHES = 4;
 /** The lifetime of an upload URL, and the longest lifetime of an upload ticket. */
 export const UPLOAD_URL_LIFE_MS = 15 * 60_000;

@@ -2,7 +2,10 @@ import type { PictureSize } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { JobAssets } from './open.ts';
 
-/** The size of the only asset of a call; null for several, or for what is no asset of the account. */
+/**
+ * The size of the picture, if a call has exactly one asset. Null for several assets, and for an id that is not an asset
+ * of the account.
+ */
 export async function findOnlyAssetSize(
   assets: Pick<JobAssets, 'find'>,
   accountId: string,

@@ -36,7 +36,7 @@ interface AssetsOptions {
   outbound: OutboundRequests;
   signatures: LinkSigner;
   capacity: Capacity;
-  /** The most assets that a plan may store. */
+  /** The maximum number of assets that a plan may store. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
   /** The URL for changing the plan, which the error for lack of quota contains. */

@@ -290,7 +290,7 @@ export class AssetsStore {
   }
 }
 
-/** The fields of a listing that select assets by their own fields. */
+/** The filters in the query of a listing that compare a stored field with a value. */
 function filtersIn({ collection, status, origin, jobId }: AssetListQuery) {
   return withoutAbsentFields({ collection, status, origin, jobId });
 }

@@ -34,7 +34,7 @@ interface BillingOptions {
   countAssets: (accountId: string) => Promise<number>;
   /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;
-  /** Where webhooks may go. */
+  /** The addresses that webhooks of this deployment may have. */
   webhooks: WebhookTargets;
   hostId: string;
   processId: string;

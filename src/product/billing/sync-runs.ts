@@ -21,7 +21,7 @@ const MAX_RETRY_PAUSE_MS = 5_000;
  * the number has doubled.
  */
 const MIN_REPORTED_TRIES = 8;
-/** The most attempts to write a batch when the process ends. */
+/** The maximum number of attempts to write a batch when the process ends. */
 const FINAL_TRIES = 3;
 /**
  * The maximum number of batches that an account document records. It exceeds the batches that all processes write while
@@ -29,7 +29,7 @@ const FINAL_TRIES = 3;
  */
 const MAX_RECORDED_BATCHES = 64;
 /**
- * The most counts that wait to be stored. They take 15 MB, which suffices for an hour of 800 different combinations of
+ * How many counts may wait to be stored. They take 15 MB, which is enough for an hour of 800 different combinations of
  * account, op and key.
  */
 const MAX_WAITING_COUNTS = 50_000;

@@ -56,7 +56,7 @@ interface BatchNumber {
   sequence: number;
 }
 
-/** The most concurrent writes of one process. */
+/** The maximum number of concurrent writes of one process. */
 const CONCURRENT_WRITES = 64;
 
 /** The fields by which counts are grouped. */

@@ -106,15 +106,18 @@ export const WITHIN_PARAMETERS: ViolationContext = {
   keyed: stepKeyedBy,
 };
 
-/** The same for parameters whose op stands elsewhere, as that of variants does. */
+/**
+ * The same context for `parameters` without an op beside them, such as those of variants: the field may belong to any
+ * op.
+ */
 export const WITHIN_ANY_PARAMETERS: ViolationContext = {
   field: 'parameters',
   names: () => distinctValues(ALL_OPS.flatMap(({ parameters }) => Object.keys(parameters.properties))),
 };
 
 /**
- * The op and the parameters that a key and its value mean: `resize` with its parameters, `grayscale` with true, or
- * `blur` with the only parameter that it needs, or else that its example has. Undefined for a key that is no op.
+ * The step that was probably meant by a key and its value: `resize` with its parameters, `grayscale` with true, or
+ * `blur` with the value of its only parameter. Undefined if the key is not the name of an op.
  */
 export function stepKeyedBy(
   key: string,

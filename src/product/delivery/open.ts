@@ -100,7 +100,7 @@ export class DeliverySlice implements ProductSlice {
     await app.register(linkRoutes, this.#dependencies);
   };
 
-  /** The routes of signed addresses, which are below / and need no credential. */
+  /** Registers the routes of signed addresses. They lie under / instead of /api, and need no credential. */
   readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#dependencies);
 
   async stop(): Promise<void> {

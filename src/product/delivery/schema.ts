@@ -29,7 +29,7 @@ export type NewSigningKeyBody = Static<typeof NewSigningKeyBody>;
 export const SigningKeyParams = Type.Object({ keyId: Type.String() });
 export type SigningKeyParams = Static<typeof SigningKeyParams>;
 
-/** The most links of one call. */
+/** The maximum number of links that one call makes. */
 const MAX_LINKS = 100;
 /** The longest lifetime of a link, in seconds: ten years. */
 const MAX_LINK_SECONDS = 315_360_000;

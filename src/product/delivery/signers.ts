@@ -36,7 +36,7 @@ export interface SigningAccount {
 interface SignedMessage {
   keyId: string;
   signature: string;
-  /** The signed text. */
+  /** The text that was signed: the address without its signature. */
   message: string;
   /** When the address expires, in epoch seconds; null if it never does. */
   expiresAt: number | null;

@@ -82,7 +82,7 @@ export function resumedTooOftenError(): ApiError {
   return notResumableError('RESUME_LIMIT_EXCEEDED', message);
 }
 
-/** The error 402: the price of all items is above the caller's limit, in credits. */
+/** The error 402: the price of all items together is above the limit that the caller has set, in credits. */
 export function aboveMaxCreditsError(price: number, maxCredits: number, items: number): ApiError {
   const remedy = price > maxCredits * items ? 'raise it' : 'raise it, or send fewer items';
   const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: ${remedy}.`;

@@ -75,15 +75,15 @@ export class Tool {
   }
 }
 
-/** The schema of a tool as it is listed, without what only tells how to correct arguments. */
+/** The schema of a tool in the list of tools. Keywords that only help to correct arguments are left out. */
 function listedSchemaOf(input: TObject): TObject {
   return JSON.parse(JSON.stringify(input, (key, value) => (key === 'within' ? undefined : value)));
 }
 
 /**
- * Checks the arguments of a tool.
- * @throws ApiError invalid_param with the changes after which this check passes. What the arguments are for is checked
- *   by the call that the tool makes.
+ * Checks the arguments of a tool against its schema. What they stand for, such as an asset, is checked later by the API
+ * calls of the tool.
+ * @throws ApiError invalid_param. Its corrections make the arguments pass this check.
  */
 async function checkedArguments<T>(args: unknown, check: (args: unknown) => T): Promise<T> {
   try {

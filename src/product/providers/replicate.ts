@@ -71,10 +71,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     return prediction;
   }
 
-  /**
-   * The prediction that an earlier owner of the item has submitted. Undefined if there is none, or if the provider has
-   * deleted it.
-   */
+  /** The prediction that an earlier owner of the item submitted; undefined if there is none, or it was deleted. */
   async function findEarlierPrediction({ requestId, signal }: ProviderCall): Promise<Prediction | undefined> {
     if (requestId === undefined) return undefined;
     try {
@@ -89,10 +86,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
-  /**
-   * Makes a call that returns a prediction. The answer may be large, because the output of a finished prediction may be
-   * a picture.
-   */
+  /** Makes a call that returns a prediction, which may contain a picture when it is finished. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOrEmpty(answer);

@@ -41,7 +41,7 @@ const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected
 const ATTENTION_TEXT =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
 
-/** What to know about the text that is read, on the page of the op with a language. */
+/** Explains the result on the page of the op that reads text. */
 const READ_TEXT_TEXT =
   'The text is what the reader took each shape for. It has no notation of its own: brackets and signs in it, such as [¢] in place of a small g, are characters that were misread, mostly small or blurred ones. Check amounts and units against the picture where the confidence of their line is low; twice the size often helps (resize before).';
 

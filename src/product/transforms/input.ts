@@ -57,7 +57,10 @@ export type ImageSource =
 /** What a body contains: where the image comes from, the other fields, and the other files. */
 export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
 
-/** The images of a call as a job takes them: assets. Absent for bytes and addresses, which must be uploaded first. */
+/**
+ * The images of a call in the form that a job takes: asset ids. Absent for bytes and URLs, which must be uploaded
+ * first.
+ */
 export interface JobInputs {
   assetIds?: readonly string[];
 }
@@ -65,7 +68,7 @@ export interface JobInputs {
 /** Matches a signed link to an asset of this service. */
 const ASSET_LINK_PATTERN = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
 
-/** The id of the asset to which a signed link leads; undefined for any other address. */
+/** The asset id in a signed link; undefined for any other URL. */
 export function assetIdInLink(url: string): string | undefined {
   return ASSET_LINK_PATTERN.exec(url)?.[1];
 }
@@ -261,7 +264,7 @@ export function parseImageUrl(value: unknown, param: string): string {
   throw invalidParamError(param, message, details, corrections);
 }
 
-/** The name of the field for an asset, in place of `url` or of the end of `otherUrl`. */
+/** Replaces `url` at the end of a field's name: `url` becomes `assetId`, and `otherUrl` becomes `otherAssetId`. */
 function assetFieldFor(field: string): string {
   return field === 'url' ? 'assetId' : 'AssetId';
 }
@@ -308,7 +311,7 @@ function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<stri
   return fields;
 }
 
-/** The error for an op with its parameters in place of its name, such as `{"resize": {"width": 9}}`. */
+/** The error for an `op` that is an object instead of a name, such as `{"resize": {"width": 9}}`. */
 function opAsObject(op: Record<string, unknown>): ApiError {
   const [[key, value] = ['', null], ...others] = Object.entries(op);
   const keyed = others.length === 0 ? stepKeyedBy(key, value) : undefined;

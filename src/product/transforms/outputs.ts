@@ -51,7 +51,7 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   return outputs;
 }
 
-/** The error for a list of one output, whose work is sent as that of the call. */
+/** The error for `outputs` with only one entry. Its work should be sent as the work of the call. */
 function singleOutputError({ name: _, ...work }: Record<string, unknown>): ApiError {
   const message =
     'outputs is a list of 2 to 20 entries, and this has one: send its op, steps or preset as fields of the call.';

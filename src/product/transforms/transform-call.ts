@@ -69,7 +69,7 @@ export interface CompiledOutput extends CompiledTransformCall {
 const MAX_CACHED_QUERIES = 1_000;
 const MAX_CACHED_QUERY_CHARACTERS = 500;
 
-/** Reads the steps of a preset. `param` names the preset in the call. */
+/** Reads the steps of a preset. `param` is the field of the call that contains the preset's name. */
 type ReadPresetSteps = (reference: string, param: string) => Promise<readonly PresetStep[]>;
 
 /** The query of a request, both parsed and as text within the URL. */
@@ -146,7 +146,7 @@ export class TransformCallCompiler {
 
   /**
    * Compiles the pass of each output.
-   * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
+   * @throws ApiError invalid_param on `outputs[i]…`, or the errors of `readPreset`.
    */
   async compileOutputs(
     { first, outputs }: RequestedOutputsWork,

@@ -14,7 +14,7 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** How many ops an error suggests at most. If more of them have the sent parameters, none is suggested. */
 const MAX_SUGGESTED_OPS = 8;
-/** The first parameters of a call without an op, by which the op is guessed. */
+/** How many parameters of a call without an op are compared with those of the ops. */
 const MAX_COUNTED_NAMES = 20;
 
 /** The error for an op that reads a second picture and was not sent as a step. Such an op must be a step. */
@@ -73,7 +73,9 @@ function suggestSteps(name: string): (SuggestedWord & { instead: object[] }) | u
   return { hint, corrections: [], instead: [{ steps }] };
 }
 
-/** The few ops that take most of these parameters, by their own or by similar names; none if too many take as many. */
+/**
+ * The ops that have the most of these parameters; similar names count as well. Empty if too many ops have equally many.
+ */
 function opsTaking(names: readonly string[]): string[] {
   const counted = TRANSFORM_OPS.map(({ op, parameters }) => {
     const known = Object.keys(parameters.properties);

@@ -6,11 +6,11 @@ import { nearestName } from '../../platform/ids/nearest.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
-/** The query of a transform: what it asks for, and how it is answered. */
+/** The query of a transform. It defines the work, and the form of the response. */
 
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Query keys that say how the call is answered. */
+/** The keys of a query that determine the form of the response. */
 const OPTION_KEYS: readonly string[] = ['response', ...DRY_RUN_QUERY_NAMES];
 /** Query keys that are not parameters of an op. */
 const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', ...OPTION_KEYS];
@@ -21,8 +21,9 @@ export function parametersOf(query: RawQueryFields): Record<string, string | str
 }
 
 /**
- * Checks the fields that say how the call is answered.
- * @throws ApiError invalid_param on one that is invalid or misspelt, because the call would do something else.
+ * Checks the fields that determine the form of the response.
+ * @throws ApiError invalid_param on an invalid or misspelt field. Ignoring it would do something else than the caller
+ * wanted.
  */
 export function checkQueryOptions(query: RawQueryFields): void {
   if (Array.isArray(query.response)) parseText('response', query.response);
@@ -40,7 +41,9 @@ function checkDryRun(query: RawQueryFields): void {
   }
 }
 
-/** Refuses a key that no op has, and that is nearly one of the call, such as dryrun. */
+/**
+ * Refuses a key that is a misspelt field of the call, such as dryrun. A key that any op has as a parameter is accepted.
+ */
 function refuseMisspeltOptions(query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
     const rename = nearestName(name, OPTION_KEYS);
@@ -51,7 +54,7 @@ function refuseMisspeltOptions(query: RawQueryFields): void {
   }
 }
 
-/** Refuses lists of work, which a query would need to escape. */
+/** Refuses `steps` and `outputs` in a query, where a list would have to be escaped. */
 export function refuseListsIn(query: RawQueryFields): void {
   const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
   if (list === undefined) return;
@@ -60,7 +63,10 @@ export function refuseListsIn(query: RawQueryFields): void {
   throw invalidParamError(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
 }
 
-/** The text of a field that is sent once at most. */
+/**
+ * The text of a query field.
+ * @throws ApiError invalid_param if the field was sent more than once.
+ */
 export function parseText(param: string, value: string | string[] | undefined): string | undefined {
   if (Array.isArray(value))
     throw invalidParamError(param, `${param} is given ${value.length} times: send it once.`);

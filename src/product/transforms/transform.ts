@@ -150,8 +150,8 @@ class TransformCallHandler {
     try {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
-      // The call is refused again when the body has been read, so that all of its corrections are listed at once, and
-      // the asset of the body stands in the job that does the same.
+      // The error is not thrown yet: it may suggest corrections or a job. After the body is read, the call is refused
+      // again, with all its corrections and with the body's asset in the job.
       const isCompletedByBody =
         error instanceof ApiError && (error.corrections.length > 0 || error.details?.instead !== undefined);
       if (!bodyMayAdd || !isCompletedByBody) throw error;
@@ -166,7 +166,7 @@ class TransformCallHandler {
     else await this.#compile(sent, caller);
   };
 
-  /** The size of the asset of a call. The size of other images is not known before they are read. */
+  /** The size of the image, if it is an asset. The size of any other image is unknown before it is read. */
   readonly pictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
     const { accountId } = this.#options.gate.requireCaller(request);
     const assetIds = isJsonObject(body) ? [body.assetId] : [];

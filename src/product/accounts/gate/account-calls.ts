@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountCalls } from '../../../platform/metrics/load.ts';
 
-/** The most accounts whose calls are counted. The account that has not called for the longest time is dropped first. */
+/** How many accounts are counted. Above this number, the one that has not called for the longest time is dropped. */
 const MAX_COUNTED_ACCOUNTS = 100;
 const LOAD_REFUSAL_STATUSES = [429, 503];
 

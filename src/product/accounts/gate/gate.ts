@@ -30,7 +30,7 @@ import {
 } from './responses.ts';
 import { type CallSlotKind, CallSlots } from './slots.ts';
 
-/** The most calls of an account that may wait for jobs at once. */
+/** The maximum number of calls of an account that may wait for jobs at once. */
 export const MAX_WAITING_JOB_CALLS = 8;
 
 /** The maximum number of concurrent multi-file downloads of an account. */

@@ -1,11 +1,11 @@
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 
 interface SignInQueueOptions {
-  /** The most passwords that are verified at once. */
+  /** The maximum number of passwords that are verified at once. */
   maxRunning: number;
-  /** The most sign-ins that wait, over all networks. */
+  /** The maximum number of sign-ins that wait, over all networks. */
   maxWaiting: number;
-  /** The most sign-ins of one network that wait. */
+  /** The maximum number of sign-ins of one network that wait. */
   maxWaitingPerNetwork: number;
   /** Milliseconds after which a sign-in that still waits is refused. */
   maxWaitMs: number;

@@ -35,7 +35,7 @@ interface UploadsOptions {
   intake: UploadIntake;
   removal: AssetRemoval;
   objects: ObjectStore;
-  /** The most assets that a plan may store. */
+  /** The maximum number of assets that a plan may store. */
   storedAssets: (plan: string) => number;
   topUpUrl: () => string;
   now: () => Date;

@@ -2,23 +2,29 @@ import { CSS_COLOUR_NAMES, parseCssColour } from '../../../../workers/image/colo
 import { likelyNames, meantWordHint } from '../../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 
-/** The probable meaning of an invalid value: the end of a message, and the value if it is certain, or likely words. */
+/**
+ * What an invalid value probably means: a sentence for the end of the message, and the right value if it is certain, or
+ * else similar words.
+ */
 export interface ValueHint {
   says: string;
   replace?: string;
   suggest?: string[];
 }
 
-/** What cut a value that arrives empty in a URL. */
+/**
+ * The end of the message about a value that arrives empty. In a URL, an unescaped # begins the fragment, which is not
+ * sent.
+ */
 export const CUT_BY_FRAGMENT =
   ' An unescaped # ends a URL, and neither it nor what follows is sent: write # as %23, as in %23ff8800.';
 
-/** The length from which a colour name is found within a longer word, such as red in reddish. */
+/** The minimum length of a colour name that is searched for within a longer word, such as red in reddish. */
 const MIN_COLOUR_CHARACTERS = 3;
-/** The beginning of a text that is searched for colours. */
+/** How many characters of a text are searched for colours. */
 const MAX_SEARCHED_CHARACTERS = 100;
 
-/** The colour that was probably meant by a value that is no CSS colour. */
+/** Finds the colour that was probably meant by a value which is not a CSS colour. */
 export function colourHint(value: unknown): ValueHint {
   if (value === '') return { says: CUT_BY_FRAGMENT };
   const replace = spellingsOf(value).find((text) => parseCssColour(text) !== undefined);
@@ -35,7 +41,10 @@ export function colourHint(value: unknown): ValueHint {
   return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), suggest };
 }
 
-/** How CSS writes a colour that is encoded twice, begins with 0x, or is three or four numbers. */
+/**
+ * Rewrites a value as CSS text that may be valid: colours with an encoded #, with 0x, without a function, or as a list
+ * or an object of numbers.
+ */
 function spellingsOf(value: unknown): string[] {
   if (Array.isArray(value) && [3, 4].includes(value.length)) return [`rgb(${value.join(', ')})`];
   if (isJsonObject(value) && ['r', 'g', 'b'].every((name) => name in value))

@@ -1,4 +1,6 @@
-/** Parameters as a query string for people to read. It stands alone, because browsers load it too. */
+/**
+ * Parameters as a query string for people to read. The function has a file of its own, because browsers load it too.
+ */
 export function readableQueryText(parameters: Readonly<Record<string, unknown>>): string {
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${queryValueText(value)}`)

@@ -77,8 +77,8 @@ export function compilePass(
 
 /**
  * Compiles a preset for a synchronous call, to one pass.
- * @param param names the preset in the call.
- * @param job the body of a job that runs the preset.
+ * @param param the parameter of the call that contains the preset's name.
+ * @param job the body of a job that runs the preset. An error suggests it if the preset cannot be one pass.
  * @throws ApiError invalid_param on `param`.
  */
 export function compilePreset(

@@ -91,7 +91,7 @@ export async function checkJobSubmit(
   return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount });
 }
 
-/** The size of the only picture of a submit; null if it has several, or none. */
+/** The size of the picture, if a submit has exactly one asset; otherwise null. */
 export function findPictureSize(
   { accountId }: Caller,
   { assetIds = [] }: JobRequest,

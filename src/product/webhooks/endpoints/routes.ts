@@ -225,7 +225,10 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   return EVENT_TYPES.filter((type) => sent.includes(type));
 }
 
-/** The events that a pattern such as `job.*` means in other services, or the text itself if it is no pattern. */
+/**
+ * The event types that match a pattern such as `job.*`, which other services accept. A text without `*` is returned
+ * unchanged.
+ */
 function eventsMatching(text: string): string[] {
   const [start = '', end, ...more] = text.split('*');
   if (end === undefined || more.length > 0) return [text];

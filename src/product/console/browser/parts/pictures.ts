@@ -13,7 +13,7 @@ interface ThumbProps {
  * cache.
  */
 const MAX_PREVIEWS = 400;
-/** The most previews that are fetched at the same time, because each takes a slot of the account. */
+/** The maximum number of previews that are fetched at the same time, because each takes a slot of the account. */
 const MAX_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
