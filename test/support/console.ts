@@ -7,7 +7,7 @@ import { findBrowser } from '../../workers/render/executable.ts';
 import { type ServerOptions, startServer, type TestAccount, type TestServer } from './harness.ts';
 
 /** How long a page of a busy machine may take for anything. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 120_000;
 
 interface PageOptions {
   /** Below /console, such as `/jobs`. */
