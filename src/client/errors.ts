@@ -42,7 +42,7 @@ export class DarkroomError extends Error {
   readonly retryable: boolean;
   /** The parameter at fault. It is `body` if the body as a whole is. */
   readonly param: string | undefined;
-  /** Details for a program: allowed, min, max, limit, received, missing, reason and others. */
+  /** Details that a program can act on: allowed, min, max, limit, received, missing, reason and others. */
   readonly details: Record<string, unknown>;
   readonly requestId: string | undefined;
   /** The address of a page that explains the failure. */

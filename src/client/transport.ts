@@ -2,7 +2,7 @@ import { type Answer, readAnswer } from './answers.ts';
 import { ConnectionError, DarkroomError, foreignResponseError, readFailure, TimeoutError } from './errors.ts';
 import { type Clock, environmentVariable, systemClock } from './runtime.ts';
 
-/** The address of the service, the credential, timeouts and retries. */
+/** The options of a client: the address of the service, the credential, timeouts and retries. */
 export interface ClientOptions {
   /** The address of the service. Default: the environment variable DARKROOM_URL, or http://127.0.0.1:3000. */
   baseUrl?: string | undefined;

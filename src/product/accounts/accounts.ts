@@ -44,8 +44,8 @@ export async function createAccount(
 }
 
 /**
- * Creates an API key. Only the return value contains its text.
- * @param text the text of the key, if the operator set it. Default: a new text.
+ * Creates an API key. Its text is only in the return value; the store has its hash.
+ * @param text the text of the key, if the operator has set it. Default: a new text.
  */
 export async function createApiKey(
   store: AccountsStore,
@@ -103,14 +103,14 @@ interface ScryptCost {
 
 const deriveKey = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
-/** The cost that OWASP recommends first for scrypt: N 2^17, r 8, p 1. It takes 128 MB and about 0.3 s. */
+/** The parameters that OWASP recommends first for scrypt: N 2^17, r 8, p 1. Hashing takes 128 MB and about 0.3 s. */
 const SCRYPT_COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE_BYTES };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 /**
- * Hashes a password as `scrypt$N$r$p$salt$hash`. The parameters are stored, so that the cost can rise while existing
- * hashes stay valid.
+ * Hashes a password as `scrypt$N$r$p$salt$hash`. The parameters are part of the text, so that older hashes stay valid
+ * when the cost is raised.
  * @param cost the parameters of scrypt. Only tests change them, because they create dozens of accounts.
  */
 export async function hashPassword(password: string, cost: ScryptCost = SCRYPT_COST): Promise<string> {

@@ -22,7 +22,10 @@ const AUTHORIZATION_PATTERN = /^(apikey|bearer) +(\S+)$/i;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether an API key may be sent as a bearer token. Clients of the route's protocol can send no other form. */
+    /**
+     * Whether the route accepts an API key as a bearer token. Some protocols have clients that can send no other
+     * scheme.
+     */
     takesBearerKey?: true;
   }
 }
@@ -71,9 +74,10 @@ export class Authentication {
   }
 
   /**
-   * The caller that the Authorization header identifies, or else the cookie of a console session. Null without either.
+   * The caller of a request, from its Authorization header, or else from the cookie of a console session. Null without
+   * either.
    * @throws ApiError 401 unauthorized for a credential that is not accepted; 403 forbidden for a write by cookie that
-   *   another page may have made.
+   * another page may have made.
    */
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
     const header = this.#authorizationOf(request);
@@ -190,7 +194,7 @@ function createCallerCache(now: () => number): LRUCache<string, CachedCaller> {
   });
 }
 
-/** The details of an error that tell programs the right form of the Authorization header. */
+/** Error details with the right form of the Authorization header, for programs. */
 export const API_KEY_SCHEME_HINT = { details: { suggest: ['ApiKey <API_KEY>'] } };
 
 /** The error 401: the Authorization header is missing, or its credential is not accepted. */

@@ -16,12 +16,12 @@ interface BootstrapOptions {
   settings: BootstrapSettings;
   /** Grants the account its first credits; a second call does nothing. */
   grant: (accountId: string, credits: number) => Promise<void>;
-  /** Whether this host may create the account now. Of several hosts that start at the same time, only one may. */
+  /** Whether this host may create the account now. If several hosts start at the same time, only one of them may. */
   mayCreate: () => Promise<boolean>;
   now: Date;
 }
 
-/** The result of the first start. It contains the secrets that were generated here, which are printed once. */
+/** The result of the first start. It contains the secrets that were generated, which are printed once. */
 export interface BootstrapResult {
   account: AccountDocument;
   password: string | null;
@@ -83,8 +83,8 @@ async function ensureApiKey(store: AccountsStore, accountId: string, text: strin
 }
 
 /**
- * The last output of a start, after the log: the address, and the secrets that the first start generated. The secrets
- * are shown only this once. The lines with the key and the first call are whole commands that can be copied.
+ * The last output of a start, after the log: the address, and the secrets of the first start, which are never shown
+ * again. The lines with the key and the first call are complete commands that can be copied.
  * @param url the address of the service, without a slash at the end.
  * @param signInAddress an address that signs the owner in. Null: only the console's address is printed.
  */

@@ -5,8 +5,8 @@ import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts
 import type { AccountsStore } from './store.ts';
 
 /**
- * The operator's commands on an account. Every process sees a change at once, because the credentials of the account
- * are flagged and a flagged credential is looked up again. Each command returns false when there is no such account.
+ * The operator's commands on an account. A change takes effect in every process at once: the credentials of the account
+ * are flagged, and a flagged credential is looked up again. Each command returns false when there is no such account.
  */
 export class AccountAdministration {
   readonly #store: AccountsStore;

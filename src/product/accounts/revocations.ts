@@ -3,7 +3,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /** The longest time for which another host may still accept a revoked credential. */
 export const CREDENTIAL_CACHE_MS = 30_000;
-/** The channel that announces the id of an account that was suspended, resumed, closed, or moved to another plan. */
+/** The channel for the ids of accounts that were suspended, resumed, closed, or moved to another plan. */
 export const ACCOUNT_CHANGED_CHANNEL = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_CACHE_MS = 100;
@@ -14,8 +14,9 @@ export const ADMISSION_CACHE_MS = 100;
 const REVOCATION_FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
- * Makes every process that shares this coordination look these credentials up again, because they were revoked or their
- * account changed. The promise resolves after a tenth of a second, when all earlier admission answers have expired.
+ * Makes every process that uses this coordination store look up the credentials again, because they were revoked or
+ * their account changed. The promise resolves after a tenth of a second, when all earlier admission answers have
+ * expired.
  */
 export async function invalidateCredentials(
   coordination: Coordination,

@@ -22,7 +22,10 @@ export interface AccountDocument {
   suspendedAt?: string | null;
   /** When the operator deleted the account for good; missing while it is not deleted. */
   deletedAt?: string;
-  /** True on the first account until its key has been shown, so that the next start can finish an interrupted one. */
+  /**
+   * True on the first account until its key has been shown. If the first start is interrupted, the next one finishes
+   * it.
+   */
   unfinished?: true;
 }
 
@@ -141,7 +144,7 @@ export class AccountsStore {
     return this.#accounts.findOne({ email });
   }
 
-  /** Changes an account for the operator; false when there is none, or it was deleted. */
+  /** Changes an account for the operator; false when there is no such account, or it was deleted. */
   async change(accountId: string, change: Partial<Omit<AccountDocument, '_id'>>): Promise<boolean> {
     const filter = { _id: accountId, deletedAt: { $exists: false } };
     const { matched } = await this.#accounts.updateOne(filter, { $set: change });
@@ -177,12 +180,12 @@ export class AccountsStore {
     return this.#keys.findOne({ hash });
   }
 
-  /** Marks a key revoked for good; false when there is no such live key of this account. */
+  /** Revokes a key for good; false when the account has no such key, or it is revoked already. */
   async revokeKey(accountId: string, keyId: string, now: Date): Promise<boolean> {
     return this.#revoke({ _id: keyId, accountId }, now);
   }
 
-  /** For the operator: marks a key of any account revoked; false when there is no such live key. */
+  /** For the operator: revokes a key of any account; false when there is no such key, or it is revoked already. */
   async revokeAnyKey(keyId: string, now: Date): Promise<boolean> {
     return this.#revoke({ _id: keyId }, now);
   }
@@ -192,7 +195,7 @@ export class AccountsStore {
     return (await this.#keys.updateOne({ ...key, revokedAt: null }, change)).modified === 1;
   }
 
-  /** Records the use of a key, unless another process recorded one since `key` was read. */
+  /** Records the use of a key, unless another process has recorded one since `key` was read. */
   async recordKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
     const change = { $set: { lastUsedAt: now.toISOString() } };
     await this.#keys.updateOne({ _id, accountId, lastUsedAt }, change);
@@ -214,7 +217,7 @@ export class AccountsStore {
     return link?.isLink ? link : null;
   }
 
-  /** Removes a session or a sign-in link. Returns false when another call has removed it. */
+  /** Removes a session or a sign-in link. Returns false when another call has already removed it. */
   async removeSession(accountId: string, sessionId: string): Promise<boolean> {
     return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }

@@ -27,15 +27,15 @@ export interface AssetDocument {
    * Absent without warnings.
    */
   warnings?: readonly CallWarning[];
-  /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
+  /** The key of the object for the bytes; null for a reserved asset until its upload begins. */
   objectKey: string | null;
   /** The SHA-256 of the bytes in hexadecimal, which is their ETag. Null until the bytes are stored. */
   digest: string | null;
   /** CRC-32 of the bytes, for archives. Absent until the bytes are stored. */
   crc32?: number;
   /**
-   * The digest of an upload, unique in the account, so that a later upload of equal bytes returns this asset. Absent on
-   * outputs of jobs.
+   * The digest of an uploaded image. It is unique within the account, so that a later upload of equal bytes returns
+   * this asset. Absent on outputs of jobs.
    */
   identity?: string;
   image: ImageObject | null;

@@ -8,7 +8,7 @@ import type { AssetStatus } from './asset.ts';
 
 /**
  * The error for an asset that does not exist or belongs to another account.
- * @param param the field of the call that names the asset.
+ * @param param the field of the call that contains the asset id.
  */
 export function assetNotFoundError(assetId: string, param = 'assetId'): ApiError {
   const { says, details } = missingHint(assetId, 'ast');
@@ -24,7 +24,7 @@ export function collectionNotFoundError(): ApiError {
 
 /**
  * The error for an asset without bytes: its upload has not happened yet, or was not an image.
- * @param param the field of the call that names the asset.
+ * @param param the field of the call that contains the asset id.
  */
 export function assetWithoutContentError(status: AssetStatus, param = 'assetId'): ApiError {
   const reason =

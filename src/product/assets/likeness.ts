@@ -1,6 +1,9 @@
 import { type IndexSpec, sortBy } from '../../platform/stores/documents/port.ts';
 
-/** The eight bytes of a perceptual hash, in hex. Two hashes that differ in at most 7 bits have an equal byte. */
+/**
+ * The eight bytes of a perceptual hash, in hexadecimal. Two hashes that differ in at most 7 bits have at least one byte
+ * in common.
+ */
 export type HashBytes = Record<(typeof HASH_BYTE_NAMES)[number], string>;
 
 const HASH_BYTE_NAMES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;

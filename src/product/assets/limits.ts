@@ -18,7 +18,7 @@ export const LINK_LIFE_SECONDS = 300;
 /** How long the record of a failed upload can be read. */
 export const FAILED_ASSET_LIFE_MS = DAY_MS;
 /**
- * The longest time that an upload may take, since BODY_TIMEOUT_MS is at most an hour. The process of an older
- * unfinished upload must have died.
+ * The age at which an unfinished upload must have lost its process. No upload takes as long, because BODY_TIMEOUT_MS is
+ * at most an hour.
  */
 export const MAX_UNFINISHED_UPLOAD_MS = 2 * 60 * 60_000;

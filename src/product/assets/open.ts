@@ -39,7 +39,7 @@ interface AssetsOptions {
   /** The maximum number of assets that a plan may store. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
-  /** The URL for changing the plan, which the error for lack of quota contains. */
+  /** The URL for changing the plan. The error for insufficient quota contains it. */
   topUpUrl: () => string;
   /** When the stores were opened. Absent if other hosts share them, whose uploads may have begun earlier. */
   storesOpenedAt?: Date;
@@ -58,7 +58,7 @@ export interface AssetsSlice extends ProductSlice {
   onDeleted(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
-  /** Returns those of the given ids that are not DONE assets of the account. */
+  /** Of these ids, returns those that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: JobAssets;
 }
@@ -68,11 +68,11 @@ export interface JobAssets {
   /** Reads inputs, which may be as large as an upload. */
   read: AssetReader['read'];
   find: AssetReader['find'];
-  /** Returns those of the given ids that are assets of the account, with their status. */
+  /** Of these ids, returns those of assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images that the selection matches, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Finds those of the given ids that are assets of the account with stored bytes. */
+  /** Of these ids, finds the assets of the account that have stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
   /** The number of outputs of a job. It does not decrease before the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;
@@ -173,18 +173,18 @@ interface AssetSweepsOptions {
   removal: AssetRemoval;
   uploads: Uploads;
   /**
-   * When the stores were opened, if no other host shares them. An upload that began earlier has lost its process.
-   * Absent for shared stores, where an upload of another host may run for up to MAX_UNFINISHED_UPLOAD_MS.
+   * When the stores were opened, if no other host shares them: an upload that began before that has lost its process.
+   * Absent if hosts share the stores, because an upload of another host may run for up to MAX_UNFINISHED_UPLOAD_MS.
    */
   storesOpenedAt?: Date | undefined;
 }
 
 const SWEEP_BATCH_SIZE = 100;
 
-/** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
+/** The sweeps that remove expired assets, and what dead processes left. Each may run in several processes at once. */
 function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
-  /** The instant before which an unfinished asset must have lost its process. */
+  /** An unfinished upload or deletion that began before this instant must have lost its process. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 

@@ -5,7 +5,7 @@ import type {
   DocumentStore,
 } from '../../platform/stores/documents/port.ts';
 
-/** The number of an account's assets, and marks of what is being added or removed. */
+/** The counter of an account's assets, with marks for the assets that are being added or removed. */
 interface QuotaDocument {
   /** The account. */
   _id: string;
@@ -19,9 +19,9 @@ interface QuotaDocument {
 /** A change of the counter by a job. */
 interface JobQuotaMark {
   jobId: string;
-  /** The direction: `in` takes quota, `out` gives back its unused part. */
+  /** The direction: `in` takes quota, `out` returns the unused part of it. */
   way: 'in' | 'out';
-  /** Identifies one of several attempts to give quota back. The job document records which attempt counts. */
+  /** Identifies one of several attempts to return quota. The job document records the one that counts. */
   token: string;
   count: number;
   at: string;
@@ -79,7 +79,7 @@ export class AssetQuota {
     return isFull(quota, limit) ? 'full' : 'moving';
   }
 
-  /** Whether the quota is used up for certain, with no asset being added or removed. */
+  /** Whether the quota is certainly used up: no asset is being added or removed that might still change this. */
   async isFull(accountId: string, limit: number): Promise<boolean> {
     return isFull(await this.#quota.findOne({ _id: accountId }), limit);
   }

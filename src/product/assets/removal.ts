@@ -44,14 +44,15 @@ export class AssetRemoval {
           'Other processes were not notified that an asset is deleted',
         ),
       );
-    // A PUT may still be writing the object, so the document stays until no PUT can be running.
+    // The document must stay while a PUT may still be writing the object.
     const mayBeWritten = hidden.status === 'PENDING' && hidden.objectKey !== null;
     if (!mayBeWritten) await this.#tryFinish(hidden);
     return true;
   }
 
   /**
-   * Deletes assets, several at a time. Returns the number of deleted assets, without those that others deleted first.
+   * Deletes assets, several at a time. Returns how many were deleted here; those that another caller deleted first do
+   * not count.
    */
   async removeAll(assets: readonly AssetDocument[]): Promise<number> {
     let removed = 0;

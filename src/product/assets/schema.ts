@@ -31,7 +31,7 @@ export const Asset = componentSchema('Asset', {
 });
 export type Asset = Static<typeof Asset>;
 
-/** An asset in a list. It has a distance if the list is of similar assets. */
+/** An asset in a list. In a list of similar assets, it has a distance. */
 export const ListedAsset = componentSchema('ListedAsset', {
   ...Asset.properties,
   distance: Type.Optional(
@@ -51,7 +51,7 @@ const collection = Type.String({
   documented: COLLECTION_NAME,
 });
 
-/** The query fields that choose what the response to an upload shows of its image. */
+/** The query fields that select what the response to an upload says about its image. */
 const responseFields = {
   metadata: Type.Optional(
     Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),

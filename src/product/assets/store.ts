@@ -72,7 +72,7 @@ export class AssetsStore {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** Returns those of the given ids that are DONE assets of the account. */
+  /** Of these ids, returns those of DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return found.filter(({ status }) => status === 'DONE').map(({ _id }) => _id);
@@ -191,7 +191,10 @@ export class AssetsStore {
     return this.#assets.findOneAndUpdate(hiddenAsset, { $set: this.#stateChange('abandoned') });
   }
 
-  /** Claims the single use of an upload URL, for an object with this key. Returns null when the URL was used before. */
+  /**
+   * Claims an upload URL, which can be used only once, for an object with this key. Returns null when the URL was used
+   * before.
+   */
   async claimUpload(
     accountId: string,
     assetId: string,
@@ -239,16 +242,13 @@ export class AssetsStore {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Returns those of the given ids that are assets of the account, with their status. */
+  /** Of these ids, returns those of assets of the account, with their status. */
   async findStatuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /**
-   * Returns those of the given ids that are assets of the account, with the fields for a download, in no particular
-   * order.
-   */
+  /** Of these ids, finds the assets of the account, with the fields for a download, in no particular order. */
   findContentReferences(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }

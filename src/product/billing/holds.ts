@@ -23,8 +23,8 @@ export interface JobNeed {
 }
 
 /**
- * The hold of a job: what it has reserved. It is stored in the job document; the account document has only counters and
- * the last movement.
+ * The hold of a job: the runs and credits that are reserved for it. It is stored in the job document. The account
+ * document contains only the totals and the last movement.
  */
 export interface JobHold extends JobNeed {
   /** `YYYY-MM`: the billing period in which the runs were counted. */
@@ -42,7 +42,7 @@ interface HoldsOptions {
   now: () => Date;
 }
 
-/** The cost of a job if it were submitted now, and the account's means to pay for it. */
+/** What a job would cost now, and whether the account could pay for it. */
 interface JobPriceOutlook {
   /** The highest cost in credits, including runs beyond the allowance. */
   price: number;
@@ -55,9 +55,9 @@ interface JobPriceOutlook {
 }
 
 /**
- * The credits of jobs. A submit holds the highest cost of the job in one movement, `hold/<jobId>`. The end of the job
- * charges for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases
- * the rest (`release/<jobId>`). Each movement is made once, even if it is requested repeatedly.
+ * Holds and charges the credits of jobs. A submit holds the highest cost of the job in one movement, `hold/<jobId>`.
+ * The end of the job charges for what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the
+ * allowance) and releases the rest (`release/<jobId>`). Each movement is made once, even if it is requested repeatedly.
  */
 export class JobHolds {
   readonly #options: HoldsOptions;

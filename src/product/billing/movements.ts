@@ -64,17 +64,18 @@ const MAX_MOVE_PAUSE_MS = 20;
 
 /**
  * Makes every change of a balance. The account document contains the balance, the held credits and the whole last
- * movement, so that a movement is one conditional update. The ledger row is written from the last movement:
+ * movement, so that a movement is one conditional update. The row of a movement in the ledger is written afterwards,
+ * from the last movement in the document:
  *
- *   1. look for this reference, unless it is a new one (`AccountSnapshot`), and check that the credits suffice
- *   2. write out the row of the last movement (its process may have died)
- *   3. change the account only while that is still its last movement   <- the movement
- *   4. write out this movement's row
+ *   1. look for a movement with this reference, unless the reference is new (`AccountSnapshot`), and check the credits
+ *   2. write the row of the last movement, because its process may have died
+ *   3. change the account, on the condition that its last movement is still the same   <- the movement
+ *   4. write the row of this movement
  *
- * A crash before step 3 moves nothing. After a later crash, the next movement or the next reader of the ledger writes
- * the row. Step 3 fails when another process moved the account in between; all steps are then tried again. Of N
- * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
- * processes.
+ * A crash before step 3 changes nothing. After a later crash, the next movement or the next reader of the ledger writes
+ * the row. Step 3 fails when another process has moved credits of the account in between; all steps are then tried
+ * again. Of N concurrent movements, one succeeds in each round. The movements of one process wait for each other, so N
+ * is the number of processes.
  */
 export class CreditMovements {
   readonly #store: BillingStore;
@@ -258,7 +259,7 @@ function ledgerRowOf(account: BillingAccount, movement: CreditMovement, now: Dat
 
 /**
  * The error 402: the balance is too low.
- * @param message names what is missing and how to correct it.
+ * @param message says what is missing and how to correct the call.
  * @param topUpUrl the URL for adding credits.
  */
 export function insufficientCreditError(

@@ -28,7 +28,8 @@ interface BillingOptions {
   /** The URL for adding credits. The error for insufficient credits contains it. */
   topUpUrl: () => string;
   /**
-   * The sources of usage in other slices, besides the synchronous calls. The function is called whenever usage is read.
+   * Returns the sources of usage in other slices. Synchronous calls are not among them. It is called whenever usage is
+   * read.
    */
   usageSources: () => readonly UsageSource[];
   countAssets: (accountId: string) => Promise<number>;

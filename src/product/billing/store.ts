@@ -20,7 +20,10 @@ export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
 export interface LedgerRow {
   _id: string;
   accountId: string;
-  /** The purpose of the movement, unique in the account. A second movement under the same reference does nothing. */
+  /**
+   * Identifies the purpose of the movement, such as `hold/<jobId>`. It is unique within the account: a second movement
+   * with the same reference does nothing.
+   */
   reference: string;
   sequence: number;
   type: MovementType;
@@ -60,7 +63,7 @@ export interface BillingAccount {
   processing: RunCount;
 }
 
-/** The runs that were counted against the allowance in the latest period. */
+/** How many runs were counted against the allowance in the account's latest period. */
 export interface RunCount {
   period: string;
   used: number;
@@ -137,7 +140,7 @@ export class BillingStore {
     return (await this.#accounts.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }
 
-  /** Changes the credits of an account in one update if the condition holds, and returns whether it did. */
+  /** Changes the credits of an account in one update, if the condition holds. Returns whether it did. */
   async change(accountId: string, condition: DocumentFilter, update: DocumentUpdate): Promise<boolean> {
     const { modified } = await this.#accounts.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;

@@ -21,7 +21,7 @@ const MAX_RETRY_PAUSE_MS = 5_000;
  * the number has doubled.
  */
 const MIN_REPORTED_TRIES = 8;
-/** The maximum number of attempts to write a batch when the process ends. */
+/** How often a process tries to write its last batch when it ends. */
 const FINAL_TRIES = 3;
 /**
  * The maximum number of batches that an account document records. It exceeds the batches that all processes write while
@@ -56,13 +56,14 @@ interface RunBatch {
 }
 
 /**
- * Counts successful runs in batches: under load, one write covers many calls. If the process is killed, the counts of
- * the last half second are lost. These runs cost no credits, because runs that cost credits are charged one by one.
+ * Counts successful runs in batches, so that under load one write covers many calls. If the process is killed, the
+ * counts of the last half second are lost. No credits are lost with them, because runs that cost credits are charged
+ * one by one.
  *
- * A failed write is repeated until it succeeds, and takes effect once: a batch keeps its number, and each document
- * records the numbers of its batches. New counts wait in the next batch, whose size depends on the number of different
- * minutes, accounts, ops and keys, but not on the number of calls. Beyond the limit of the batch, new counts are
- * dropped and reported.
+ * A failed write is repeated until it succeeds. It takes effect only once: a batch has a number, and each document
+ * records the numbers of the batches that it contains. Meanwhile, new counts go into the next batch. Its size depends
+ * on the number of different minutes, accounts, ops and keys, but not on the number of calls. Above the size limit, new
+ * counts are dropped and reported.
  */
 export class SyncRunCounter {
   readonly #store: BillingStore;
@@ -189,7 +190,8 @@ export class SyncRunCounter {
         },
       );
     if (await addOnce()) return;
-    // The update failed because the period is over, or because the batch was added before and the response was lost.
+    // The update matched no document: either the period is over, or the batch was added before and only the response
+    // was lost.
     await this.#store.beginPeriod(accountId, period);
     await addOnce();
   }

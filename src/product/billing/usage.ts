@@ -4,8 +4,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
 /**
- * Returns the usage of one kind of work in a window of time, summed by group, such as by day, op or key, in any order.
- * A group without usage may be missing.
+ * Returns the usage of one kind of work in a time window. It is summed by group (day, op or key), in any order; groups
+ * without usage may be missing.
  */
 export type UsageSource = (
   accountId: string,
@@ -101,7 +101,7 @@ function parseBound(param: 'from' | 'to', text: string): Date {
   throw invalidParamError(param, message);
 }
 
-/** A time range as sortable text: `from` inclusive, `to` exclusive. */
+/** A time range. `from` (inclusive) and `to` (exclusive) are texts that sort by time. */
 export interface TimeRange {
   from: string;
   to: string;

@@ -87,7 +87,7 @@ export const OPS = Object.fromEntries(ALL_OPS.map((op) => [op.op, op])) as {
   [N in OpName]: Extract<(typeof ALL_OPS)[number], { op: N }>;
 };
 
-/** The op with this name; undefined without a name, and for an unknown one. */
+/** The op with this name; undefined for an unknown name, or without one. */
 export function findOp(name: string | undefined): Op | undefined {
   return name !== undefined && Object.hasOwn(OPS, name) ? OPS[name as OpName] : undefined;
 }

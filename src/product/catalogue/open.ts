@@ -25,7 +25,7 @@ interface CatalogueOptions {
   typicalSeconds: (op: string, model: string) => number | undefined;
 }
 
-/** GET /ops, /ops/{op} and /agent-guidelines: public, with the same response for all callers. */
+/** The routes GET /ops, /ops/{op} and /agent-guidelines. They are public, and answer every caller alike. */
 export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const definitions = opDefinitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));

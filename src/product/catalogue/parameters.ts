@@ -42,7 +42,7 @@ export const PASS_PARAMETERS = {
   background,
 };
 
-/** A format, or several formats of which the smallest file is the result. */
+/** A format, or several formats: the result is then the smallest file among them. */
 export type FormatOrFormats = OutputFormat | readonly OutputFormat[];
 
 export type PassParameters = {
@@ -86,7 +86,9 @@ interface ParameterWording {
   examples?: readonly unknown[];
 }
 
-/** Changes the limits or the description of an operation's parameter for one op. Its type and its default stay. */
+/**
+ * Adapts an operation's parameter for one op: its limits or its description. The type and the default stay the same.
+ */
 export function adaptParameter<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber
@@ -96,7 +98,7 @@ export function adaptParameter<S extends TSchema>(
   return { ...schema, ...changes };
 }
 
-/** The longest prompt of a model, including the descriptors of its subjects. */
+/** The maximum length of a prompt, after descriptors have replaced the mentions of subjects. */
 export const MAX_PROMPT_CHARACTERS = 32_000;
 
 /** The prompt that an AI op takes in addition to its parameters. */

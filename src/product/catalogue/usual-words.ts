@@ -102,8 +102,8 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
 
 /**
  * The op with this name, if a field accepts it.
- * @param sentence makes the message for a name that the field does not accept. `found` is another op with that name,
- * and `allowed` lists the accepted names.
+ * @param sentence makes the error message. `found` is an op of this name that the field does not accept, and `allowed`
+ * are the names that it accepts.
  * @throws ApiError invalid_param on the field.
  */
 export function requireOp<T extends Op>(

@@ -225,7 +225,7 @@ function parameterText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A width that an address may ask for, and the width of the picture that is then sent. */
+/** A width that an address may contain, and the width of the picture that such an address gets. */
 interface Rung {
   width: number;
   pictureWidthPx: number;

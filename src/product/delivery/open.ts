@@ -83,7 +83,7 @@ export class DeliverySlice implements ProductSlice {
     const addresses = new AddressCache({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
     const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
-    // Only processes that share a cache wait for each other's pictures.
+    // Processes wait for each other's pictures only if they share a cache.
     const scope = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
     const processId = `${options.hostId}/${options.processId}`;
     const leases = await Leases.open({ coordination, scope, processId, waitMs: timeoutMs });

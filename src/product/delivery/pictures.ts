@@ -56,9 +56,9 @@ interface PicturesOptions {
 }
 
 /**
- * Makes each picture once and caches it. Of several concurrent requests for a picture, only one makes it. The other
- * requests wait: in the same process for its promise, and in other processes for its lease. A picture that is requested
- * again is kept in memory, too.
+ * Makes each picture once and caches it. Of several concurrent requests for a picture, only one makes it; the others
+ * wait for its promise (in the same process) or its lease (in other processes). A picture that is requested again is
+ * also kept in memory.
  */
 export class DeliveredPictures {
   readonly #options: PicturesOptions;

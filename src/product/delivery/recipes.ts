@@ -11,7 +11,9 @@ import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
 import type { FoundPreset } from '../presets/reading.ts';
 import type { AddressExtension, AddressOp, AddressWork, RequestedWidth } from './address.ts';
 
-/** The widths for a preset that declares none: those that the image loaders of web frameworks request. */
+/**
+ * The widths that are allowed for a preset that declares none. Image loaders of web frameworks request these widths.
+ */
 export const DEFAULT_WIDTHS: readonly number[] = [
   16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840,
 ];

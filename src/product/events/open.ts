@@ -93,7 +93,7 @@ export class EventOutbox {
     else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
-  /** The oldest events before an instant that have not become deliveries yet. */
+  /** The oldest events from before an instant whose deliveries are not created yet. */
   async findOldest(before: Date, limit: number): Promise<OutboxDocument[]> {
     return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
   }
@@ -103,7 +103,7 @@ export class EventOutbox {
     await this.#events.deleteMany({ _id: { $in: [...ids] } });
   }
 
-  /** Announces to every process that the endpoints of an account changed. */
+  /** Tells every process that the endpoints of an account changed. */
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>
     this.#subscriptions.announceChange(accountId);
 
@@ -129,7 +129,7 @@ interface Subscription {
 export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
 
 const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
-/** How long a cached answer is used, in case the message about a change was lost. */
+/** How long a cached answer is used, in milliseconds. It limits the harm when the message about a change is lost. */
 const SUBSCRIPTIONS_CACHE_MS = 2_000;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
@@ -170,7 +170,7 @@ class WebhookSubscriptions {
     return (await this.#readTypes(accountId)).has(type);
   }
 
-  /** Announces to every process that the account's endpoints changed. */
+  /** Tells every process that the endpoints of an account changed. */
   async announceChange(accountId: string): Promise<void> {
     this.#typesByAccount.delete(accountId);
     await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);

@@ -26,7 +26,7 @@ interface FeedbackOptions {
   now: () => Date;
 }
 
-/** Opens the feedback: reports of agents and people about gaps and bugs. */
+/** Opens the feedback slice, which stores reports of agents and people about gaps and bugs. */
 export async function openFeedback(options: FeedbackOptions): Promise<ProductSlice> {
   const store = await FeedbackStore.open(options.documents);
   return { routes: async (app) => feedbackRoutes(app, store, options) };

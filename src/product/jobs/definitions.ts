@@ -37,7 +37,7 @@ export type ItemInputKind = 'assets' | 'nothing' | 'rows';
 
 /** A variant of the work, with the segments and the price of one of its items. */
 export interface PricedVariant {
-  /** The variant's name, or its index as text; absent without variants. */
+  /** The name of the variant, or its index as text; absent if the job has no variants. */
   name?: string;
   /** The parameters of the variant, merged into those of the job. */
   parameters: GivenParameters;

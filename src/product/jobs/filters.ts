@@ -16,7 +16,7 @@ const LAST_MS_OF_DAY = DAY_MS - 1;
 const MAX_INSTANT_MS = Date.UTC(10_000, 0) - 1;
 
 /**
- * Parses the filters that the listing and the counts share.
+ * Parses the filters of GET /jobs and GET /jobs/counts.
  * @throws ApiError invalid_param on createdFrom or createdTo; invalid_param or preset_not_found on preset.
  */
 export async function parseJobFilters(

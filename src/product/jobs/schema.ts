@@ -125,7 +125,7 @@ const fields = Type.Optional(
   ),
 );
 
-/** The query fields that choose what a response shows of a job and its items. */
+/** The query fields that select what a response shows of a job and its items. */
 const view = {
   fields,
   items: Type.Optional(

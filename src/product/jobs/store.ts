@@ -99,7 +99,7 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId, ...this.#visibleFilter(accountId) });
   }
 
-  /** The job that was submitted under an Idempotency-Key, even if it is hidden. */
+  /** The job that was submitted with an Idempotency-Key, visible or not. */
   async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, idempotencyKey });
   }
@@ -297,7 +297,7 @@ export class JobsStore {
     }));
   }
 
-  /** For the sweep: jobs that have been in a phase since before an instant. */
+  /** For the sweep: jobs that entered their current phase before an instant. */
   async findInPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
     const jobs = await this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
     return jobs as Array<JobInPhase<Phase>>;

@@ -14,7 +14,7 @@ export interface LocalFiles {
   upload(path: string, argument: string, service: PublicInterface): Promise<string>;
 }
 
-/** How a tool call reads its images. The object is disposed of when the tool has answered. */
+/** What a tool call needs to read its images. It is disposed of when the call has ended. */
 export interface InputSource extends Disposable {
   service: PublicInterface;
   /** The files of the caller's computer; null when the tools run in the service, which cannot read them. */
@@ -40,7 +40,7 @@ const RESULT_LINK_PATTERN = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
 const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
 
 /**
- * Opens the image that an argument names.
+ * Opens the image to which an argument refers.
  * @param argument the name of the argument, for error messages.
  * @throws ApiError invalid_param; ServiceCallError for a link that has expired.
  */

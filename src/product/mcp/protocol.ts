@@ -90,7 +90,8 @@ export function createToolServer(host: ToolHost): Server {
  * @param message the parsed body. Undefined if its Content-Type is not JSON; the response then says so.
  */
 export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
-  // The tools never change while the service runs, so subscriptions are refused and no stream is held open.
+  // The list of tools never changes while the service runs. Subscriptions are therefore refused, so that no stream must
+  // be held open.
   if (isJsonObject(message) && message.method === 'subscriptions/listen')
     return unknownMethodResponse(message.id);
   const handler = createMcpHandler(() => createToolServer(host));

@@ -17,7 +17,7 @@ const ModelsQuery = Type.Object({
   ),
 });
 
-/** The route GET /ai-models, which lists the models on which AI ops can run. */
+/** The route GET /ai-models. */
 export async function modelRoutes(app: FastifyInstance, { models }: { models: ModelsFile }): Promise<void> {
   app.get<{ Querystring: Static<typeof ModelsQuery> }>(
     '/ai-models',

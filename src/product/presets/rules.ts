@@ -11,7 +11,7 @@ import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { PresetRevision } from './store.ts';
 
-/** Returns those of the given ids that are not DONE assets of the account. */
+/** Of these ids, returns those that are not DONE assets of the account. */
 export type FindMissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects, and what they depend on. */
@@ -67,7 +67,7 @@ export function checkPresetChange(change: PresetChange, models: ModelsFile): voi
 }
 
 /**
- * Checks the content of one version completely, so that it can run.
+ * Checks the content of one version against all rules, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkPresetContent(

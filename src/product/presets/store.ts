@@ -159,14 +159,14 @@ export class PresetsStore {
   }
 
   /**
-   * Saves the result of `revise`, which gets the current preset. `revise` is called again when another write was
-   * faster, and returns null when nothing changes. Changed content becomes the next version. The result is null when
-   * there is no such preset.
+   * Changes a preset. `revise` gets the current preset, and returns what to save; null if nothing changes. It is called
+   * again when another write was faster. Changed content becomes the next version. The result is null when there is no
+   * such preset.
    *
-   * The current version is first stored under its own key. Then the document is updated on the condition that its
+   * The current version is first stored under its own key. Then the document is updated, on the condition that its
    * revision is unchanged. If the process crashes in between, the next save reuses the stored version.
    * @throws ApiError invalid_param on slug when another preset has it; resource_limit_exceeded on steps; any error of
-   *   `revise`.
+   * `revise`.
    */
   async update(
     accountId: string,

@@ -32,8 +32,9 @@ interface ProviderSlotsOptions {
 
 /**
  * The slots at a provider, which all processes of a host and all accounts share. One account may hold all of them only
- * if no other account has used the provider recently. A call waits for a slot, because providers are slow. (The slots
- * of calls in src/product/accounts/gate/slots.ts are refused at once.)
+ * if no other account has used the provider recently. A call waits for a slot, because providers are slow. A
+ * synchronous call of an account, in contrast, is refused if there is no slot for it
+ * (src/product/accounts/gate/slots.ts).
  */
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;

@@ -18,7 +18,7 @@ export interface KeptRequest {
   durationMs: number;
   /** The size of the request body, as the client announced it; null if it did not. */
   bytesIn: number | null;
-  /** The size of the response; null for a stream of unknown length. */
+  /** The size of the response in bytes; null for a stream of unknown length. */
   bytesOut: number | null;
   /** The API key of the caller; null for a console session. */
   apiKeyId: string | null;

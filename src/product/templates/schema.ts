@@ -21,7 +21,7 @@ export function byteSizeText(bytes: number): string {
 
 export const MAX_TEMPLATE_VARIABLES = 100;
 
-/** A declared variable: its name, or an object with its name and whether a row may leave it empty. */
+/** A declared variable: its name, or an object that also says whether a row may omit it. */
 export const DeclaredVariable = Type.Union([
   Type.String({ description: 'A name.' }),
   Type.Object(

@@ -103,12 +103,12 @@ export class TemplatesStore {
   }
 
   /**
-   * Saves the result of `revise` as the next version. `revise` gets the current version, and is called again when
-   * another write was faster. The result is null when there is no such template.
+   * Changes a template. `revise` gets the current version, and returns the next one. It is called again when another
+   * write was faster. The result is null when there is no such template.
    *
-   * The current version is first stored under its own key. Then the document is updated on the condition that it still
-   * has that version. If the process crashes in between, a copy of the current version remains. The next PUT reuses the
-   * copy, and no reader takes it for an earlier version.
+   * The current version is first stored under its own key. Then the document is updated, on the condition that it still
+   * has that version. If the process crashes in between, a copy of the current version remains. The next PUT reuses it,
+   * and it is never listed as an earlier version.
    * @throws ApiError invalid_param on slug when another template has it; any error of `revise`.
    */
   async update(

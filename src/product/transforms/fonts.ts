@@ -19,7 +19,7 @@ export interface FontRoutesOptions {
   fonts: Pick<InstalledFonts, 'list' | 'findWarnings'>;
 }
 
-/** Serves GET /fonts: the fonts with which pages and text are drawn. */
+/** Serves GET /fonts: the fonts that are available for pages and text. */
 export async function fontRoutes(app: FastifyInstance, { fonts }: FontRoutesOptions): Promise<void> {
   app.get(
     '/fonts',

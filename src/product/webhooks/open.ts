@@ -47,7 +47,8 @@ interface WebhooksOptions {
 }
 
 /**
- * Opens the webhooks: the routes of owners, and the workers that send events. The way of an event, in deliveries/:
+ * Opens the webhooks slice: the routes of owners, and the workers that send events. An event passes through these files
+ * of deliveries/:
  *
  *   fan-out.ts          an event of the outbox becomes a delivery for each endpoint that subscribes to it
  *   schedule.ts         the endpoints with deliveries, by the time at which they are due; all processes share it
@@ -55,8 +56,8 @@ interface WebhooksOptions {
  *   endpoint-worker.ts  works through the queue of an endpoint: one delivery at a time, the oldest due first
  *   attempt.ts          signs and sends a delivery, and says when a failed one is tried again
  *
- * An endpoint whose deliveries fail repeatedly is disabled (endpoints/disabling.ts). No step is lost with a process: an
- * event stays in the outbox until its deliveries are stored, and the schedule is rebuilt from them.
+ * An endpoint whose deliveries fail repeatedly is disabled (endpoints/disabling.ts). Nothing is lost when a process
+ * dies: an event stays in the outbox until its deliveries are stored, and the schedule is rebuilt from them.
  */
 export async function openWebhooks(options: WebhooksOptions): Promise<ProductSlice> {
   const { documents, coordination, capacity, events, settings, now, log } = options;

@@ -5,7 +5,7 @@ import type { AccountCalls } from '../../../platform/metrics/load.ts';
 const MAX_COUNTED_ACCOUNTS = 100;
 const LOAD_REFUSAL_STATUSES = [429, 503];
 
-/** The call counts of the latest callers by account, for the operator. They are kept in this process only. */
+/** The call counts of the accounts that called last, for the operator. Each process counts its own calls. */
 export class AccountCallCounts {
   readonly #counts = new LRUCache<string, AccountCalls>({ max: MAX_COUNTED_ACCOUNTS });
 

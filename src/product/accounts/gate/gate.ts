@@ -43,8 +43,8 @@ const RATE_WINDOW_MS = 60_000;
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Who may call the route. Default `any`: an API key or a console session. A credential sent to a public route must
-     * still be valid; there, the cookie of an expired session counts as no credential.
+     * Who may call the route. Default: `any`, with an API key or a console session. Even on a public route, a
+     * credential that is sent must be valid. The exception is the cookie of an expired session, which is ignored there.
      */
     access?: 'public' | 'any' | 'session';
     ignoresCredential?: (request: FastifyRequest) => boolean;
@@ -52,7 +52,7 @@ declare module 'fastify' {
     servesSuspended?: true;
     /** The kind of slot that a call of the route takes; null for none. */
     slot?: CallSlotKind | ((request: FastifyRequest) => CallSlotKind | null);
-    /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
+    /** Refuses a request because of its path or query. It runs before a slot is taken and the body is read. */
     check?: (request: FastifyRequest) => void;
   }
 }
@@ -113,7 +113,7 @@ export class CallGate {
 
   /** Makes the gate check every request to the routes of `app` and of its plugins. */
   install(app: FastifyInstance): void {
-    // The hook calls `done` at once when no query to coordination is needed.
+    // The hook calls `done` synchronously when the coordination store need not be asked.
     app.addHook('onRequest', (request, reply, done) => {
       // The options of a route are read once, because Fastify copies them at each access.
       const { config } = request.routeOptions;
@@ -121,7 +121,7 @@ export class CallGate {
       done();
     });
     app.addHook('onError', (request, _reply, error, done) => {
-      // The slot is returned at once, because the response is held back and the account may send other calls in the
+      // The slot is returned now. The response to this error is held back, and the account may send other calls in the
       // meantime.
       if (error instanceof ApiError && error.holdMs !== undefined) this.#slots.end(request);
       done();
@@ -145,8 +145,8 @@ export class CallGate {
   }
 
   /**
-   * Takes a slot for a request that may take longer than the lease of a slot, or whose account is known only from its
-   * link. The slot is held until the connection has finished the request.
+   * Takes a slot for a request whose account is known only from its signed link, or that may take longer than the lease
+   * of a slot. The slot is held until the connection has finished the request.
    * @throws ApiError 429 rate_limited when the account has no slot left.
    */
   async takeSlot(
@@ -205,8 +205,8 @@ export class CallGate {
   }
 
   /**
-   * Counts a wrong credential that a route checks itself, such as the signature of an address.
-   * @returns the error to throw: the given one, or 429 once the window is full.
+   * Counts a wrong credential that a route has checked itself, such as the signature of an address.
+   * @returns the error to throw: `refusal`, or 429 after too many wrong credentials from the network.
    */
   async countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const blockedMs = this.#remainingBlockMs(clientNetworkOf(request.ip));
@@ -214,8 +214,8 @@ export class CallGate {
   }
 
   /**
-   * Admits a call at once from cached answers, as for most calls of a busy caller. Every other decision, including each
-   * refusal, is left to `admit`.
+   * Admits a call synchronously from cached answers, which is possible for most calls of a busy caller. Every other
+   * decision, including each refusal, is left to `#admit`.
    */
   #admitFromCache(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
@@ -266,7 +266,9 @@ export class CallGate {
     }
   }
 
-  /** Asks coordination for the windows and the slot. If no slot is free, the request is repeated a few times. */
+  /**
+   * Asks the coordination store for the rate windows and the slot. If no slot is free, it is asked a few more times.
+   */
   async #requestAdmission(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -314,7 +316,9 @@ export class CallGate {
     return `${this.#options.hostId}/${network}`;
   }
 
-  /** The state of a caller's rate window. Requests that were counted in advance and not made yet count as remaining. */
+  /**
+   * The state of a caller's rate window. Requests that were counted in advance, but not made yet, count as remaining.
+   */
   #rateWindowState(
     { accountId }: Caller,
     { allowed, remaining, resetMs }: RateWindowAnswer,
@@ -345,7 +349,7 @@ export class CallGate {
     if (blockedMs > 0) throw addressBlockedError(blockedMs);
   }
 
-  /** Counts a wrong credential. Returns the given error, or 429 once the window is full. */
+  /** Counts a wrong credential. Returns the given error, or 429 after too many wrong credentials from the network. */
   async #countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const key = this.#failureWindowKey(clientNetworkOf(request.ip));
     const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);

@@ -72,7 +72,7 @@ export function tooManyRequestsError(rate: RateWindowAnswer): ApiError {
   });
 }
 
-/** The part of an error message that says what uses all slots of an account. */
+/** The part of an error message that says what occupies all slots of an account. */
 const SLOTS_IN_USE_TEXT: Readonly<Record<CallSlotKind, string>> = {
   calls: 'synchronous calls of this account are in flight',
   waits: 'waits for jobs of this account are open',

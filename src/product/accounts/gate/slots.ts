@@ -12,18 +12,21 @@ import { retryUntilLeaseEnds } from '../../../platform/stores/outages.ts';
 
 /** The longest time that a synchronous call can take, including its upload. */
 const MAX_CALL_MS = 120_000;
-/** How long a granted slot may be reused by further calls before coordination must grant it again. */
+/**
+ * How long further calls may reuse a granted slot before the coordination store must grant it again, in milliseconds.
+ */
 const MAX_SLOT_REUSE_MS = 30_000;
 /** The lease of a slot. A call keeps its slot until it ends; the lease only frees the slots of a dead process. */
 const SLOT_LEASE_MS = MAX_CALL_MS + MAX_SLOT_REUSE_MS;
-/** How often the slot of a call that may take longer than its lease is renewed. */
+/** How often a slot is renewed if its call may take longer than the lease, in milliseconds. */
 const RENEW_INTERVAL_MS = 60_000;
 /** The pauses before the second and the third attempt to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
- * How long a returned slot waits before it is released. Within this time, the next call of the account in this process
- * can take it over, or another request to coordination can carry its release. A separate round trip costs 0.2 to 0.45
- * ms of CPU, while a transform to 200 px takes 2 ms. The wait ends before the last retry of a call that found no slot.
+ * How long a returned slot waits before it is released, in milliseconds. Within this time, the next call of the account
+ * in this process can take it over, or another query to the coordination store can release it as well. A query of its
+ * own costs 0.2 to 0.45 ms of CPU, while a transform to 200 px takes 2 ms. The wait ends before the last retry of a
+ * call that found no slot.
  */
 const RETURNED_SLOT_WAIT_MS = 20;
 
@@ -35,7 +38,7 @@ export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
 /** A slot of an account. Several calls may use it one after the other before it is released. */
 interface CallSlot extends LeasedSlotRequest {
-  /** Until when further calls may reuse the slot, in elapsed milliseconds; null before coordination has granted it. */
+  /** Until when further calls may reuse the slot, in elapsed milliseconds; null before it was granted. */
   reusableUntilMs: number | null;
 }
 
@@ -107,7 +110,7 @@ export class CallSlots {
     };
   }
 
-  /** Whether the call may use the slot without asking coordination. */
+  /** Whether the call may use the slot without asking the coordination store. */
   isHeld({ reusableUntilMs }: CallSlot): boolean {
     return reusableUntilMs !== null && this.#clock.elapsedMs() < reusableUntilMs;
   }
@@ -177,8 +180,8 @@ export class CallSlots {
   }
 
   /**
-   * Releases a slot in its own request, retried until the lease ends. A final failure is ignored, because the end of
-   * the lease frees the slot as well.
+   * Releases a slot by a query of its own, which is retried until the lease ends. A final failure is ignored, because
+   * the end of the lease frees the slot as well.
    */
   #release({ key, holder }: HeldSlotKey): void {
     retryUntilLeaseEnds(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(
@@ -186,7 +189,7 @@ export class CallSlots {
     );
   }
 
-  /** Requests a slot. The time for which the slot may be reused starts before the request. */
+  /** Requests a slot. The time for which it may be reused is counted from before the request. */
   async #admitWith(slot: CallSlot, terms: AdmissionRequest): Promise<AdmissionAnswer> {
     const reusableUntilMs = this.#clock.elapsedMs() + MAX_SLOT_REUSE_MS;
     const { key, holder, limit, leaseMs } = slot;

@@ -13,7 +13,9 @@ const ACCOUNT_SESSION_COOKIE: CookieKind = {
   token: /^ses_[0-9A-Za-z]+$/,
   header: 'Authorization: ApiKey <API_KEY>',
 };
-/** With this prefix, browsers accept a cookie over https only, and from no other host of the same domain. */
+/**
+ * A cookie with this prefix is accepted by browsers only over https, and cannot be set by other hosts of the domain.
+ */
 const SECURE_PREFIX = '__Host-';
 const READ_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
@@ -35,7 +37,7 @@ export class SessionCookie {
     this.#kind = kind;
   }
 
-  /** The token in the cookie; undefined without one, and for a request that a page of another origin made. */
+  /** The token in the cookie. Undefined if there is no cookie, or if a page of another origin made the request. */
   tokenOf(request: FastifyRequest): string | undefined {
     const { cookie, 'sec-fetch-site': site = 'none' } = request.headers;
     if (cookie === undefined || (site !== 'same-origin' && site !== 'none')) return undefined;
@@ -45,7 +47,10 @@ export class SessionCookie {
     return this.#kind.token.test(token) ? token : undefined;
   }
 
-  /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
+  /**
+   * Refuses a write that a page of another origin may have made.
+   * @throws ApiError 403 forbidden
+   */
   requireSameOrigin(request: FastifyRequest): void {
     if (READ_METHODS.includes(request.method) || this.isFromOwnPage(request)) return;
     const message = `A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "${this.#kind.header}".`;

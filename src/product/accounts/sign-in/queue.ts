@@ -3,9 +3,9 @@ import { ApiError } from '../../../platform/http/errors/errors.ts';
 interface SignInQueueOptions {
   /** The maximum number of passwords that are verified at once. */
   maxRunning: number;
-  /** The maximum number of sign-ins that wait, over all networks. */
+  /** The maximum number of waiting sign-ins, over all networks. */
   maxWaiting: number;
-  /** The maximum number of sign-ins of one network that wait. */
+  /** The maximum number of waiting sign-ins per network. */
   maxWaitingPerNetwork: number;
   /** Milliseconds after which a sign-in that still waits is refused. */
   maxWaitMs: number;
@@ -24,8 +24,8 @@ interface NetworkQueue {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * A bounded queue before the costly check of passwords. The network that arrived last is served first, so that a flood
- * of waiting sign-ins does not delay a new network. A network that was just served is served last.
+ * A bounded queue for the costly check of passwords. The network that arrived last is served first, so that a flood of
+ * waiting sign-ins does not delay a new network. A network that was just served is served last.
  */
 export class SignInQueue {
   readonly #options: SignInQueueOptions;

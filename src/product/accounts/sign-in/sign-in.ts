@@ -49,7 +49,7 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
   ): Promise<AccountDocument> => {
     const network = clientNetworkOf(request.ip);
     const strike = await gate.countFailureFirst(request);
-    // A guess that is refused during the delay remains counted for its network.
+    // A guess that is refused because of the delay still counts as wrong for its network.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
     const account = await verifySignIn(request.body, network, clientGoneSignal(reply)).catch(
       async (error) => {
@@ -74,11 +74,14 @@ function wrongPasswordError(): ApiError {
 
 /** The window in which wrong passwords of an account are counted. It begins with the first one. */
 const GUESS_WINDOW_MS = 15 * 60_000;
-/** The number of wrong passwords without a delay. Each further one doubles the delay. */
+/** How many wrong passwords cause no delay. Each one after that doubles the delay. */
 const MAX_UNDELAYED_GUESSES = 10;
 const FIRST_GUESS_DELAY_MS = 1_000;
 const MAX_GUESS_DELAY_MS = 60_000;
-/** How long a network is known after a sign-in. Guesses from other networks do not delay sign-ins from it. */
+/**
+ * How long a network counts as known to an account after a sign-in. Wrong guesses from other networks do not delay
+ * sign-ins from a known one.
+ */
 const KNOWN_NETWORK_MS = 30 * DAY_MS;
 
 /** The delay before the next guess at an account, by the number of wrong ones: first 0, then 1, 2, 4 … 60 s. */
@@ -96,9 +99,8 @@ interface Guess {
 }
 
 /**
- * Slows down guesses at one account, however many addresses they come from. No account is ever locked: a person can
- * sign in at once from a network that was used for a sign-in before. An unknown e-mail address is treated like any
- * other.
+ * Slows down guesses at one account, from however many addresses they come. No account is ever locked: from a network
+ * of an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are treated in the same way.
  */
 class PasswordGuesses {
   readonly #coordination: Coordination;

@@ -8,7 +8,7 @@ interface LinkGrant {
   id: string;
 }
 
-/** Makes and checks signed links. A link needs no credential, because it names the account and is signed. */
+/** Makes and checks signed links. A link needs no credential, because it contains the account and is signed. */
 export class AccountLinks {
   readonly #signatures: LinkSigner;
   readonly #publicUrl: () => string;

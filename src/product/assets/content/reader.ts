@@ -58,8 +58,8 @@ export class AssetReader {
   };
 
   /**
-   * Whether an asset was found within the last 20 s and its deletion was not announced since. The answer comes from
-   * memory alone.
+   * Whether the record of an asset is cached: it was found within the last 20 s, and no deletion was announced since.
+   * No store is asked.
    */
   isCached(accountId: string, assetId: string): boolean {
     return this.#records.isCached(accountId, assetId);
@@ -117,8 +117,8 @@ interface DoneAsset extends AssetDocument {
 }
 
 /**
- * A cache of recently read asset records. A stored asset never changes until it is deleted, and every process hears of
- * the deletion. A reader that finds no bytes for a record refreshes the record.
+ * A cache of recently read asset records. A stored asset never changes until it is deleted, and every process is told
+ * of the deletion. If the bytes of a cached record are missing, the record is read again.
  */
 export class AssetRecordCache {
   readonly #store: AssetsStore;

@@ -155,7 +155,7 @@ export class AssetPreviews {
   /**
    * Sends the preview of an asset, or 304 if the client has it.
    * @param edge the longest side in pixels.
-   * @throws ApiError of the asset and of the image pool; invalid_param on preview if the request uses a link.
+   * @throws ApiError for the asset or from the image pool; invalid_param on preview if the request uses a link.
    */
   async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
     if (isSignedLinkRequest(request)) throw previewByLinkError();

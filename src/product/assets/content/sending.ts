@@ -10,7 +10,7 @@ interface SentFile {
   type: string;
   sizeBytes: number;
   etag: string;
-  /** The times after which no copy may be used, in epoch milliseconds; null means no such time. */
+  /** The times after which no copy may be used, in epoch milliseconds. Null stands for no limit. */
   ends: ReadonlyArray<number | null>;
   /** Further headers of the response. */
   headers: Record<string, string>;
@@ -22,8 +22,8 @@ interface SentFile {
 }
 
 /**
- * Sends a file: whole, or the single range that the request asks for, or 304 when the client has it already. The
- * headers are set once the file is open, so that they never describe the response to a failure.
+ * Sends a file: all of it, the single range that the request asks for, or 304 when the client has it already. The
+ * headers are set only after the file is open, so that a failure to open it is sent without them.
  */
 export async function sendFileOrRange(
   request: FastifyRequest,
@@ -91,14 +91,14 @@ export function cacheControlHeader(
   return `private, max-age=${seconds}, immutable`;
 }
 
-/** Whether the request may come from a page of the console, by its cookie or by a pasted key. */
+/** Whether the request may come from a page of the console, judging by its cookie or the header for a pasted key. */
 function mayBeFromConsole(request: FastifyRequest): boolean {
   return hasOnlyCookieCredential(request) || request.headers['x-console'] !== undefined;
 }
 
 /**
- * The name of a downloaded file, with an extension.
- * @param name as it was given, possibly with the extension of another format.
+ * The name of a downloaded file, with the extension of its format.
+ * @param name the given name. It may have the extension of another format.
  */
 export function downloadFileName(name: string, format: string, keepsExtension: boolean): string {
   const safe = name.replace(UNSAFE_IN_NAMES, '_');

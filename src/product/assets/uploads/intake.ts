@@ -27,14 +27,14 @@ import {
 import { filenameInUrl } from '../rules.ts';
 import { UrlUploadBody } from '../schema.ts';
 
-/** An image that is being received. Its reader must dispose of it, also after an error. */
+/** An image whose bytes are still arriving. Whoever reads it must dispose of it, even after an error. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The file name that the client sent. */
   filename: string | null;
 }
 
-/** A body with images that is being received. Its reader must dispose of it, also after an error. */
+/** A body with images whose bytes are still arriving. Whoever reads it must dispose of it, even after an error. */
 export interface IncomingImagesBody extends Disposable {
   /** The images, at least one. Each must be disposed of before the next one arrives. */
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
@@ -55,7 +55,7 @@ export class IncomingImageReader {
   // Fetches are limited, because a fetched image is held in memory as a whole. Accounts are served in turn.
   readonly #fetches = new AdmissionQueue({
     slots: MAX_CONCURRENT_IMAGE_FETCHES,
-    // One slot stays free for other accounts, because a slow source may take the whole timeout.
+    // One slot is always left to other accounts, because a slow source may occupy a slot for the whole timeout.
     slotsPerAccount: MAX_CONCURRENT_IMAGE_FETCHES - 1,
     budgetBytes: MAX_CONCURRENT_IMAGE_FETCHES * MAX_FETCHED_IMAGE_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
@@ -106,7 +106,7 @@ export class IncomingImageReader {
 }
 
 /**
- * Opens a raw body as the image, regardless of its Content-Type.
+ * Opens a body that is the image itself, whatever its Content-Type.
  * @throws ApiError payload_too_large on `file`.
  */
 export function openRawImage(
@@ -148,7 +148,7 @@ export interface ExaminedImage {
   metadata: ImageTags;
 }
 
-/** The longest time from the last byte of an upload to its description, including the wait in the queue. */
+/** How long describing an upload may take after its last byte, in milliseconds, including the wait in the queue. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 const MAX_WAITING_UPLOADS = 10_000;
 
@@ -181,7 +181,7 @@ export class UploadIntake {
   async store(key: string, image: IncomingImage): Promise<ContentChecksums> {
     const checksums: RunningChecksums = { hash: createHash('sha256'), crc32: 0 };
     const body = Readable.from(withChecksums(image.bytes, checksums), { objectMode: false });
-    // The media type is a field of the asset's document, so the object itself has none.
+    // The object needs no media type, because the asset's document contains it.
     await this.#objects.put(key, body, 'application/octet-stream');
     return { digest: checksums.hash.digest('hex'), crc32: checksums.crc32 };
   }

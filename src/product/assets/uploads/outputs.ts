@@ -49,13 +49,13 @@ export class JobOutputs {
   }
 
   /**
-   * Stores an output, which is not visible yet.
-   * @param bytes are not changed.
+   * Stores an output. It is not visible yet.
+   * @param bytes the file; it is not modified.
    * @param knownDescription the description from the thread that made the bytes. Without it, the bytes are described
-   *   here.
+   * here.
    * @param runStep runs the step that stores the asset. It may repeat the step, because each run stores the same asset.
-   * @throws ApiError unsupported_format when it is not an image; internal_error with reason storage_full or
-   *   store_unavailable when its bytes are not stored.
+   * @throws ApiError unsupported_format when the bytes are not an image; internal_error with reason storage_full or
+   * store_unavailable when they cannot be stored.
    */
   readonly make = async (
     labels: OutputLabels,
@@ -125,7 +125,8 @@ export class JobOutputs {
 }
 
 /**
- * Ignores the error for an existing document. An earlier run of the step has stored it, and only the response was lost.
+ * Ignores the error that the document exists already. An earlier run of the step has stored it, and only the response
+ * was lost.
  */
 function ignoreExistingDocument(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;

@@ -210,8 +210,9 @@ export class Uploads {
   }
 
   /**
-   * Takes one unit of the quota, or returns the asset that a concurrent upload has made from equal bytes. While other
-   * assets are being added or removed, the method waits until it is known whether a unit is free.
+   * Takes one unit of the quota. If a concurrent upload has made an asset from equal bytes, that asset is returned
+   * instead. While other assets are being added or removed, the method waits until it is certain whether a unit is
+   * free.
    * @throws ApiError asset_count_exceeded
    */
   async #reserveQuota(

@@ -40,7 +40,7 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
   return text;
 }
 
-/** Parses text as a JSON type; undefined when it is not of that type. */
+/** Parses text as a value of a JSON type; undefined if it is not one. */
 function parseAs(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
@@ -110,7 +110,7 @@ export function normalizeStepSpelling<S extends { op?: string; parameters?: Give
   return { ...step, parameters: normalizeParameterSpelling(op, step.parameters) };
 }
 
-/** Normalizes the text of a parameter that has several spellings. */
+/** Brings the value of a parameter to its normal spelling, if it has several. */
 function normalizeValue(schema: TSchema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
   if (schema.anyOf?.some(isChoiceOfFormats)) return normalizeFormats(value);
@@ -136,7 +136,7 @@ function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
   return words.includes('jpeg');
 }
 
-/** Normalizes one format, or several as a list or separated by commas. */
+/** Normalizes one format, or several of them in a list or in a comma-separated text. */
 function normalizeFormats(value: unknown): unknown {
   if (typeof value === 'string' && !value.includes(',')) return normalizeFormatName(value);
   const list: unknown = typeof value === 'string' ? value.split(',') : value;

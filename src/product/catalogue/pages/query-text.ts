@@ -8,8 +8,8 @@ export function readableQueryText(parameters: Readonly<Record<string, unknown>>)
 }
 
 /**
- * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
- * escaped.
+ * Escapes a query value so that people can read it. JSON keeps its brackets and quotes; only characters that would end
+ * the value are escaped.
  */
 function queryValueText(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -50,10 +50,10 @@ export interface SinglePassObstacle {
 }
 
 /**
- * Compiles the steps of a synchronous call to one pass, which reads one image and makes one.
- * @param refusal makes the error for the first step that cannot be in such a pass.
+ * Compiles the steps of a synchronous call to one pass over one image.
+ * @param refusal makes the error for the first step that cannot be part of such a pass.
  * @param layers the ids of the second pictures that the call contains.
- * @throws ApiError as `compileSteps`, or the refusal.
+ * @throws the errors of `compileSteps`, or the refusal.
  */
 export function compilePass(
   steps: readonly RequestedStep[],
@@ -129,9 +129,9 @@ function compileRegistryStep(step: RequestedStep, operation: string, index: numb
 }
 
 /**
- * Checks arguments against their operation of the registry, and compiles them.
- * @throws ApiError invalid_param on `operation` when the registry has no such operation, with all operations in
- *   details.allowed; on `params` for invalid arguments.
+ * Checks arguments against the registry operation that they belong to, and compiles them.
+ * @throws ApiError invalid_param on `operation` if the registry does not have it, with all operations in
+ * details.allowed; on `params` for invalid arguments.
  */
 function compileOperation(operation: string, params: unknown, at: SentFieldFinder): PassFragment {
   const entry = findOperation(operation);

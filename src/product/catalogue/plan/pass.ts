@@ -57,7 +57,7 @@ export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScor
 export type CompiledSegment = CompiledPass | AiStep;
 
 /**
- * The segments of a list.
+ * Divides a list of steps into segments.
  * @throws ApiError invalid_param on the parameter that conflicts with an earlier step of its pass.
  */
 export function splitIntoSegments(steps: readonly CompiledStep[]): CompiledSegment[] {
@@ -146,7 +146,7 @@ function mergeEncodeOptions(earlier: EncodeOptions, later: EncodeOptions): Encod
   return { ...withoutAbsentFields({ metadata, background, target }), ...later };
 }
 
-/** The formats that the result may have; none if it keeps that of the input. */
+/** The formats that the result may have; empty if it keeps the format of the input. */
 function formatsOf(encode: EncodeOptions): string[] {
   return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }

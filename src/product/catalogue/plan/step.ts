@@ -83,8 +83,8 @@ export const RequestedPromptSubjects = Type.Array(
 );
 
 /**
- * One step of work. All work is a list of steps: an op is a list of one, and each variant has its own list. A step
- * knows where its fields were sent, so that its errors can name them.
+ * One step of work. All work is a list of steps: that of an op has one step, and each variant has a list of its own. A
+ * step can find where each of its fields was sent, for errors.
  */
 export interface RequestedStep extends PresetStep {
   /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
@@ -121,7 +121,7 @@ export function toRequestedStep(step: PresetStep, at: SentFieldFinder): Requeste
 }
 
 /**
- * Moves fields of a model's op (`prompt`, `count`) out of its parameters, where callers may send them because the
+ * Moves `prompt` and similar fields of a model's op out of its `parameters`. Callers may send them there, because the
  * catalogue lists both together.
  * @throws ApiError invalid_param on the parameter when the field was sent in both places with different values.
  */

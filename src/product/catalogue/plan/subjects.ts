@@ -123,7 +123,9 @@ function tooManyError(param: string, what: string, limit: number, received: numb
   return invalidParamError(param, message, { limit, received });
 }
 
-/** An asset that the work needs besides its items, with its role and the parameter that an error names. */
+/**
+ * An asset that the work needs besides those of its items: its role, and the parameter that an error about it names.
+ */
 export interface NamedAsset {
   assetId: string;
   param: string;
@@ -141,9 +143,9 @@ export interface RequestedAnswerSchema {
 export interface CheckedSteps {
   segments: CompiledSegment[];
   subjects: PromptSubject[];
-  /** The assets that the steps and subjects name. Their existence is still to be checked. */
+  /** The assets to which the steps and the subjects refer. Whether they exist must still be checked. */
   named: NamedAsset[];
-  /** The answer schemas of the request. The caller still has to compile them. */
+  /** The answer schemas of the request. They must still be compiled. */
   schemas: RequestedAnswerSchema[];
 }
 
@@ -180,7 +182,7 @@ export function sentAnswerSchemasOf(step: Pick<AiStep, 'parameters' | 'at'>): Re
   return [{ schema: schema as GivenParameters, param: step.at('parameters.schema').param }];
 }
 
-/** The assets that a step reads besides its picture: its layers, and the asset to compare with. */
+/** The assets that a step reads besides the picture it works on: its layers, and the asset for a comparison. */
 function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
   const { steps, compareWith } = step.fragment;
   const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];

@@ -10,7 +10,7 @@ export { useEffect, useState };
 /** What a component can return, or take as its children. */
 export type View = ComponentChildren;
 
-/** Draws markup. Values are attributes and children, and never HTML. */
+/** Draws markup. Interpolated values become attributes or children; text in them is never read as HTML. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as (
   strings: TemplateStringsArray,
   ...values: unknown[]
@@ -35,7 +35,10 @@ export class SharedState<T> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Calls the listener at every change. @returns a function that removes the listener. */
+  /**
+   * Calls the listener at every change.
+   * @returns a function that removes the listener.
+   */
   listen(listener: (value: T) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -68,8 +68,8 @@ export async function endOperatorSession(): Promise<void> {
 }
 
 /**
- * Sends a request.
- * @throws DarkroomError; ConnectionError when nothing answered.
+ * Sends a request to the operator's interface.
+ * @throws DarkroomError; ConnectionError when there was no response.
  */
 async function sendOperatorRequest(
   method: string,
@@ -102,9 +102,7 @@ async function sendOperatorRequest(
   throw failure;
 }
 
-/**
- * Whether an error means that there is no session. If the operator has set no OPERATOR_TOKEN, the service answers 404.
- */
+/** Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set. */
 function isSessionMissing({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }

@@ -38,18 +38,19 @@ export interface RecordedJobView {
 const MAX_ROUNDS = 200;
 
 /**
- * Records the outcomes of items in their job, each once. A batch of outcomes that the job has counted is a settlement.
- * The job document contains its last settlement whole, so that one conditional update counts a batch:
+ * Records the outcomes of items in their job, each once. A batch of outcomes that the job has counted is called a
+ * settlement. The job document contains its last settlement as a whole, so that one conditional update counts a batch:
  *
- *   1. an outcome is decided in its item's document, by the owner of the claim      (outcome-batcher.ts)
- *   2. the assets of the batch are shown
- *   3. the job counts the batch, while its settlement is still the one that was read   <- the recording
- *   4. the settlement is published: events, and the final status of the items
+ *   1. an outcome is decided in the document of its item, by the owner of the claim   (outcome-batcher.ts)
+ *   2. the assets of the batch are made visible
+ *   3. the job counts the batch, on the condition that its settlement is still the same   <- the recording
+ *   4. the settlement is published: its events, and the final status of its items
  *
- * The batch that completes a job ends it in the same update; step 4 is then the first of the clean-up (completion.ts).
+ * If the batch completes the job, step 3 also ends the job, and step 4 is the beginning of the clean-up
+ * (completion.ts).
  *
- * A crash before 3 leaves items that are decided and not counted: the sweep records them. A crash after it leaves a
- * settlement that is not published: the next recording publishes it before anything else, or the sweep does.
+ * A crash before step 3 leaves items that are decided and not counted; the sweep records them. A crash after it leaves
+ * a settlement that is not published; the next recording publishes it before anything else, or else the sweep does.
  */
 export class OutcomeRecorder {
   readonly #context: JobsContext;

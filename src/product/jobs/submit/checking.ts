@@ -317,7 +317,7 @@ function* seedsOf(
 }
 
 /**
- * The ids of the DONE images that `from` selects, oldest first.
+ * The ids of the DONE images that `from` in a request selects, oldest first.
  * @throws ApiError invalid_param on from or its fields, and on imageCount.
  */
 export async function selectJobAssets(

@@ -281,7 +281,7 @@ const COUNT_SCHEMA = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
 const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 
 /**
- * The number of items per variant of a job without assets; 1 except for generate.
+ * Checks and returns the number of items per variant, for a job without assets. It is 1 except for generate.
  * @throws ApiError invalid_param on count, or on assetIds that the work does not take.
  */
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {

@@ -117,7 +117,7 @@ function withContentType(headers: Headers, type: string): Headers {
 
 /**
  * Returns the file that the reader chose.
- * @throws Error if the reader chose no file.
+ * @throws Error if none was chosen.
  */
 function readFile(form: HTMLFormElement): File {
   const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];

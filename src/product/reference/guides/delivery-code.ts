@@ -113,7 +113,7 @@ family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk'
 signature = sign("#{family}/*.auto")
 puts [640, 1080].map { |width| "/d/#{KEY_ID}/#{signature}/#{family}/#{width}.auto #{width}w" }.join(', ')`;
 
-/** Signing in five languages: each script prints the same three lines. */
+/** How to sign addresses in five languages. Each script prints the same three lines. */
 export const SIGNING_SAMPLES: readonly PageSample[] = [
   { label: 'Node', language: 'js', code: NODE_SIGNING },
   { label: 'Python', language: 'python', code: PYTHON_SIGNING },

@@ -64,8 +64,8 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
   };
 
   /**
-   * Closes a delivery that must no longer be sent.
-   * @returns whether the delivery was closed.
+   * Closes a delivery that must not be sent any more.
+   * @returns whether it was such a delivery.
    */
   async function closeIfUnsendable(
     { accountId, endpointId, generation, error }: DeliveryDocument,

@@ -27,7 +27,7 @@ interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
   wasStopped: boolean;
 }
 
-/** Number of concurrent calls. An account has more slots, but its programs need some of them. */
+/** The number of concurrent calls. The account has more slots, but other programs of the account need some of them. */
 const MAX_CALLS = 3;
 const MAX_ATTEMPTS = 6;
 const MAX_WAIT_SECONDS = 70;

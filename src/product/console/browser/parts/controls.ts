@@ -108,7 +108,7 @@ interface FormProps {
   parameters: Readonly<Record<string, OpParameter>>;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** The error about the values. Its message is shown at the field that it names. */
+  /** The error about the values. Its message is shown beside the field that is at fault. */
   error?: unknown;
 }
 
@@ -228,7 +228,7 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
   return html`<input ...${input} />`;
 }
 
-/** Parses typed text: undefined for empty text, JSON if the type requires it, otherwise the text. */
+/** Parses typed text: empty text is undefined, and JSON is parsed if the type requires it. */
 function parseTypedValue(text: string, type: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;

@@ -79,7 +79,7 @@ interface Toast {
 }
 
 const TOAST_MS = 5_000;
-/** How long a message with an undo button stays. It is long enough for reading the message. */
+/** How long a message with an undo button is shown, in milliseconds: long enough to read it. */
 const UNDO_TOAST_MS = 12_000;
 
 const shownToasts = new SharedState<readonly Toast[]>([]);
@@ -87,7 +87,7 @@ let lastId = 0;
 
 /**
  * Shows a message for some seconds.
- * @param undo reverses what was done.
+ * @param undo the function that reverses what was done. If given, the message has an undo button.
  */
 export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?: () => unknown } = {}): void {
   lastId += 1;

@@ -191,7 +191,7 @@ export function useAction() {
   return { act, clear, ...state };
 }
 
-/** Repeats a failed read when the connection is back or somebody has signed in again. */
+/** Repeats a failed read when the connection is restored, or when somebody has signed in again. */
 function useReloadWhenOnline(error: unknown, reload: () => void): void {
   const isLost = offlineState.use();
   const { kind } = useSession();

@@ -1,6 +1,6 @@
 const EXAMPLE_SIDE = { width: 1_600, height: 1_200 };
 
-/** Draws an example picture with a sky, edges, fine lines and a word, on which most ops have a visible effect. */
+/** Draws an example picture on which most ops have a visible effect: a sky, edges, fine lines and a word. */
 export async function drawExample(): Promise<Blob> {
   const { width, height } = EXAMPLE_SIDE;
   const canvas = document.createElement('canvas');

@@ -10,7 +10,7 @@ interface StepListProps {
   steps: readonly WorkStep[];
   definitions: OpDefinitions;
   onChange: (steps: readonly WorkStep[]) => void;
-  /** The error about the work. Its parameter names a step, such as `steps[2].parameters.width`. */
+  /** The error about the work. Its `param` points to a step, such as `steps[2].parameters.width`. */
   error: unknown;
   /** Whether the list may be empty. */
   mayBeEmpty: boolean;
