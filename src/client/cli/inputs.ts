@@ -49,7 +49,8 @@ export async function findInputs(
 }
 
 /**
- * @param isLater whether images come before the path, so that the user may have meant it as the output.
+ * The error for a file that does not exist.
+ * @param isLater whether the path comes after an image. The user may then have meant it as the output.
  */
 function missingFileError(path: string, isLater: boolean): UsageError {
   return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);

@@ -79,7 +79,7 @@ export class Webhooks {
     return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
-  /** Sends events again: each event whose last delivery failed, if that delivery was queued at or after an instant. */
+  /** Sends failed events again. An event is sent if its last delivery failed, and was queued at or after an instant. */
   redeliverFailed(
     endpointId: string,
     since: string,

@@ -9,9 +9,9 @@ export interface AssetDocument {
   _id: string;
   accountId: string;
   /**
-   * The state of the asset. Only a `kept` asset is visible through the API. The document is written before the object
-   * and deleted after it, so that every object has a document: `arriving` during the upload, `abandoned` after a failed
-   * upload, `leaving` after the deletion. The output of a job is `made` until it is recorded with its item.
+   * The state of the asset. Only a `kept` asset is visible through the API. The document is stored before the object,
+   * and deleted after it, so that every object has a document. It is `arriving` during the upload, `abandoned` after a
+   * failed upload, and `leaving` after the deletion. The output of a job is `made` until it is recorded with its item.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
   /** When the asset got its current state. */

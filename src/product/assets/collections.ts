@@ -85,9 +85,9 @@ export class AssetCollections {
   }
 
   /**
-   * Deletes a collection. Its assets remain, without a collection. Returns false when there is no such collection. The
-   * assets are removed from it before the deletion, so that the deletion can be repeated after a crash. They are
-   * removed again after it, because uploads may have added assets in between.
+   * Deletes a collection; false when there is no such collection. Its assets remain, without a collection. They are
+   * released before the deletion, so that a crash in between can be repaired by repeating the call, and once more after
+   * it, because an upload may have added an asset in the meantime.
    */
   async remove(accountId: string, name: string): Promise<boolean> {
     await this.#assets.clearCollection(accountId, name);

@@ -65,7 +65,7 @@ export interface AssetsSlice extends ProductSlice {
 
 /** The assets of jobs: their inputs, the quota for their outputs, and the outputs. */
 export interface JobAssets {
-  /** Reads inputs, which may be as large as an upload. */
+  /** Reads inputs. They may be as large as an upload. */
   read: AssetReader['read'];
   find: AssetReader['find'];
   /** Of these ids, returns those of assets of the account, with their status. */

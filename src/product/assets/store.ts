@@ -277,7 +277,7 @@ export class AssetsStore {
     return this.#assets.find({ expiresAt: { $lte: now.toISOString() }, state: 'kept' }, { limit });
   }
 
-  /** For the sweep: abandons uploads that began before an instant, and returns the assets that are to be removed. */
+  /** For the sweep: abandons uploads that began before an instant, and returns the assets to remove. */
   async abandonUnfinished(before: Date, limit: number): Promise<AssetDocument[]> {
     const old = { stateAt: { $lt: before.toISOString() } };
     await this.#assets.updateMany({ state: 'arriving', ...old }, { $set: { state: 'abandoned' } });

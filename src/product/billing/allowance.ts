@@ -119,8 +119,8 @@ export class RunAllowance {
   }
 
   /**
-   * Counts a run in a period. If the clock of another host is ahead, the account's period may already be the next
-   * month. That period is then kept.
+   * Counts a run in a billing period. If the clock of another host is ahead, the account may already be in the next
+   * period; the run is then counted there.
    */
   async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(

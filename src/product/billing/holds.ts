@@ -16,7 +16,7 @@ import {
 
 /** The runs and credits that a job reserves before it starts. */
 export interface JobNeed {
-  /** Runs against the processing allowance. */
+  /** The number of runs that count against the plan's allowance. */
   runs: number;
   /** The maximum number of credits that models may cost. */
   credits: number;

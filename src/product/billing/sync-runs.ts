@@ -17,8 +17,8 @@ export const MAX_FLUSH_DELAY_MS = 1_000;
 const FIRST_RETRY_PAUSE_MS = 50;
 const MAX_RETRY_PAUSE_MS = 5_000;
 /**
- * The number of failed attempts after which `onError` is called, reached after about 6 s. It is called again each time
- * the number has doubled.
+ * The number of failed attempts after which `onError` is called. They take about 6 s. It is called again each time the
+ * number has doubled.
  */
 const MIN_REPORTED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */

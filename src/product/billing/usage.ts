@@ -69,8 +69,8 @@ export interface UsageWindow {
 /**
  * Parses the time window of a query. Usage is counted by the minute, so both ends are rounded down to whole minutes. A
  * missing `to` is the end of the current minute.
- * @throws ApiError invalid_param on groupBy; on from or to if it is neither a date nor an instant; on from if it is not
- * before to, or is too long before it.
+ * @throws ApiError invalid_param on groupBy; on from or to when the text is not a date or an instant; on from when the
+ * window is empty or too long.
  */
 export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
   const grouping = GROUPINGS.find((known) => known === groupBy);

@@ -4,7 +4,7 @@ import type { ReadingTask } from '../../imaging/readers/reading.ts';
 import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
 import type { ModelCategory } from '../models/models.ts';
 
-/** The endpoint that runs any op whose result is an image, while the caller waits. */
+/** The synchronous endpoint for all ops whose result is an image. */
 export const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** Parameters as sent. Only `checkOpParameters` converts them to `CheckedParameters`. */

@@ -97,8 +97,8 @@ export class Leases {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
-      // The call must be registered before it asks for the lease, because the message about the end may arrive before
-      // the answer.
+      // The call is registered before it asks for the lease. Otherwise it could miss a message that arrives before the
+      // answer.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
       if ((await this.#take(lease)) || leftMs <= 0) return;

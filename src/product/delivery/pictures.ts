@@ -39,7 +39,7 @@ export interface PictureRequest {
   path: string;
   /** How long the picture is fresh, in milliseconds. Null: it always is, because its source never changes. */
   freshMs: number | null;
-  /** How long the picture may still be served after that, in milliseconds, if its source fails. */
+  /** How long a picture that is no longer fresh may be served while its source fails, in milliseconds. */
   staleMs: number;
   make(): Promise<MadePicture>;
   /**

@@ -10,8 +10,8 @@ import type { JobFilters } from './store.ts';
 const EPOCH_MS_PATTERN = /^-?\d{1,15}$/;
 const LAST_MS_OF_DAY = DAY_MS - 1;
 /**
- * The last instant of the year 9999. Instants are compared as text, which is wrong for later years, because their text
- * is longer.
+ * The last instant of the year 9999. Instants are compared as text, so later years are not allowed: their text is
+ * longer.
  */
 const MAX_INSTANT_MS = Date.UTC(10_000, 0) - 1;
 

@@ -92,7 +92,7 @@ export async function pictureResult(
   };
 }
 
-/** The names of measurements that a response may have in its headers, such as the quality that a search chose. */
+/** Measurements that a response may contain as headers, such as the quality that a search chose. */
 const MEASUREMENT_HEADERS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
 
 function measurementsIn(headers: Headers): Record<string, string> {

@@ -9,8 +9,8 @@ const MAX_SCHEMA_LEVELS = 10;
 /** The maximum number of subschemas. A thousand of them compile in half a second. */
 const MAX_SUBSCHEMAS = 1_000;
 /**
- * The maximum length of all regular expressions together, in which repeated parts count as often as they may be
- * repeated. Expressions of this length compile in a quarter of a second.
+ * The maximum length of all regular expressions together. A repeated part counts as often as it may be repeated.
+ * Expressions of this length compile in a quarter of a second.
  */
 const MAX_EXPRESSIONS_CHARACTERS = 20_000;
 /**

@@ -86,7 +86,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
-  /** Makes a call that returns a prediction, which may contain a picture when it is finished. */
+  /** Makes a call that returns a prediction. The output of a finished prediction may be a picture. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOrEmpty(answer);

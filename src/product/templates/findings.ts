@@ -148,7 +148,7 @@ export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateR
 const TAG_PATTERN = /<[a-z][^<>]*>/gi;
 const LOADING_ATTRIBUTE_PATTERN =
   /\s(?:src|srcset|poster|background|data|xlink:href|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
-/** Matches tags whose `href` is a link to follow, which drawing the page does not load. */
+/** Matches tags in which `href` is a link to follow. Such links are not loaded when the page is drawn. */
 const LINK_TAG_PATTERN = /^<(a|area|base)\b/i;
 const CSS_URL_PATTERN = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
 /** The schemes of URLs that cause no warning. URLs with `about` load nothing. */

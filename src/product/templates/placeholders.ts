@@ -11,7 +11,7 @@ export type TemplateRow = Readonly<Record<string, unknown>>;
 export const TEMPLATE_VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
 /**
- * Matches a placeholder, with three braces before two. There is only one way in which each alternative can match, so
+ * Matches a placeholder. Three braces are tried before two. Each alternative can match in only one way, so that
  * matching takes linear time.
  */
 const PLACEHOLDER_PATTERN = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;

@@ -152,8 +152,8 @@ const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /**
- * Options of the multipart parser that keep every file which may be a second picture. They are needed because the
- * steps, which say what files are read, may come after the files.
+ * Options of the multipart parser. They keep every file that may be a second picture, because the steps that read it
+ * may come later in the body.
  */
 const LAYER_FILES = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
@@ -213,8 +213,8 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
 };
 
 /**
- * The error for a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but these
- * would be missed.
+ * The error for a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but ignoring
+ * these would change the work.
  */
 function fieldSentAsFileError(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;

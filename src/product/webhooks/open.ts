@@ -85,7 +85,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
   const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.drainOutbox);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
-  // Events that were left when the service stopped are handled at the start, because the first sweep comes later.
+  // Handles events that were left when the service stopped. The first sweep would come later.
   fanOut.drainOutbox();
   rebuildEndpointSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),

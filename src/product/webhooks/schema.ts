@@ -109,7 +109,7 @@ export type WebhookDeliveryWithBody = Static<typeof WebhookDeliveryWithBody>;
 export const WebhookDeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
 export type WebhookDeliveriesQuery = Static<typeof WebhookDeliveriesQuery>;
 
-/** How many events one call sends again at most. */
+/** The maximum number of events that one call sends again. */
 export const MAX_REDELIVERIES = 1_000;
 
 export const RedeliverFailedBody = Type.Object(

@@ -75,9 +75,9 @@ interface GateOptions {
   now: () => number;
 }
 
-/** A credential that is counted as wrong before it is verified. */
+/** A credential that was counted as wrong in advance, and is now being verified. */
 interface CountedFailure {
-  /** Subtracts the credential from the count, because it was right or was not verified. */
+  /** Removes the credential from the count, because it was right or could not be verified. */
   giveBack(): Promise<void>;
   /** Returns the error to throw for a wrong credential. */
   failed(refusal: ApiError): ApiError;

@@ -7,7 +7,7 @@ interface SignInQueueOptions {
   maxWaiting: number;
   /** The maximum number of waiting sign-ins per network. */
   maxWaitingPerNetwork: number;
-  /** Milliseconds after which a sign-in that still waits is refused. */
+  /** How long a sign-in waits before it is refused, in milliseconds. */
   maxWaitMs: number;
 }
 

@@ -92,9 +92,9 @@ export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
 
 /** A password that is about to be verified. */
 interface Guess {
-  /** Subtracts the guess from the count, because it was right, and stores its network as known. */
+  /** Removes the guess from the count, because the password was right, and stores the network as known. */
   succeeded(): Promise<void>;
-  /** Subtracts the guess from the count, because it was not verified. */
+  /** Removes the guess from the count, because the password could not be verified. */
   unverified(): Promise<void>;
 }
 

@@ -146,7 +146,8 @@ export class AssetRecordCache {
   }
 
   /**
-   * @param param the field of the call that names the asset. Default: `assetId`.
+   * Finds an asset with stored bytes, in the cache or else in the store.
+   * @param param the field of the call that contains the asset id. Default: `assetId`.
    * @throws ApiError asset_not_found, invalid_state
    */
   async find(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {

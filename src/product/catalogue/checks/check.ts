@@ -57,7 +57,7 @@ export function parameterError(
   return parameter(key).refuse(message, details, correctionsAtSentFields(corrections, parameter));
 }
 
-/** Describes a parameter that was sent as a field of the call itself, such as a query key. */
+/** The field of a parameter that was sent in the call itself, such as a query key. */
 export function sentFieldOfCall(key: string): SentField {
   return sentFieldAt(key.replace(/^parameters\./, ''));
 }

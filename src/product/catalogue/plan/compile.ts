@@ -40,7 +40,7 @@ export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile
   return splitIntoSegments(compiled);
 }
 
-/** The obstacle to a synchronous call of a step that reads a second picture, when the call contains no such picture. */
+/** Why a synchronous call cannot run a step: the step reads a second picture, and the call contains none. */
 const READS_SECOND_ASSET = 'reads a second asset';
 
 /** The reason why a list of steps is not one pass. `does` completes the sentence "has a step that …". */

@@ -35,7 +35,7 @@ export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: ItemPrefetch;
   isClaiming = false;
-  /** Whether the last claim found no more items. It is false if a wake-up arrived after that claim began. */
+  /** Whether the last claim found no more items. A wake-up makes it false, even one that arrived during the claim. */
   isExhausted = false;
   readonly #stopping = new AbortController();
   #wakeUps = 0;
@@ -84,8 +84,8 @@ export class ActiveJob {
   }
 
   /**
-   * Begins a claim. The returned function ends it, and must be told whether the claim found no more items. That is
-   * ignored if a wake-up arrived in between, because it may concern an item that the claim did not see.
+   * Begins a claim. The returned function ends it, and must be told whether the claim found no more items. If a wake-up
+   * arrived during the claim, the result is ignored, because there may be an item that the claim did not see.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;

@@ -53,7 +53,7 @@ export class JobCompletion {
     return other;
   }
 
-  /** Completes a job that is being cancelled, after an item was put back, if it was the last one. */
+  /** Completes a job that is being cancelled, if no item is left. It is called after an item was put back. */
   async completeIfCancelled(jobId: string): Promise<void> {
     const job = await this.#context.jobs.get(jobId);
     if (job?.status === 'CANCELLING') await this.completeIfOver(job);

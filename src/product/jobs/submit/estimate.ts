@@ -77,7 +77,7 @@ function itemsPerSegment(order: JobOrder): number[][] {
   return itemCounts;
 }
 
-/** The fonts of the service, as far as they find characters and families that are missing. */
+/** The fonts of the service, which find characters and families that are missing. */
 export interface JobFonts {
   fonts: Pick<InstalledFonts, 'findWarnings'>;
 }

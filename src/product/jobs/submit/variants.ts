@@ -28,7 +28,7 @@ export interface RequestedVariant {
   steps: RequestedStep[];
 }
 
-/** The variants of a job of one op. The steps of each are that op alone. */
+/** The variants of a job of one op. The op is the only step of each variant. */
 export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {

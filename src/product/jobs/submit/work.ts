@@ -179,7 +179,7 @@ const OP_OF_TYPE: Record<string, JobOp> = {
 };
 
 /**
- * The op of a job, which names the op itself or its type.
+ * The op of a job, given by the field `op`, or else by `type`.
  * @throws ApiError invalid_param on op when neither is sent, or the op cannot be a job; on steps for a type that needs
  * steps.
  */

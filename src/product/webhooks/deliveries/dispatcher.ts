@@ -202,7 +202,7 @@ export class WebhookDispatcher {
   /** Renews the leases of running workers. If the schedule was lost, their endpoints are claimed again. */
   #renewClaims(): void {
     for (const claim of this.#claimed.values()) {
-      // If a renewal fails, the lease stays as it is, and the worker stops before it ends.
+      // If a renewal fails, the lease is not extended, and the worker stops before the lease ends.
       this.#renew(claim).catch(() => undefined);
     }
   }

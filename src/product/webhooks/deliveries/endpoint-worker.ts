@@ -59,7 +59,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       if (!(await turn.mayContinue())) return DUE_AT_ONCE;
       nextAt = earlierInstant(nextAt, await deliver(delivery, endpoint, turn));
     }
-    // A delivery that was queued after this read also scheduled the endpoint after it, so it is not missed.
+    // A delivery that was queued after this read has scheduled the endpoint again, so it is not missed.
     return queue.length === DELIVERIES_PER_TURN ? DUE_AT_ONCE : msUntil(nextAt);
   };
 

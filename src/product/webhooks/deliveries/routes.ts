@@ -207,8 +207,8 @@ async function attemptTestDelivery(
 const COPY_BATCH_SIZE = 100;
 
 /**
- * Queues events again, oldest first: each event whose last delivery to the endpoint failed, if that delivery was queued
- * at or after an instant.
+ * Queues failed events again, oldest first. An event is queued if its last delivery to the endpoint failed, and was
+ * queued at or after an instant.
  * @returns how many were queued, and how many are left because of the limit per call.
  */
 export async function redeliverFailedEvents(

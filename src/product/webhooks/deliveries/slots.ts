@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** An endpoint counts as slow after an attempt that took longer than this, in milliseconds. */
+/** The duration of an attempt above which its endpoint counts as slow, in milliseconds. */
 const SLOW_ATTEMPT_MS = 2_000;
 /** How long a worker may keep its slot while others wait for one, in milliseconds. */
 const MAX_TURN_MS = 1_000;
@@ -8,7 +8,7 @@ const MAX_TURN_MS = 1_000;
 const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
 interface AttemptSlotsOptions {
-  /** Returns the maximum number of endpoint workers that run at once, which is a setting that may change. */
+  /** Returns the maximum number of endpoint workers that run at once. It is a setting, which may change. */
   slots: () => number;
   /** Returns the maximum number of endpoint workers of one account. Test deliveries count as well. */
   slotsOfAccount: () => number;

@@ -54,8 +54,8 @@ const RECORD_LIFE_MS = 14 * DAY_MS;
 const TEST_EVENT_TYPE = 'webhook.test';
 
 /**
- * Makes the delivery of an event to an endpoint. Its id is derived from both, so that handling the event twice creates
- * only one delivery, as long as the record is kept.
+ * Makes the delivery of an event to an endpoint. Its id is derived from both. If the event is handled twice, there is
+ * still only one delivery, as long as the record is kept.
  */
 export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const createdAt = now.toISOString();

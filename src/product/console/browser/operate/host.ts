@@ -202,7 +202,7 @@ export function Roles({
   </table></div>`;
 }
 
-/** A figure with a bar that shows its share of `of`. */
+/** A figure as text, with a bar that shows `part` as a share of `of`. */
 function ShareBar({ part, of, text }: { part: number; of: number; text: string }) {
   const share = Math.min(1, of > 0 ? part / of : 0);
   return html`<span class="role-share"><i style=${{ width: `${share * 100}%` }}></i></span> ${text}`;

@@ -38,8 +38,8 @@ type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 const MAX_BACKOFF = 8;
 
 /**
- * Loads data, and loads it again when one of `deps` changes; the data for the previous `deps` is dropped. After a
- * failure, the load is repeated when the connection is restored, or after a 401, when somebody signs in.
+ * Loads data, and loads it again when one of `deps` changes; the data for the previous `deps` is dropped. A failed load
+ * is repeated when the connection is restored. If the failure was a 401, it is repeated when somebody signs in.
  */
 export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): LoadedData<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({

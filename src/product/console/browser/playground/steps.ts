@@ -149,7 +149,7 @@ type OpParameters = Readonly<Record<string, OpParameter>>;
 function splitParameters(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED_PARAMETERS.includes(name));
-  // If an op has only parameters that most ops have, such as an op that converts formats, they are not folded.
+  // An op such as `convert` has only parameters that most ops have. They are not folded then.
   if (own.length === 0) return [parameters, {}];
   return [
     Object.fromEntries(own),

@@ -14,8 +14,7 @@ export function parametersOf(variables: readonly TemplateVariable[]): Record<str
 }
 
 /**
- * An example row in which the value of each variable is its own name, so that the drawing shows where each variable
- * appears.
+ * An example row, in which the value of each variable is its name. The drawing then shows where each variable appears.
  */
 export function exampleRowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));

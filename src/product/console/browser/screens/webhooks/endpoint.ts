@@ -178,7 +178,10 @@ function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload:
   `;
 }
 
-/** A form that sends events again whose last delivery failed, from an instant that the user chooses. */
+/**
+ * A form that sends failed events again, from an instant that the user chooses. An event has failed if its last
+ * delivery did.
+ */
 function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (since: string) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const [hours, setHours] = useState('24');
