@@ -102,7 +102,8 @@ export class Authentication {
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
-    // Only `findCaller` accepts a cookie, because it also checks which page sent the request.
+    // Without a header, the request may have a cookie. Only `findCaller` accepts it, because it also checks which page
+    // sent the request.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
     const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);

@@ -87,7 +87,7 @@ export const UploadResult = componentSchema('Uploaded', {
 });
 export type UploadResult = Static<typeof UploadResult>;
 
-/** The JSON form of an upload. */
+/** The body of an upload by URL, in JSON. */
 export const UrlUploadBody = Type.Object(
   { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS_PATTERN }) },
   { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },

@@ -111,16 +111,18 @@ export class UsageStore {
   }
 
   /**
-   * The calls of whole days by key.
+   * The number of calls in whole days, grouped by a field.
    * @param range days as `YYYY-MM-DD`.
+   * @param key the field.
    */
   callsOfDays(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
     return sumByField(this.#days, { accountId, day: rangeFilter(range) }, key);
   }
 
   /**
-   * The calls of whole hours by key.
+   * The number of calls in whole hours, grouped by a field.
    * @param range hours as `YYYY-MM-DDTHH`.
+   * @param key the field.
    */
   callsOfHours(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
     return sumByField(this.#hours, { accountId, hour: rangeFilter(range) }, key);

@@ -68,7 +68,7 @@ interface CompiledLinkWork {
 interface LinkedTransform {
   what: string;
   recipe: PictureRecipe;
-  /** The preset that was saved for the work, as `<id>@<version>`; absent if none was saved. */
+  /** The preset that was saved for the work, as `<slug>@<version>`; absent if none was saved. */
   saved?: string;
 }
 

@@ -28,7 +28,7 @@ export interface JobDefinition {
   variants: PricedVariant[];
   subjects: PromptSubject[];
   references: string[];
-  /** The template of a render at its version. */
+  /** The template of a render, with the version that was current at the submit. */
   template?: { id: string; version: number };
 }
 

@@ -26,7 +26,7 @@ interface ResultRoutesOptions {
 
 const ZIP_TYPE = 'application/zip';
 
-/** The route that downloads all pictures of a job as one archive. */
+/** The route of a download of all pictures of a job, as one archive. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
   const { gate, reading, results, links, now } = options;
 

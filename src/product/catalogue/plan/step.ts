@@ -113,7 +113,7 @@ export function savedSteps(steps: readonly PresetStep[], param: string): Request
 }
 
 /**
- * Gives a step the function that finds where its fields were sent. Also moves `prompt` and similar fields of a model's
+ * Gives a step the function that finds where its fields were sent, and moves `prompt` and similar fields of a model's
  * op out of its `parameters`.
  */
 export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {

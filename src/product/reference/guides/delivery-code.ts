@@ -133,7 +133,7 @@ export const getImage = (src, { modifiers = {} } = {}) => {
   return { url: \`\${src}/\${width}@1.auto\` };
 };
 
-// Nuxt Image 2 uses this default export; version 1 uses the function above.
+// Nuxt Image 2 takes the provider from here, and version 1 from above.
 export default () => ({ getImage });`;
 
 const ASTRO_LOADER = `// darkroom-service.js; in astro.config.mjs: image: { service: { entrypoint: './darkroom-service.js' } }

@@ -156,7 +156,7 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
   </span>`;
 }
 
-/** Overrides how one of the following common columns looks. */
+/** What a list may override of the following columns, which most lists have. */
 type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
