@@ -161,7 +161,7 @@ export class AccountsStore {
     return this.#accounts.find({}, { sort: sortBy('_id') });
   }
 
-  /** For the operator: whether nobody has an account yet. */
+  /** For the operator: whether there are no accounts yet. */
   async isEmpty(): Promise<boolean> {
     return (await this.#accounts.findOne({}, { fields: ['_id'] })) === null;
   }

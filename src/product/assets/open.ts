@@ -58,7 +58,7 @@ export interface AssetsSlice extends ProductSlice {
   onDeleted(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
-  /** Of these ids, returns those that are not DONE assets of the account. */
+  /** Finds which of these ids are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: JobAssets;
 }
@@ -68,11 +68,11 @@ export interface JobAssets {
   /** Reads inputs. They may be as large as an upload. */
   read: AssetReader['read'];
   find: AssetReader['find'];
-  /** Of these ids, returns those of assets of the account, with their status. */
+  /** Finds which of these ids are assets of the account, and their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images that the selection matches, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Of these ids, finds the assets of the account that have stored bytes. */
+  /** Finds the assets with these ids that belong to the account and have stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
   /** The number of outputs of a job. It does not decrease before the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;

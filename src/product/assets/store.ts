@@ -72,7 +72,7 @@ export class AssetsStore {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** Of these ids, returns those of DONE assets of the account. */
+  /** Finds which of these ids are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return found.filter(({ status }) => status === 'DONE').map(({ _id }) => _id);
@@ -242,13 +242,15 @@ export class AssetsStore {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Of these ids, returns those of assets of the account, with their status. */
+  /** Finds which of these ids are assets of the account, and their status. */
   async findStatuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** Of these ids, finds the assets of the account, with the fields for a download, in no particular order. */
+  /**
+   * Finds the assets with these ids that belong to the account, with the fields for a download, in no particular order.
+   */
   findContentReferences(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }
@@ -290,7 +292,7 @@ export class AssetsStore {
   }
 }
 
-/** The filters in the query of a listing that compare a stored field with a value. */
+/** The fields of a listing's query that filter by a stored field. */
 function filtersIn({ collection, status, origin, jobId }: AssetListQuery) {
   return withoutAbsentFields({ collection, status, origin, jobId });
 }

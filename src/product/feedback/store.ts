@@ -10,7 +10,7 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Feedback } from './schema.ts';
 
-/** What a caller sends in a report: everything except its id and its date. */
+/** The part of a report that its caller sends. */
 export type FeedbackReport = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
 
 /**

@@ -310,7 +310,7 @@ export class ItemsStore {
     return (await this.#items.findOne({ _id, epoch, ...expectedFields }, { fields: ['_id'] })) !== null;
   }
 
-  /** Of these items, returns those with a decided outcome that the job has not counted yet. */
+  /** Finds which of these items have a decided outcome that the job has not counted yet. */
   async findUncounted(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));

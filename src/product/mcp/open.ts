@@ -82,7 +82,7 @@ type ParsedMessage = { message: unknown } | { refusal: object };
  * @throws ApiError payload_too_large for a body above the limits of JSON.
  */
 async function readMessage(request: FastifyRequest): Promise<ParsedMessage> {
-  // The SDK of the protocol refuses other media types without reading the body, so no message is needed.
+  // The SDK of the protocol refuses other media types without reading the body, so the body is not read here.
   if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
   try {
     const message = await request.readJson();

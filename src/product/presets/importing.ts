@@ -78,7 +78,7 @@ function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
   );
 }
 
-/** Of these assets, returns those that do not exist. */
+/** Finds which of these assets do not exist. */
 async function findMissingReferences(
   named: ParsedPresetContent['named'],
   accountId: string,
@@ -119,7 +119,7 @@ function parseEntry(entry: PresetEntry, models: ModelsFile, now: Date): ParsedEn
   };
 }
 
-/** Checks the version numbers of an entry, of which the last is the current version. */
+/** Checks the version numbers of an entry. The last one is that of the current version. */
 function checkVersionNumbers(numbers: readonly number[]): void {
   if (numbers.length > MAX_PRESET_VERSIONS) {
     const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_PRESET_VERSIONS} are kept.`;

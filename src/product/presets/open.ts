@@ -48,7 +48,7 @@ interface PresetPass {
   warnings: StepWarning[];
 }
 
-/** How many characters of the hash the slug of such a preset contains. */
+/** The number of characters of the content's hash in the slug of a preset that `saveOnce` makes. */
 const SLUG_HASH_CHARACTERS = 12;
 /** The maximum number of compiled versions that a process caches. Each takes a few kilobytes. */
 const MAX_CACHED_PASSES = 1_000;

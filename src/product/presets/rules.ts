@@ -11,7 +11,7 @@ import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { PresetRevision } from './store.ts';
 
-/** Of these ids, returns those that are not DONE assets of the account. */
+/** Finds which of these ids are not DONE assets of the account. */
 export type FindMissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects, and what they depend on. */

@@ -236,7 +236,7 @@ export class ItemPrefetch {
     return this.claimedCount < Math.min(this.#width(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
-  /** Whether claiming is not paused at an instant. */
+  /** Whether items may be claimed at an instant, because claiming is not paused. */
   mayClaim(nowMs: number): boolean {
     return nowMs >= this.#resumesMs;
   }

@@ -8,7 +8,7 @@ import { type JobDefinition, sandboxModelsOf, serializeDefinition } from '../def
 import { aboveMaxCreditsError } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 
-/** What a job is called: its type, its op, its model and other names that the API shows. */
+/** The fields of a job that describe its work briefly: its type, its op, its model and so on. */
 export type JobOrderFields = Pick<
   JobDocument,
   'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'

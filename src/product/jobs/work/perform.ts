@@ -294,8 +294,8 @@ function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
 
 /**
  * Returns a function that runs the step which stores a segment's result. After a model, the step is repeated until the
- * store responds, because the answer is paid for. The result of a pass is not, because the next owner of the item can
- * make it again.
+ * store responds, because the answer is paid for. After a pass, it is not repeated, because the next owner of the item
+ * can make the result again.
  */
 function storageStep(segment: PlanSegment | undefined, signal: AbortSignal) {
   return <T>(step: () => Promise<T>) =>

@@ -134,7 +134,7 @@ const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 const RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /**
- * The metrics of deliveries. Every process reads the same counts from the stores, so that only one of the values is
+ * The metrics of deliveries. Every process reads the same counts from the stores, so only one of the values is
  * exported.
  */
 export class WebhookMetrics {
