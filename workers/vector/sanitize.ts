@@ -261,7 +261,7 @@ class DrawingWriter {
 function safeStyle(css: string): string {
   if (!MAY_NAME_FILE.test(css)) return css;
   return (
-    withoutEscapes(css)
+    decodeLetterEscapes(css)
       // A space replaces the @import: without it, the text on both sides could join into another @import.
       .replace(CSS_IMPORT, ' ')
       .replace(CSS_URL, (url) =>
@@ -271,7 +271,7 @@ function safeStyle(css: string): string {
 }
 
 /** Replaces escaped letters by the letters themselves, because an escape could hide a keyword from the check. */
-function withoutEscapes(css: string): string {
+function decodeLetterEscapes(css: string): string {
   return css.replace(CSS_ESCAPE, (escaped, code: string | undefined, letter: string | undefined) => {
     const sign = letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), MAX_CODE_POINT));
     return CSS_LETTER.test(sign) ? sign : escaped;

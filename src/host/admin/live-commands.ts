@@ -125,7 +125,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
         throw new Error(
           `${name}=${value} is not in force yet on ${late.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
         );
-      return requireResult(answers);
+      return combineAnswers(answers);
     },
   },
   {
@@ -142,7 +142,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new CommandUsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
-      return requireResult(answers);
+      return combineAnswers(answers);
     },
   },
   {
@@ -154,7 +154,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       if (LOG_LEVEL.parse(level) === undefined)
         throw new CommandUsageError(`"${level}" is not a level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : parseDuration(String(options.for));
-      return requireResult(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
+      return combineAnswers(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
   },
   {
@@ -214,7 +214,7 @@ function parseDuration(text: string): number {
  * The result of a command, with one line per process that answered.
  * @throws Error with all lines when a process failed.
  */
-function requireResult(answers: readonly ControlAnswer[]): CommandResult {
+function combineAnswers(answers: readonly ControlAnswer[]): CommandResult {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);

@@ -190,7 +190,7 @@ export class Renders {
 
   /** Draws a page in the common pool, or in the slow pool if the account or the page is slow. */
   async #draw(call: PageCall): Promise<RenderAnswer> {
-    if (!this.#isSlow(call)) {
+    if (!this.#isDeprioritized(call)) {
       const drawn = await this.#commonPool.draw(call);
       if (drawn !== 'withdrawn') return drawn;
     }
@@ -209,7 +209,7 @@ export class Renders {
     }
   }
 
-  #isSlow({ accountId, work }: PageCall): boolean {
+  #isDeprioritized({ accountId, work }: PageCall): boolean {
     if (this.#slowAccounts.has(accountId)) return true;
     return work !== 'job' && this.#options.workerTime.isSpent(accountId);
   }

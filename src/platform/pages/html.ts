@@ -8,8 +8,8 @@ import type {
   PagePicture,
   Prose,
   SamplesBlock,
-  TrialForm,
   TrialInput,
+  TryItForm,
 } from './page.ts';
 
 /** The blocks that are placed to the right of the text before them on a wide screen. */
@@ -21,14 +21,14 @@ export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
     `<h1>${inlineHtml(title)}</h1>`,
     ...(lead === '' ? [] : [`<p class="lead">${inlineHtml(lead)}</p>`]),
   ];
-  return `<article>${rowsOf(blocks, text)}</article>`;
+  return `<article>${renderRows(blocks, text)}</article>`;
 }
 
 /**
  * Rows of text, each with the blocks that are shown next to it. The order is that of the page, so that a narrow screen
  * shows the same order. A second-level heading begins a row.
  */
-function rowsOf(blocks: readonly PageBlock[], start: string[]): string {
+function renderRows(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
   const groups = new GroupCounter();
   for (const block of blocks) {
@@ -169,7 +169,7 @@ function cardsHtml({ cards }: CardsBlock): string {
   return `<ul class="cards">${items.join('')}</ul>`;
 }
 
-function trialHtml({ path, sends, inputs }: TrialForm): string {
+function trialHtml({ path, sends, inputs }: TryItForm): string {
   const { data, body, needsKey } = trialFormParts(sends);
   const attributes = Object.entries({ path, ...data }).map(
     ([name, value]) => `data-${name}="${escapeHtmlText(value)}"`,
@@ -184,7 +184,7 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 }
 
 /** The parts of a trial form that are not parameters: data attributes for the script, and the fields of the body. */
-function trialFormParts(sends: TrialForm['sends']): {
+function trialFormParts(sends: TryItForm['sends']): {
   data: Record<string, string>;
   body: string;
   needsKey: boolean;

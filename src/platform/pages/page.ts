@@ -24,7 +24,7 @@ export type PageBlock =
   | SamplesBlock
   | PagePictures
   | CardsBlock
-  | TrialForm;
+  | TryItForm;
 
 interface HeadingBlock {
   kind: 'heading';
@@ -95,7 +95,7 @@ export interface CardsBlock {
 }
 
 /** A form that makes the call from the page, with the reader's own key. Markdown leaves it out. */
-export interface TrialForm {
+export interface TryItForm {
   kind: 'trial';
   path: string;
   /**

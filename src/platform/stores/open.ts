@@ -214,13 +214,15 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
   const { DATA_DIR, MONGODB_URL, REDIS_URL, REDIS_PREFIX, S3_BUCKET, S3_ENDPOINT } = settings;
   const directory = resolve(DATA_DIR);
   return {
-    documents: MONGODB_URL === '' ? `embedded in ${directory}` : publicAddressOf(MONGODB_URL),
+    documents: MONGODB_URL === '' ? `embedded in ${directory}` : urlWithoutCredentials(MONGODB_URL),
     objects:
       S3_BUCKET === ''
         ? `files in ${join(directory, 'objects')}`
-        : `bucket ${S3_BUCKET} of ${S3_ENDPOINT === '' ? 'AWS' : publicAddressOf(S3_ENDPOINT)}`,
+        : `bucket ${S3_BUCKET} of ${S3_ENDPOINT === '' ? 'AWS' : urlWithoutCredentials(S3_ENDPOINT)}`,
     coordination:
-      REDIS_URL === '' ? `embedded in ${directory}` : `${publicAddressOf(REDIS_URL)}, prefix ${REDIS_PREFIX}`,
+      REDIS_URL === ''
+        ? `embedded in ${directory}`
+        : `${urlWithoutCredentials(REDIS_URL)}, prefix ${REDIS_PREFIX}`,
   };
 }
 
@@ -228,7 +230,7 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
  * The address without user and options: `mongodb://user:pass@a,b:27017/name?replicaSet=rs0` becomes
  * `mongodb://a,b:27017/name`.
  */
-function publicAddressOf(url: string): string {
+function urlWithoutCredentials(url: string): string {
   const [, scheme = '', hosts = '', path = ''] =
     /^([a-z+]+:\/\/)(?:[^?]*@)?([^/?]*)(\/[^?]*)?/.exec(url) ?? [];
   return `${scheme}${hosts}${path}`;

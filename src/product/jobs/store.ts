@@ -242,9 +242,9 @@ export class JobsStore {
   /**
    * Makes a hidden job visible and running in one update. Null when no slot is free, or the job is no longer hidden.
    */
-  async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
+  async markRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
     return this.#enterFreeSlot(job, (slot) =>
-      this.move(job._id, JOB_TRANSITIONS.showRunning, { $set: { ...set, ...slot } }),
+      this.move(job._id, JOB_TRANSITIONS.markRunning, { $set: { ...set, ...slot } }),
     );
   }
 

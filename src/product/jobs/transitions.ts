@@ -36,12 +36,12 @@ interface ItemTransition extends StateTransition {
 }
 
 /**
- * The transitions of a job. `showRunning` combines `show` and `start` in one update, for the case that no other job
+ * The transitions of a job. `markRunning` combines `show` and `start` in one update, for the case that no other job
  * waits.
  */
 export const JOB_TRANSITIONS = {
   show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, submitter: null } },
-  showRunning: {
+  markRunning: {
     from: { phase: 'hidden' },
     to: { phase: 'open', shown: 1, submitter: null, status: 'PROCESSING' },
   },

@@ -40,14 +40,14 @@ export interface KeptRefusal {
 }
 
 /** The estimated memory of a kept request without its texts. */
-const KEPT_OBJECT_BYTES = 300;
+const KEPT_REQUEST_OVERHEAD_BYTES = 300;
 
 /** The estimated memory of a kept request. A character takes one byte, or two if the text is not Latin-1. */
 export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
   const texts = [id, path, serverTiming, warnings, refusal?.message, refusal?.param, refusal?.fix];
   let characters = 0;
   for (const text of texts) characters += text?.length ?? 0;
-  return KEPT_OBJECT_BYTES + 2 * characters;
+  return KEPT_REQUEST_OVERHEAD_BYTES + 2 * characters;
 }
 
 /** What is kept of an answered call. Bodies and most headers are not kept. */

@@ -214,13 +214,13 @@ export function transformBodySchema(): TSchema {
     const sent =
       required.length > 0 ? withSharedTitles(parameters) : Type.Optional(withSharedTitles(parameters));
     const examples = [exampleOf(op, example)];
-    return referenceWith(op, { op: Type.Literal(op), parameters: sent }, { examples });
+    return transformReferenceSchema(op, { op: Type.Literal(op), parameters: sent }, { examples });
   });
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
-  const ofPreset = referenceWith('preset', { preset });
-  const ofSteps = referenceWith('steps', { steps: RequestedTransformSteps });
+  const ofPreset = transformReferenceSchema('preset', { preset });
+  const ofSteps = transformReferenceSchema('steps', { steps: RequestedTransformSteps });
   const fields = { outputs: RequestedOutputs, steps: Type.Optional(RequestedTransformSteps) };
-  const ofOutputs = referenceWith('outputs', fields);
+  const ofOutputs = transformReferenceSchema('outputs', fields);
   const first = TRANSFORM_OPS.filter(({ op }) => op === EXAMPLE_OP);
   return Type.Unsafe({
     title: 'TransformRequest',
@@ -230,7 +230,7 @@ export function transformBodySchema(): TSchema {
 }
 
 /** One alternative of a transform's body: the reference to an image, and one kind of work. */
-function referenceWith(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
+function transformReferenceSchema(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
   const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
   return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });
 }

@@ -95,7 +95,7 @@ export function readImageTags(
       const held = valueOfTag(tag, isTextTag(group, name));
       return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(held, littleEndian) : held] as const;
     });
-    const texts = group === 'png' ? compressedTexts(values, header) : [];
+    const texts = group === 'png' ? inflatedPngTexts(values, header) : [];
     const plain = plainTagsOf([...values, ...texts], budget);
     if (Object.keys(plain).length > 0) reported[group] = plain;
   }
@@ -195,7 +195,7 @@ function iptcResource(iptc: Buffer): Buffer {
 }
 
 /** The texts that libvips has inflated and that the reader did not return. */
-function compressedTexts(
+function inflatedPngTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
   header: Metadata,
 ): [string, string][] {

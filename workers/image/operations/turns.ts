@@ -1,6 +1,6 @@
 import type { Size } from '../../formats/size.ts';
 import { backgroundOrFill, isTranslucentColour, leavesTransparency } from '../colour/colour.ts';
-import { boundingSizeOfTurned, sizeLimitError } from '../pixels/geometry.ts';
+import { rotatedBoundingSize, sizeLimitError } from '../pixels/geometry.ts';
 import { turnPixels } from '../pixels/turn.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
@@ -41,8 +41,8 @@ export const rotateOperation = defineStepOperation({
   // A turn by a multiple of 90 degrees uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
   fits: (picture, { angle }) =>
-    angle % 90 === 0 ? undefined : sizeLimitError(boundingSizeOfTurned(picture, angle)),
-  size: (input, { angle }) => boundingSizeOfTurned(input, angle),
+    angle % 90 === 0 ? undefined : sizeLimitError(rotatedBoundingSize(picture, angle)),
+  size: (input, { angle }) => rotatedBoundingSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {
     if (angle % 360 === 0) return;
     if (angle % 90 === 0) {

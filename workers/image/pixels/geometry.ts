@@ -179,7 +179,7 @@ export function largestSizeOfRatio(area: Size, shape: number): Size {
 }
 
 /** The size of the bounding box of a picture that is turned by any angle in degrees. */
-export function boundingSizeOfTurned({ width, height }: Size, angle: number): Size {
+export function rotatedBoundingSize({ width, height }: Size, angle: number): Size {
   const radians = (angle * Math.PI) / 180;
   const sin = Math.abs(Math.sin(radians));
   const cos = Math.abs(Math.cos(radians));

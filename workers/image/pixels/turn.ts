@@ -1,6 +1,6 @@
 import type sharp from 'sharp';
 import type { Size } from '../../formats/size.ts';
-import { boundingSizeOfTurned } from './geometry.ts';
+import { rotatedBoundingSize } from './geometry.ts';
 import { cutBox } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 
@@ -24,7 +24,7 @@ export async function turnPixels(
   codec: typeof sharp,
 ): Promise<Pixels> {
   const { data, width, height, channels } = pixels;
-  const result = boundingSizeOfTurned(pixels, angle);
+  const result = rotatedBoundingSize(pixels, angle);
   const padded = { width: width + 2 * BLEND_MARGIN_PX, height: height + 2 * BLEND_MARGIN_PX };
   const radians = (angle * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians), Math.sin(radians)];

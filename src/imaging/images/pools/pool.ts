@@ -49,13 +49,13 @@ export interface PoolWorkers<Task, Result> {
 }
 
 /** The answer of a worker: a result, or a failure with its reason. */
-interface WorkerAnswer {
+interface WorkerReply {
   kind: string;
   details?: Record<string, unknown>;
 }
 
 /** A pool of workers whose slots are given to the accounts in turn. */
-export class WorkerPool<Task, Result extends WorkerAnswer> {
+export class WorkerPool<Task, Result extends WorkerReply> {
   readonly #admission: AdmissionQueue;
   readonly #workers: PoolWorkers<Task, Result>;
 
@@ -135,7 +135,7 @@ function requireResult<Result>(work: FinishedTask<Result>): Result {
   return work.result;
 }
 
-function outcomeOf(work: FinishedTask<WorkerAnswer>, { aborted }: AbortSignal): WorkOutcome {
+function outcomeOf(work: FinishedTask<WorkerReply>, { aborted }: AbortSignal): WorkOutcome {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
   // A worker may notice the deadline before this process does.

@@ -19,10 +19,10 @@ const MAX_JSON_VALUES = 1_000_000;
 /** The most different names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
 const MAX_JSON_NAMES = 20_000;
 
-const formatCount = (count: number) => count.toLocaleString('en');
+const countFormatter = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_VALUES)} names and values (${formatCount(MAX_JSON_VALUES / 5)} rows of two fields) and ${formatCount(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${countFormatter(MAX_JSON_VALUES)} names and values (${countFormatter(MAX_JSON_VALUES / 5)} rows of two fields) and ${countFormatter(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** The whole body, for errors that name the field in which JSON was sent. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
@@ -190,7 +190,7 @@ export function emptyBodyError(schema?: unknown, { name, refuse } = BODY_FIELD):
 }
 
 /** The sizes of JSON text, counted from the characters outside its strings. */
-interface JsonSizes {
+interface JsonComplexity {
   /** Levels of nested lists and objects. */
   deepest: number;
   /** The number of names and values, including lists and objects, counted from commas, colons and brackets. */
@@ -218,8 +218,8 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
  * Counts JSON text in one pass over its bytes, which can be interrupted.
  * @returns a function that continues from its last end, and returns the sizes of everything before `end`.
  */
-function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonSizes> {
-  const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };
+function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonComplexity> {
+  const sizes: JsonComplexity = { deepest: 0, values: 0, names: 0 };
   const seen = new Uint8Array(countsNames ? 2 ** 17 : 0);
   let next = 0;
   let depth = 0;

@@ -15,7 +15,7 @@ const MAX_FORM_FIELDS = 64;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_PART_HEADERS = 32;
 /** The most files whose name is not `file`. */
-const MAX_OTHER_FILES = 31;
+const MAX_ADDITIONAL_FILES = 31;
 
 /** The stream of a `file` part. Disposing of it early reads and drops the rest of the part. */
 export interface MultipartFile extends Disposable {
@@ -243,7 +243,7 @@ export async function concatenateBytes(chunks: readonly Uint8Array[]): Promise<U
 
 function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: number): BusboyInstance {
   // One file beyond the limit is parsed, so that the refusal can name it.
-  const files = maxFiles + 1 + MAX_OTHER_FILES;
+  const files = maxFiles + 1 + MAX_ADDITIONAL_FILES;
   try {
     const parser = new Busboy({
       headers: request.headers as { 'content-type': string },
@@ -314,7 +314,7 @@ function tooManyFilesError(limit: number): ApiError {
 }
 
 function tooManyPartsError(): ApiError {
-  const message = `The multipart body has too many parts: send at most ${MAX_FORM_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
+  const message = `The multipart body has too many parts: send at most ${MAX_FORM_FIELDS} fields, and ${MAX_ADDITIONAL_FILES} files besides file.`;
   return invalidParamError('body', message, { limit: MAX_FORM_FIELDS });
 }
 

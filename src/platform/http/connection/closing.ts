@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 
 /** The time after which a request to release connections expires, because the load may have changed. */
-const RELEASE_VALID_MS = 2_000;
+const RELEASE_REQUEST_TTL_MS = 2_000;
 
 interface ReleasableConnectionsOptions {
   /** Whether a request keeps the process busy. Calls that only wait or stream are neither counted nor closed. */
@@ -73,7 +73,7 @@ export class ReleasableConnections {
    */
   releaseConnections(connections: number): void {
     this.#remaining = connections;
-    this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_VALID_MS;
+    this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_REQUEST_TTL_MS;
   }
 
   #countCalls(change: number): void {

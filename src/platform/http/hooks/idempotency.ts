@@ -6,7 +6,7 @@ import { rawBodyOf } from '../bodies/parsing.ts';
 import { ApiError, invalidParamError } from '../errors/errors.ts';
 
 const RESPONSE_LIFE_MS = DAY_MS;
-const RUNNING_LIFE_MS = 5 * 60 * 1000;
+const IN_PROGRESS_TTL_MS = 5 * 60 * 1000;
 const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
 const MAX_STORED_BYTES = 512 * 1024;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
@@ -74,7 +74,7 @@ export function installIdempotency(
     if (responseStorageOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${wellFormed}`;
     const fingerprint = fingerprintOf(request);
-    const answer = await coordination.beginIdempotent(key, fingerprint, RUNNING_LIFE_MS, RESPONSE_LIFE_MS);
+    const answer = await coordination.beginIdempotent(key, fingerprint, IN_PROGRESS_TTL_MS, RESPONSE_LIFE_MS);
     switch (answer.state) {
       case 'new':
         runs.set(request, { key, token: answer.token });

@@ -195,14 +195,17 @@ function checkModelParameters(model: Model, parameters: GivenParameters, at: Sen
  * The schema of a prompt for an op that declares none. A prompt is accepted anyway, because some models of the op use
  * one.
  */
-const ANY_PROMPT = promptSchema('What to heed.');
+const DEFAULT_PROMPT_SCHEMA = promptSchema('What to heed.');
 
 /**
  * The schema of the prompt of each AI op. Each schema is made only once, because its compiled validator is cached by
  * schema object.
  */
 const PROMPTS = Object.fromEntries(
-  Object.values<Op>(OPS).map((op) => [op.op, argumentsSchema({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
+  Object.values<Op>(OPS).map((op) => [
+    op.op,
+    argumentsSchema({ prompt: op.fields.prompt ?? DEFAULT_PROMPT_SCHEMA }),
+  ]),
 ) as Record<AiOp['op'], TObject>;
 
 function checkPrompt(op: AiOp, prompt: string | undefined, { name, refuse }: SentField): void {

@@ -11,10 +11,10 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   second: '2-digit',
 };
 // A formatter takes milliseconds to create, so each is created only when it is first used.
-const formatThisYear = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
-const formatAnyYear = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
-const formatCount = lazy(() => new Intl.NumberFormat(undefined));
-const formatSince = lazy(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
+const sameYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
+const anyYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
+const countFormatter = lazy(() => new Intl.NumberFormat(undefined));
+const ageFormatter = lazy(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', 86_400_000],
@@ -26,7 +26,7 @@ const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = 
 /** Formats an instant in the time zone of the user. */
 export function timeText(at: string | number | Date): string {
   const date = new Date(at);
-  const format = date.getFullYear() === new Date().getFullYear() ? formatThisYear : formatAnyYear;
+  const format = date.getFullYear() === new Date().getFullYear() ? sameYearFormatter : anyYearFormatter;
   return format().format(date);
 }
 
@@ -34,11 +34,11 @@ export function timeText(at: string | number | Date): string {
 export function relativeTimeText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
   const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
-  return formatSince().format(Math.round(ms / size), unit);
+  return ageFormatter().format(Math.round(ms / size), unit);
 }
 
 export function countText(value: number): string {
-  return formatCount().format(value);
+  return countFormatter().format(value);
 }
 
 export function bytesText(value: number): string {
