@@ -8,10 +8,10 @@ export interface Warning {
   name?: string;
 }
 
-/** A JSON response: its data, and the facts from its headers. */
+/** A JSON response: its data, its status, and what its headers say about the call. */
 export interface Answer<T> {
   data: T;
-  /** The paging facts of a list. */
+  /** The paging of a list, such as its total and its next cursor; undefined for other responses. */
   meta: ListMeta | undefined;
   status: number;
   requestId: string;

@@ -64,7 +64,7 @@ export function imageRequestBody(
   return { data: form };
 }
 
-/** The body of a call with two images: JSON if both are references, or else a form if both are bytes. */
+/** The body of a call with two images: JSON if both are references, or a form if both are bytes. */
 export async function imagePairRequestBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
   if (isImageReference(one) && isImageReference(other)) {
     const second = Object.entries(referenceFields(other));

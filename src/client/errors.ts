@@ -1,11 +1,11 @@
 import type { ErrorCode } from './schema.ts';
 
-/** One change to a refused call. When all changes of a `fix` are made, the call is accepted. */
+/** One change that corrects a refused call. If all changes of a `fix` are made, the call is accepted. */
 export interface Fix {
   param: string;
   /**
-   * Where the change is made, if not where the field was sent: the query or the body into which the field is moved, a
-   * header, or a part of a form.
+   * Where the change is made, if this is not where the field was sent: in the query or the body, into which the field
+   * is moved; in a header; or in a form part.
    */
   in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
@@ -14,7 +14,7 @@ export interface Fix {
   remove?: unknown;
 }
 
-/** What is known of a failure. */
+/** What is known about a failed call. */
 export interface DarkroomErrorInit {
   /** The HTTP status; 0 if there was no response. */
   status: number;

@@ -11,8 +11,8 @@ export interface ClientOptions {
    */
   key?: string | undefined;
   /**
-   * How long one attempt may take until its response begins, in milliseconds; for JSON, until the response is read.
-   * Default: 120,000.
+   * The maximum duration of one attempt, in milliseconds. It is counted until the response begins, or for JSON until
+   * the response is read. Default: 120,000.
    */
   timeoutMs?: number;
   /** How often a call is repeated if its failure may be temporary. Default: 3. */
@@ -237,8 +237,8 @@ function toDarkroomError(
 }
 
 /**
- * Whether to repeat a call. If the error suggests another call (`details.instead`), the same call would take too long
- * again.
+ * Whether to repeat a call. A call is not repeated if its error suggests another one (`details.instead`), because the
+ * same call would take too long again.
  */
 function isWorthRepeating(error: unknown): error is DarkroomError {
   if (!(error instanceof DarkroomError) || !error.retryable) return false;

@@ -15,8 +15,8 @@ const OTHER_USERS_MODE_BITS = 0o077;
 const PRIVATE_FILE_MODE = 0o600;
 
 /**
- * The path of the configuration file: DARKROOM_CONFIG if it is set, or else darkroom/config.json in the user's folder
- * for configurations.
+ * The path of the configuration file: DARKROOM_CONFIG if it is set, or else darkroom/config.json in the user's
+ * configuration folder.
  */
 export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: EnvironmentVariables): string {
   return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
@@ -30,7 +30,7 @@ export async function readConfiguration(environment: EnvironmentVariables): Prom
   const path = configurationPath(environment);
   const found = await stat(path).catch(() => null);
   if (found === null) return {};
-  // Windows has no such file modes.
+  // Windows has no file modes that exclude other users, so nothing is checked there.
   if (process.platform !== 'win32' && (found.mode & OTHER_USERS_MODE_BITS) !== 0)
     throw new UsageError(`${path} holds a key, and others may read it: chmod 600 ${path}`);
   try {

@@ -78,7 +78,7 @@ export function readParameters(
 }
 
 /**
- * The parameters of an op by the names of their options. The parameter minSsim has two: --minSsim and --min-ssim.
+ * The parameters of an op by option name. A parameter such as minSsim has two options: --minSsim and --min-ssim.
  * @param own the command's own options, which take precedence over those of the op.
  */
 function parametersByOption({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {

@@ -49,8 +49,8 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   if (op.syncEndpoint === TRANSFORM_ENDPOINT)
     return { work: { op: op.op, ...parameters } as TransformWork, layer };
   if (op.params.layerAssetId === undefined) throw new UsageError(otherCommandHint(op));
-  // An op that reads a second picture must be sent as a step. The step contains the asset id or the URL of that
-  // picture.
+  // An op that reads a second picture must be sent as a step. The step refers to that picture by its asset id or its
+  // URL.
   const named =
     isNamed && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
   return { work: { steps: [{ op: op.op, parameters: { ...parameters, ...named } } as Step] }, layer };

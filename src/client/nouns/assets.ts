@@ -14,8 +14,8 @@ export class Assets {
   }
 
   /**
-   * Stores an image. If the account already has the same bytes, that asset is returned. The name of a File becomes the
-   * name of the asset, unless another one is given.
+   * Stores an image. If the account already has an asset with the same bytes, that asset is returned. The name of a
+   * File becomes the name of the asset, unless another one is given.
    */
   async upload(
     input: ImageBytes | { url: string | URL },

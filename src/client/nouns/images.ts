@@ -35,12 +35,12 @@ export type TransformWork =
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
 
 export interface TransformCallOptions extends CallOptions {
-  /** The second picture for a step such as overlay. Absent if the steps themselves refer to it. */
+  /** The second picture for a step such as overlay. Absent if the step itself refers to it by an asset id or a URL. */
   layer?: SecondPicture | undefined;
 }
 
 export interface OutputsCallOptions extends TransformCallOptions {
-  /** Steps that run once, before the work of all outputs. */
+  /** Steps that run once, before the work of the outputs. */
   steps?: readonly Step[] | undefined;
 }
 

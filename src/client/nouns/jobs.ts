@@ -94,13 +94,13 @@ export class Jobs {
     return listNamedCall(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
   }
 
-  /** Cancels a job. Items that are running are finished. */
+  /** Cancels a job. Items that are already running are allowed to finish. */
   cancel(jobId: string, options?: CallOptions): Promise<Job> {
     return readNamedCall(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
   }
 
   /**
-   * Submits a new job for the items that failed or were cancelled.
+   * Submits a new job that repeats the items that failed or were cancelled.
    * @param maxCredits the highest price that is accepted, in credits.
    */
   async resume(
@@ -114,7 +114,8 @@ export class Jobs {
 
   /**
    * Downloads all pictures that a job made, as one ZIP archive.
-   * @param attempts `all`: includes the pictures of all attempts of the job, which were made by resuming it.
+   * @param attempts `all`: the archive also contains the pictures of the job's other attempts. Each resume is a further
+   * attempt.
    */
   async download(
     jobId: string,

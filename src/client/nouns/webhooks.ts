@@ -79,7 +79,10 @@ export class Webhooks {
     return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
-  /** Sends failed events again. An event is sent if its last delivery failed, and was queued at or after an instant. */
+  /**
+   * Sends failed events again: those whose last delivery failed, if that delivery was queued at or after a given
+   * instant.
+   */
   redeliverFailed(
     endpointId: string,
     since: string,

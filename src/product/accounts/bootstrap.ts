@@ -54,7 +54,10 @@ export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<
   };
 }
 
-/** Creates the first account. Null when another host has just created it, since its e-mail address is unique. */
+/**
+ * Creates the first account. Null when another host has just created it. The unique e-mail address prevents a second
+ * account.
+ */
 async function createFirstAccount(
   store: AccountsStore,
   email: string,
@@ -86,7 +89,7 @@ async function ensureApiKey(store: AccountsStore, accountId: string, text: strin
  * The last output of a start, after the log: the address, and the secrets of the first start, which are never shown
  * again. The lines with the key and the first call are complete commands that can be copied.
  * @param url the address of the service, without a slash at the end.
- * @param signInAddress an address that signs the owner in. Null: only the console's address is printed.
+ * @param signInAddress an address that signs the owner in. If it is null, only the console's address is printed.
  */
 export function welcomeText(
   url: string,

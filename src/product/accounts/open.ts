@@ -16,7 +16,7 @@ interface AccountsOptions {
   hostId: string;
   processId: string;
   settings: GateSettings;
-  /** Base of the addresses at which the service is reached. */
+  /** The base URL at which the service is reached. */
   publicUrl: () => string;
   /**
    * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.

@@ -1,6 +1,6 @@
 import { DAY_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
-/** The maximum size of a stored image. A multipart body may have this size once per image. */
+/** The maximum size of a stored image. Each image in a multipart body may have this size. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE_BYTES;
 /** The maximum number of images in one multipart body. */
 export const MAX_UPLOAD_FILES = 100;
@@ -18,7 +18,7 @@ export const LINK_LIFE_SECONDS = 300;
 /** How long the record of a failed upload can be read. */
 export const FAILED_ASSET_LIFE_MS = DAY_MS;
 /**
- * The age at which an unfinished upload must have lost its process. No upload takes as long, because BODY_TIMEOUT_MS is
- * at most an hour.
+ * The age at which the process of an unfinished upload must have died. No upload takes as long, because BODY_TIMEOUT_MS
+ * is at most an hour.
  */
 export const MAX_UNFINISHED_UPLOAD_MS = 2 * 60 * 60_000;

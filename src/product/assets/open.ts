@@ -173,8 +173,9 @@ interface AssetSweepsOptions {
   removal: AssetRemoval;
   uploads: Uploads;
   /**
-   * When the stores were opened, if no other host shares them: an upload that began before that has lost its process.
-   * Absent if hosts share the stores, because an upload of another host may run for up to MAX_UNFINISHED_UPLOAD_MS.
+   * When the stores were opened, if no other host shares them: the process of an upload that began before that must
+   * have died. Absent if hosts share the stores, because an upload of another host may run for up to
+   * MAX_UNFINISHED_UPLOAD_MS.
    */
   storesOpenedAt?: Date | undefined;
 }
@@ -184,7 +185,7 @@ const SWEEP_BATCH_SIZE = 100;
 /** The sweeps that remove expired assets, and what dead processes left. Each may run in several processes at once. */
 function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
-  /** An unfinished upload or deletion that began before this instant must have lost its process. */
+  /** If an unfinished upload or deletion began before this instant, its process must have died. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 
@@ -201,8 +202,8 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   }
 
   /**
-   * Resolves old marks on the asset counters of accounts. The mark of an unfinished upload or deletion stays until the
-   * next sweep: by then, `removeUnfinished` has decided whether the asset exists.
+   * Completes old changes of the asset counters. The entry in `moving` of an unfinished upload or deletion stays until
+   * the next sweep: by then, `removeUnfinished` has decided whether the asset exists.
    */
   async function resolveMarks(now: Date): Promise<number> {
     let cleared = 0;

@@ -5,18 +5,18 @@ import type {
   DocumentStore,
 } from '../../platform/stores/documents/port.ts';
 
-/** The counter of an account's assets, with marks for the assets that are being added or removed. */
+/** The counter of an account's assets, with an entry for each change that is not complete yet. */
 interface QuotaDocument {
   /** The account. */
   _id: string;
   stored: number;
   /** The assets that are being added or removed. */
   moving: Array<{ assetId: string; at: string }>;
-  /** The changes by jobs; absent before the first one. */
+  /** The changes by jobs that are not complete yet; absent before the first one. */
   marks?: JobQuotaMark[];
 }
 
-/** A change of the counter by a job. */
+/** A change of the counter by a job. It is removed when the job document has recorded the change. */
 interface JobQuotaMark {
   jobId: string;
   /** The direction: `in` takes quota, `out` returns the unused part of it. */
@@ -42,13 +42,15 @@ export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
 
 /**
  * The quota of assets in an account's plan. It is a stored counter, not a count of documents, so that one conditional
- * update admits exactly as many assets as the plan allows. Each step is marked, so that the counter is right even after
- * a crash:
+ * update admits exactly as many assets as the plan allows. While a change is not complete, the asset has an entry in
+ * `moving`, so that the counter can be corrected after a crash:
  *
- *   in:  reserve (counts, marks) · the asset's document is shown · confirm (unmarks)
- *   out: the asset's document is hidden · markRemoval (marks) · the document is deleted · giveBack (uncounts, unmarks)
+ *   in:  `reserve` counts the asset and adds the entry; the document becomes visible; `confirm` removes the entry
+ *   out: the document is hidden; `markRemoval` adds the entry; the document is deleted; `giveBack` subtracts the asset
+ *        from the counter and removes the entry
  *
- * The sweep resolves each mark that is left over: `confirm` if the asset exists, and `giveBack` if it does not.
+ * The sweep completes each change that is left over: by `confirm` if the asset exists, and by `giveBack` if it does
+ * not.
  */
 export class AssetQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
@@ -84,24 +86,26 @@ export class AssetQuota {
     return isFull(await this.#quota.findOne({ _id: accountId }), limit);
   }
 
-  /** Removes the mark of an asset that is now visible. */
+  /** Removes the entry in `moving` of an asset that is now visible, because its upload is complete. */
   async confirm(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { moving: { assetId } } });
   }
 
-  /** Marks a counted asset that is about to be removed. */
+  /** Adds an entry to `moving` for a counted asset that is about to be removed. */
   async markRemoval(accountId: string, assetId: string): Promise<void> {
     const unmarked = { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } };
     await this.#quota.updateOne(unmarked, { $push: { moving: this.#mark(assetId) } });
   }
 
-  /** Gives back the unit of a marked asset. It does nothing for an asset without a mark. */
+  /**
+   * Gives back the unit of an asset, and removes the asset's entry in `moving`. Without such an entry, it does nothing.
+   */
   async giveBack(accountId: string, assetId: string): Promise<void> {
     const marked = { _id: accountId, moving: { $elemMatch: { assetId } } };
     await this.#quota.updateOne(marked, { $inc: { stored: -1 }, $pull: { moving: { assetId } } });
   }
 
-  /** For the sweep: the marks of all accounts that were made before an instant. */
+  /** For the sweep: the entries in `moving` of all accounts that were made before an instant. */
   async findStaleMarks(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ moving: { $elemMatch: { at: { $lt: instant } } } });
@@ -121,11 +125,13 @@ function isFull(quota: QuotaDocument | null, limit: number): boolean {
 
 /**
  * The quota for the outputs of jobs. A job reserves a unit for each output before it may run, so that no output exceeds
- * the plan, and gives the unused units back at its end. As with single assets, each step is marked until the job
- * document records it, so that a crash between the two neither loses a unit nor gives it back twice:
+ * the plan, and gives the unused units back at its end. Each change has an entry in `marks` until the job document has
+ * recorded the change, so that a crash between the two neither loses a unit nor gives it back twice:
  *
- *   in:  reserve (counts, marks `in`) · the job is shown, with its reserved units · confirm (unmarks)
- *   out: markReturn (marks `out`, under a token) · the job stores the first token · giveBack (uncounts it, unmarks all)
+ *   in:  `reserve` counts the units and adds an `in` mark; the job document with the number of units becomes visible;
+ *        `confirm` removes the mark
+ *   out: `markReturn` adds an `out` mark with a token; the job document stores the first token; `giveBack` subtracts
+ *        the units of the mark with this token and removes all marks of the job
  */
 export class JobQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
@@ -154,12 +160,12 @@ export class JobQuota {
     return (await take()).modified === 1;
   }
 
-  /** Removes the mark of a job whose document records its quota. */
+  /** Removes the `in` mark of a job, because the job document has recorded the reserved units. */
   async confirm(accountId: string, jobId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId, way: 'in' } } });
   }
 
-  /** Marks units that are about to be given back, under the token of this attempt. */
+  /** Adds an `out` mark for units that are about to be given back, under the token of this attempt. */
   async markReturn(accountId: string, jobId: string, token: string, count: number): Promise<void> {
     const mark = { ...this.#mark(jobId, 'out', count), token };
     await this.#quota.updateOne({ _id: accountId }, { $push: { marks: mark } });

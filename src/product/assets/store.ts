@@ -109,7 +109,9 @@ export class AssetsStore {
     return found.map(({ _id }) => _id);
   }
 
-  /** The assets whose images have a hash similar to the given one, nearest first, without the given asset itself. */
+  /**
+   * The assets whose images have a hash similar to the given one, nearest first. The given asset itself is left out.
+   */
   async findSimilar(
     { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
     hash: string,

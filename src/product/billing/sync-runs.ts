@@ -24,13 +24,13 @@ const MIN_REPORTED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */
 const FINAL_TRIES = 3;
 /**
- * The maximum number of batches that an account document records. It exceeds the batches that all processes write while
- * one process retries a batch.
+ * The maximum number of batches that an account document records. All processes together write fewer batches while one
+ * of them retries a batch.
  */
 const MAX_RECORDED_BATCHES = 64;
 /**
- * How many counts may wait to be stored. They take 15 MB, which is enough for an hour of 800 different combinations of
- * account, op and key.
+ * The maximum number of counts that wait to be stored. They occupy 15 MB, and last for an hour if 800 combinations of
+ * account, op and key are used in every minute.
  */
 const MAX_WAITING_COUNTS = 50_000;
 

@@ -25,7 +25,7 @@ export interface ParameterViolation {
   corrections?: readonly CallCorrection[] | undefined;
 }
 
-/** The contribution of one deterministic step to a pass. */
+/** What one deterministic step adds to a pass. */
 export interface PassFragment {
   decode: DecodeOptions;
   steps: OperationStep[];

@@ -7,7 +7,7 @@ import type { RequestedPicture } from './resolver.ts';
 import type { SigningAccount, SigningKeyCache } from './signers.ts';
 
 const MAX_CACHE_CHARACTERS = 8 * MEGABYTE_BYTES;
-/** What an entry occupies in addition to its key, counted in characters. */
+/** The assumed size of an entry in addition to its key, in characters. */
 const ENTRY_CHARACTERS = 2_000;
 
 /** A delivery address with a correct signature, and the account that signed it. */

@@ -88,7 +88,7 @@ export class SignedLinks {
   }
 
   /**
-   * Makes one link. The checks of its work are those that a request to the address will make.
+   * Makes one link. Its work is checked in the same way as it will be for a request to the address.
    * @param where the prefix of field names in errors: '', or `links[2].`.
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */

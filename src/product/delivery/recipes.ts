@@ -24,8 +24,8 @@ const MAX_CACHED_OPS_CHARACTERS = 500;
 /** How long a process uses a cached preset before it is read again. */
 const PRESET_CACHE_MS = 500;
 /**
- * The AVIF effort when several formats are tried. It is the fastest one, because every other effort takes longer than
- * WebP.
+ * The AVIF effort that is used when several formats are tried. It is the lowest one, because at any higher effort AVIF
+ * takes longer to encode than WebP.
  */
 const FASTEST_AVIF_EFFORT = 0;
 
@@ -45,7 +45,7 @@ export interface PictureRecipe {
   tag: string | null;
 }
 
-/** The recipe of a preset, which may still be being read, and the time of that read. */
+/** The recipe of a preset: the promise of its read, and the recipe itself once it was read. */
 interface CachedPresetRecipe {
   found: Promise<PictureRecipe>;
   recipe?: PictureRecipe;
@@ -57,7 +57,7 @@ interface AddressAddition {
   width?: number | undefined;
   /** The format of the result. Absent: the recipe determines the format. */
   format?: OutputFormat | undefined;
-  /** Whether other formats are tried as well, and the smallest file wins. */
+  /** Whether the result is one of several formats that are tried, of which the smallest file is sent. */
   isTried?: boolean;
 }
 
@@ -230,7 +230,10 @@ export function formatsForClient(accept: string | undefined, source: SourceFacts
   return modern.includes(own) ? modern : [...modern, own];
 }
 
-/** What `auto` depends on in the Accept header: clients with the same result get the same picture. */
+/**
+ * The modern formats that Accept names. An `auto` address depends on nothing else in that header: clients with the same
+ * result get the same picture.
+ */
 export function acceptedModernFormats(accept: string | undefined): OutputFormat[] {
   return formatsForClient(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }

@@ -89,7 +89,7 @@ export class AddressResolver {
       extension === 'auto'
         ? null
         : recipes.compilePass(recipe, { width, format: formatOfAddress(extension) });
-    // Only with `auto` does the picture depend on what the client accepts.
+    // Only an `auto` address makes the picture depend on what the client accepts.
     const identity = [
       this.#options.engine,
       fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],
@@ -243,7 +243,7 @@ export function presetTagOfName(name: string): string | null {
 }
 
 /**
- * Throws the same error for a deleted asset or preset as for one that never existed, so that callers cannot tell them
+ * Throws the error 404 for a deleted asset or preset, as for one that never existed, so that callers cannot tell them
  * apart. Any other error is thrown unchanged.
  */
 function asDeletedError(error: unknown): never {

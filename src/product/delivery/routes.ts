@@ -183,7 +183,8 @@ class DeliveryCalls {
   }
 
   /**
-   * Sends the response if the picture, or its ETag alone, is enough without a read or work. Returns false otherwise.
+   * Sends the response if it needs no read and no work: the picture is in memory, or its ETag alone is enough. Returns
+   * false otherwise.
    */
   #sendAtOnce(request: FastifyRequest, reply: FastifyReply, known: CachedAddress): boolean {
     const { etag } = known.requested;

@@ -19,8 +19,8 @@ const UNKNOWN_KEY_CACHE_MS = 30_000;
 
 const KEY_ID_PATTERN = /^sgk_[0-9A-Za-z]{24}$/;
 /**
- * For an unknown key, the account with this id is looked up. This takes the same time as the look-up for an existing
- * key.
+ * The id of an account that does not exist. It is looked up for an unknown key, so that an unknown key takes the same
+ * time as an existing one.
  */
 const NO_ACCOUNT_ID = 'acc_none';
 
@@ -63,8 +63,8 @@ interface SignersOptions {
 export class SigningKeyCache {
   readonly #options: SignersOptions;
   /**
-   * The last result of reading each key, however old. It shows that the key id exists, so that a blocked client may use
-   * it.
+   * The last result of reading each key, however old. It shows whether the key id exists: a blocked client may still
+   * use addresses of existing keys.
    */
   readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_SIGNERS });
   readonly #unknown: LRUCache<string, true>;

@@ -9,10 +9,7 @@ import {
   type OutcomeStatus,
 } from './job.ts';
 
-/**
- * The result of the work on an item. If the item was put back, or a store outage stopped it, this does not count as a
- * try.
- */
+/** The result of the work on an item. An item that was put back, or that a store outage stopped, has used no try. */
 export type ItemWorkResult =
   | { outcome: ItemOutcome }
   | { failure: ItemWorkFailure }
@@ -180,7 +177,7 @@ export function itemTimesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now:
 }
 
 /**
- * From how many items a job counts as a batch, whose work is done by a child process. Fewer items take about half a
+ * The minimum number of items of a batch job, whose work is done by a child process. Fewer items take about half a
  * second, which is less than the start of a child process.
  */
 const MIN_BATCH_ITEMS = 20;

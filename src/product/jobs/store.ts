@@ -43,7 +43,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'phase', fields: sortBy('phase', 'phaseAt') },
   { name: 'expiresAt', fields: sortBy('expiresAt') },
   { name: 'kept', fields: sortBy('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
-  // Unique are the slot of a running job, the attempt that is resumed, and the Idempotency-Key.
+  // The slot of a running job, the attempt that is resumed, and the Idempotency-Key are unique.
   { name: 'slot', fields: sortBy('slot'), unique: true, whenPresent: ['slot'] },
   { name: 'parent', fields: sortBy('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {

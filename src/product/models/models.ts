@@ -98,7 +98,9 @@ export function readModels(file: unknown = modelsData): ModelsFile {
   return checked;
 }
 
-/** The models whose provider is offered. The others are not listed, and a call that names one of them is refused. */
+/**
+ * The models whose provider is offered. The other models are not listed, and a call that names one of them is refused.
+ */
 export function onlyOfferedModels(
   book: ModelsFile,
   isOffered: (provider: ProviderName) => boolean,

@@ -28,8 +28,8 @@ export interface FoundPreset {
 }
 
 /**
- * The preset to which a call refers by id or slug, either of them optionally with `@version`. Default: the current
- * version.
+ * The preset to which a call refers. The reference is an id or a slug, either with or without `@version`. Without a
+ * version, it is the current one.
  * @param param the parameter that contains the reference, such as `preset` or `presetId`.
  * @throws ApiError invalid_param on `param`, or preset_not_found.
  */

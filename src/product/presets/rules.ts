@@ -22,15 +22,15 @@ export interface PresetContentRules {
 }
 
 /**
- * The maximum size of a version's content, as bytes of JSON. It is low, because an account may have a thousand presets,
- * which are listed in one response.
+ * The maximum size of a version's content, as bytes of JSON. It protects the store, and the list of all presets, of
+ * which an account may have a thousand. Most presets take less than a kilobyte.
  */
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** The content of a preset as it was sent, before it is checked. */
 type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
-/** An asset that a version uses, and the parameter that an error about it names. */
+/** An asset that a version uses, and the parameter to name in errors about it. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
 
 /**

@@ -14,7 +14,7 @@ import {
   RequestedStepList,
 } from '../catalogue/plan/step.ts';
 
-/** The maximum length of a name. This limit and the next one protect the store; they are far above what is needed. */
+/** The maximum length of a name. This limit and the next one protect the store. Real values are far shorter. */
 const MAX_NAME_CHARACTERS = 1_000;
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 /**

@@ -137,7 +137,7 @@ const MAX_KNOWN_SCHEMAS = 1_000;
 const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
-/** A schema that a caller sent, and the parameter that an error about it names. */
+/** A schema that a caller sent, and the parameter to name in errors about it. */
 interface SchemaToCheck {
   schema: object;
   param: string;

@@ -60,7 +60,7 @@ interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** How long to wait before a call is repeated that found no free slot. */
+/** The pause before a call that found no free slot is repeated, in milliseconds. */
 const BUSY_RETRY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 

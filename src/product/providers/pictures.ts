@@ -20,9 +20,9 @@ const MODEL_PICTURE_QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * Prepares a picture for a model. A picture is sent unchanged if every provider can read it as it is. Otherwise it is
- * turned upright, scaled down and re-encoded as WebP without metadata: if it is larger than the model's max_input_edge,
- * has an orientation tag, is animated, or is in a format that some providers do not read.
+ * Prepares a picture for a model. A picture is sent unchanged if every provider can read it as it is. This excludes a
+ * picture that is larger than the model's max_input_edge, has an orientation tag, is animated, or is in a format that
+ * some providers do not read. Such a picture is turned upright, scaled down and re-encoded as WebP without metadata.
  * @throws ApiError unsupported_format, or the error of the image pool.
  */
 export async function prepareModelPicture(

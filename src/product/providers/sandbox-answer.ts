@@ -5,11 +5,11 @@ import { rejectedFault } from './provider.ts';
 
 /** The maximum number of nested levels in an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
-/** On how many levels optional properties are filled, too. */
+/** The number of nested levels of an answer on which optional properties are filled as well as required ones. */
 const MAX_FULL_LEVELS = 2;
-/** The maximum size of one answer. Without it, a small schema could require more than fits into memory. */
+/** The maximum size of one answer. Without it, a small schema could require an answer that does not fit into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** How many bytes each value, and each schema that is read for it, counts in addition to its text. */
+/** The bytes that are counted for each value, and for each schema that is read for it, in addition to its text. */
 const BYTES_PER_VALUE = 24;
 
 /** The facts of a picture that the sandbox inserts into its answers, by property name. */

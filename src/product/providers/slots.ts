@@ -32,9 +32,8 @@ interface ProviderSlotsOptions {
 
 /**
  * The slots at a provider, which all processes of a host and all accounts share. One account may hold all of them only
- * if no other account has used the provider recently. A call waits for a slot, because providers are slow. A
- * synchronous call of an account, in contrast, is refused if there is no slot for it
- * (src/product/accounts/gate/slots.ts).
+ * if no other account has used the provider recently. A call waits for a slot, because providers are slow. This differs
+ * from the slots of an account (src/product/accounts/gate/slots.ts): a synchronous call without a slot is refused.
  */
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;

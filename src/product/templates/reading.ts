@@ -38,8 +38,8 @@ export interface TemplateToRender extends SizedTemplatePage {
 }
 
 /**
- * Reads the template to which a call refers by id or own slug, either of them optionally with `@version`, as the API
- * shows it.
+ * Reads the template to which a call refers, as the API shows it. The reference is an id or one of the account's slugs,
+ * either with or without `@version`.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function readTemplate(
@@ -52,7 +52,8 @@ export async function readTemplate(
 }
 
 /**
- * Finds the template to which a render refers by id or own slug, either of them optionally with `@version`.
+ * Finds the template to which a render refers. The reference is an id or one of the account's slugs, either with or
+ * without `@version`.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function findTemplateToRender(

@@ -89,7 +89,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Stores all drafts, in order, or none of them, each as version 1. After a crash, some of them may be stored.
+   * Stores the drafts in order, each as version 1. If one of them is refused, none is stored; only a crash may leave
+   * some of them stored.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent slug is taken.
    */
   async insert(accountId: string, drafts: readonly TemplateDraft[], now: Date): Promise<Template[]> {

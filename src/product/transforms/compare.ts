@@ -29,7 +29,7 @@ import {
 } from './metered-call.ts';
 import { CompareBody } from './transform-schema.ts';
 
-/** Two images to compare, and the parameter that errors name for the second one. */
+/** Two images to compare, and the parameter to name in errors about the second one. */
 interface ImagePair {
   one: ImageSource;
   other: ImageSource;

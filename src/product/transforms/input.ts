@@ -138,7 +138,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
 const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
 /**
- * Refuses fields in the body that belong into the query.
+ * Refuses fields in the body that belong in the query.
  * @throws ApiError invalid_param on such a field.
  */
 function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
@@ -214,7 +214,7 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
 
 /**
  * The error for a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but ignoring
- * these would change the work.
+ * this one would change the work.
  */
 function fieldSentAsFileError(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;

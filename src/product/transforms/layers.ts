@@ -20,7 +20,7 @@ export interface RequestedLayer {
   /** The id by which the steps refer to the picture. */
   id: string;
   source: { kind: 'part'; name: string } | Exclude<ImageSource, { kind: 'bytes' }>;
-  /** The field or the part of the call that an error names. */
+  /** The field or the part of the call to name in errors about the picture. */
   param: string;
 }
 

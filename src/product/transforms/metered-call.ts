@@ -186,7 +186,7 @@ export interface LoadedImage {
 
 /**
  * Loads the image of a call.
- * @param param the field or the part that errors name. Needed only for a second picture.
+ * @param param the field or the part to name in errors. Needed only for a second picture.
  * @throws ApiError if the image cannot be downloaded, or is not an asset of the account; unsupported_format if the
  * bytes do not match their declared type.
  */

@@ -17,7 +17,7 @@ const MAX_SUGGESTED_OPS = 8;
 /** How many parameters of a call without an op are compared with those of the ops. */
 const MAX_COUNTED_NAMES = 20;
 
-/** The error for an op that reads a second picture and was not sent as a step. Such an op must be a step. */
+/** The error for an op that reads a second picture, if the call does not send it as a step. */
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;

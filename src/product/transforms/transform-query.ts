@@ -22,8 +22,8 @@ export function parametersOf(query: RawQueryFields): Record<string, string | str
 
 /**
  * Checks the fields that determine the form of the response.
- * @throws ApiError invalid_param on an invalid or misspelt field. Ignoring it would do something else than the caller
- * wanted.
+ * @throws ApiError invalid_param on an invalid or misspelt field. If it were ignored, the call would do something other
+ * than the caller wanted.
  */
 export function checkQueryOptions(query: RawQueryFields): void {
   if (Array.isArray(query.response)) parseText('response', query.response);

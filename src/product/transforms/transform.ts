@@ -250,7 +250,7 @@ class TransformCallHandler {
   ): Promise<T & { fetchMs: number; bytesIn: number }> {
     const pictures = await this.#load(open, layers);
     const fetchMs = open.syncCall.admittedMs();
-    // The size is noted first, because the bytes are transferred to a worker, which empties these arrays.
+    // The size is read first, because the bytes are transferred to a worker, which empties these arrays.
     const bytesIn = inputBytesOf(pictures);
     return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
   }

@@ -35,10 +35,7 @@ const MAX_CONCURRENCY = 64;
  */
 const ACCOUNT_ERRORS = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
-/**
- * Where the results are written, if the output is a folder: how files are named, and whether existing ones are made
- * again.
- */
+/** How results are written into a folder: how the files are named, and whether existing files are made again. */
 interface FolderTarget {
   folder: string;
   names: string;
@@ -100,7 +97,7 @@ async function isOutputFolder(output: string | undefined): Promise<boolean> {
   return (await stat(output).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** A picture that was made of an image, or an error instead. It has a name if there are several per image. */
+/** One result for an image: the picture, or the error that prevented it. Results have names if an image has several. */
 type OutputResult = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
 
 async function makePictures(

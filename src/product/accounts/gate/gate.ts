@@ -66,7 +66,7 @@ export interface GateSettings {
 interface GateOptions {
   coordination: Coordination;
   authentication: Authentication;
-  /** Rate windows are counted per host, over all of its processes. */
+  /** Identifies the host. Rate windows are counted per host, over all of its processes. */
   hostId: string;
   /** Identifies this process as the holder of its slots. */
   processId: string;
@@ -84,10 +84,10 @@ interface CountedFailure {
 }
 
 /**
- * The gate of /api. It checks every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the slot. Windows and slot take one round trip to coordination. A
- * call needs no round trip while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it
- * takes one, has just been returned.
+ * The gate of /api. It checks every request in this order: the failed authentications of the network, the credential,
+ * the rate window, the route's own check, the slot. One round trip to the coordination store covers both the windows
+ * and the slot. A call needs no round trip if the cached answer about its caller is valid (see admission-cache.ts), and
+ * if the call takes no slot, or a slot that was just returned.
  */
 export class CallGate {
   readonly accountCalls = new AccountCallCounts();
@@ -96,7 +96,8 @@ export class CallGate {
   readonly #slots: CallSlots;
   readonly #admissionCache = new AdmissionCache();
   /**
-   * Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds.
+   * The networks that are known to be blocked, with the end of each block in epoch milliseconds. A flood of wrong keys
+   * from such a network costs no look-up.
    */
   readonly #blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
@@ -121,8 +122,8 @@ export class CallGate {
       done();
     });
     app.addHook('onError', (request, _reply, error, done) => {
-      // The slot is returned now. The response to this error is held back, and the account may send other calls in the
-      // meantime.
+      // The response to this error is held back for a while. The slot is returned now, so that the account can make
+      // other calls in the meantime.
       if (error instanceof ApiError && error.holdMs !== undefined) this.#slots.end(request);
       done();
     });
@@ -180,7 +181,7 @@ export class CallGate {
 
   /**
    * Counts a credential as wrong before it is verified, so that concurrent guesses cannot exceed the limit.
-   * @throws ApiError 429 when the address has already sent too many wrong credentials.
+   * @throws ApiError 429 when the network has already sent too many wrong credentials.
    */
   async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
     const key = this.#failureWindowKey(clientNetworkOf(request.ip));
@@ -199,13 +200,13 @@ export class CallGate {
     };
   }
 
-  /** Whether this process knows that the address has sent too many wrong credentials. */
+  /** Whether this process knows that the client's network has sent too many wrong credentials. */
   isBlocked(request: FastifyRequest): boolean {
     return this.#remainingBlockMs(clientNetworkOf(request.ip)) > 0;
   }
 
   /**
-   * Counts a wrong credential that a route has checked itself, such as the signature of an address.
+   * Counts a wrong credential that a route has checked itself, such as the signature in a URL.
    * @returns the error to throw: `refusal`, or 429 after too many wrong credentials from the network.
    */
   async countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
@@ -317,7 +318,8 @@ export class CallGate {
   }
 
   /**
-   * The state of a caller's rate window. Requests that were counted in advance, but not made yet, count as remaining.
+   * The state of a caller's rate window. Requests that were counted in advance, but are not received yet, count as
+   * remaining.
    */
   #rateWindowState(
     { accountId }: Caller,
@@ -332,14 +334,15 @@ export class CallGate {
   }
 
   /**
-   * Blocks the address in this process once its window is full, so that a flood of wrong credentials costs no look-up.
+   * Blocks the network in this process once it has sent the maximum number of wrong credentials, so that a flood of
+   * them costs no look-up.
    */
   #blockIfFull(request: FastifyRequest, { count, resetMs }: { count: number; resetMs: number }): void {
     if (count < this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
     this.#blockedUntil.set(clientNetworkOf(request.ip), this.#options.now() + resetMs);
   }
 
-  /** Milliseconds for which the address is still blocked, as far as this process knows. */
+  /** The milliseconds for which the network is still blocked, as far as this process knows. */
   #remainingBlockMs(network: string): number {
     if (this.#blockedUntil.size === 0) return 0;
     return Math.max(0, (this.#blockedUntil.get(network) ?? 0) - this.#options.now());

@@ -189,7 +189,7 @@ export class CallSlots {
     );
   }
 
-  /** Requests a slot. The time for which it may be reused is counted from before the request. */
+  /** Requests a slot. The time for which it may be reused is counted from the moment before the request is sent. */
   async #admitWith(slot: CallSlot, terms: AdmissionRequest): Promise<AdmissionAnswer> {
     const reusableUntilMs = this.#clock.elapsedMs() + MAX_SLOT_REUSE_MS;
     const { key, holder, limit, leaseMs } = slot;

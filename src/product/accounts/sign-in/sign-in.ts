@@ -49,7 +49,7 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
   ): Promise<AccountDocument> => {
     const network = clientNetworkOf(request.ip);
     const strike = await gate.countFailureFirst(request);
-    // A guess that is refused because of the delay still counts as wrong for its network.
+    // Even if the guess is refused here because of the delay, it still counts as wrong for its network.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
     const account = await verifySignIn(request.body, network, clientGoneSignal(reply)).catch(
       async (error) => {

@@ -35,8 +35,8 @@ export class AssetReader {
   /**
    * Finds an asset. The `read` of the result reads its bytes later, and throws asset_not_found or provider_unavailable
    * with reason storage_read.
-   * @param param the field of the call that names the asset. Default: `assetId`, but `file` in the error for an asset
-   * that is too large.
+   * @param param the field of the call that contains the asset id. Default: `assetId`; an error for an asset that is
+   * too large names `file` by default.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large
    */
   readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
@@ -200,7 +200,7 @@ function keyOf(accountId: string, assetId: string): string {
 
 /**
  * Finds the asset, in any status.
- * @param param the field of the call that names the asset. Default: `assetId`.
+ * @param param the field of the call that contains the asset id. Default: `assetId`.
  * @throws ApiError asset_not_found
  */
 export async function findAsset(
@@ -216,7 +216,7 @@ export async function findAsset(
 
 /**
  * Finds an asset whose bytes are stored.
- * @param param the field of the call that names the asset. Default: `assetId`.
+ * @param param the field of the call that contains the asset id. Default: `assetId`.
  * @throws ApiError asset_not_found; invalid_state while the asset is PENDING, and when it FAILED.
  */
 export async function findAssetWithContent(

@@ -26,8 +26,8 @@ import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Checks parameters against their op's contract. Those of a deterministic op are also brought to a normal spelling;
- * those of a model's op stay as sent, and those of an AI image op only have to be an object.
+ * Checks parameters against their op's contract. The parameters of a deterministic op are also normalized in spelling.
+ * Those of an op that runs a model stay as sent; if the op makes images, they only have to be an object.
  * @param at finds the field in which `parameters`, or `parameters.<name>`, was sent.
  * @returns the parameters to store and run.
  * @throws ApiError invalid_param on the parameter, with details of what was received and what is allowed.
@@ -200,7 +200,8 @@ function undeclaredKeys(
 }
 
 /**
- * The end of the message about an invalid value: what the value probably means, and which allowed words are similar.
+ * The end of the message about an invalid value: what the value probably means, and which of the allowed words are
+ * similar to it.
  */
 function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (schema.format === 'css-color') return colourHint(value);

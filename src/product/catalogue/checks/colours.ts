@@ -12,10 +12,7 @@ export interface ValueHint {
   suggest?: string[];
 }
 
-/**
- * The end of the message about a value that arrives empty. In a URL, an unescaped # begins the fragment, which is not
- * sent.
- */
+/** The end of the message about an empty colour. In a URL, an unescaped # begins the fragment, which is not sent. */
 export const CUT_BY_FRAGMENT =
   ' An unescaped # ends a URL, and neither it nor what follows is sent: write # as %23, as in %23ff8800.';
 

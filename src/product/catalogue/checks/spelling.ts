@@ -48,7 +48,7 @@ function parseAs(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':
-      // Other spellings of true and false are accepted elsewhere, by `readFlag`.
+      // Other spellings of true and false are accepted elsewhere, by `normalizeFlag`.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':
@@ -58,10 +58,10 @@ function parseAs(type: string | undefined, text: string): unknown {
   }
 }
 
-/** Other names of formats, in lower case and without `image/`. */
+/** Aliases of formats, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
-/** Other names of positions, in lower case and without separators between words. */
+/** Aliases of positions, in lower case and without separators between words. */
 const POSITIONS = new Map<string, string>(
   Object.entries({
     centre: 'center',

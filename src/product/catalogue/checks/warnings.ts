@@ -117,7 +117,7 @@ function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
 
 /**
  * Warns about transparency that the format of the result cannot contain.
- * @param before the previous segment, if there is one.
+ * @param before the segment before the pass, if there is one.
  */
 function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
   const writer = lastFormatStepOf(pass);

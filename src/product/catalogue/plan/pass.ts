@@ -227,8 +227,8 @@ function framesParameterOf(decode: DecodeOptions): 'frame' | (typeof FRAME_SELEC
 }
 
 /**
- * Refuses `lossless` for a lossy format. Settings for a previous format were already removed; the remaining ones apply
- * to this format.
+ * Refuses `lossless` for a lossy format. When the format changes, the settings of the previous format are dropped. The
+ * remaining settings were therefore sent for this format.
  */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
   const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => losslessImpossibleReason(one) ?? []);

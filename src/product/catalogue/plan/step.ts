@@ -11,7 +11,10 @@ import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
-/** The maximum number of steps in a list. It is far more than needed, and limits what is stored and read. */
+/**
+ * The maximum number of steps in a list. It is far higher than any real list needs; it only limits how much is stored
+ * and read.
+ */
 const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
@@ -74,7 +77,10 @@ export const PromptSubject = Type.Object(
 );
 export type PromptSubject = Static<typeof PromptSubject>;
 
-/** Subjects as sent. Rules check them after this schema, so that every error names `subjects`. */
+/**
+ * Subjects as sent. This schema accepts any value, because parseSubjects checks them later with errors that all name
+ * `subjects`.
+ */
 export const RequestedPromptSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {

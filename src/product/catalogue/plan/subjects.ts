@@ -123,9 +123,7 @@ function tooManyError(param: string, what: string, limit: number, received: numb
   return invalidParamError(param, message, { limit, received });
 }
 
-/**
- * An asset that the work needs besides those of its items: its role, and the parameter that an error about it names.
- */
+/** An asset that the work needs besides those of its items: its role, and the parameter to name in errors about it. */
 export interface NamedAsset {
   assetId: string;
   param: string;
@@ -135,7 +133,7 @@ export interface NamedAsset {
 /** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
 export interface RequestedAnswerSchema {
   schema: GivenParameters;
-  /** The parameter that an error about the schema names. */
+  /** The parameter to name in errors about the schema. */
   param: string;
 }
 

@@ -57,7 +57,7 @@ export class ActiveJob {
     this.#stopping.abort(new ItemStoppedError());
   }
 
-  /** How many more items may be claimed. */
+  /** How many more items of the job may be claimed. */
   get freeSlots(): number {
     return Math.min(this.prefetch.freeSlots, this.prefetch.limitPerJob - this.claimedCount);
   }
@@ -218,9 +218,7 @@ export class ItemPrefetch {
     return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
-  /**
-   * How many items may be claimed in all. It is enough to keep the threads busy until there is room for another batch.
-   */
+  /** How many items may be claimed in all: enough to keep the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#width() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
     return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));

@@ -23,8 +23,8 @@ interface JobEnd {
 
 /**
  * Prepares the end of a job, to be stored together with its last outcomes. Returns null if these outcomes do not end
- * the job, and if some items failed or were cancelled: the error of the job can be read only after their outcomes are
- * published.
+ * the job. It also returns null if some items failed or were cancelled, because the job's error can be read only after
+ * their outcomes are published.
  */
 export async function prepareEndWithOutcomes(
   context: EndContext,

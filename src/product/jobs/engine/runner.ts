@@ -40,7 +40,7 @@ const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process tries to put items back into the store. If that fails, their leases expire. */
 const SHUTDOWN_GIVE_BACK_MS = 2_000;
 const MAX_POLLED_JOBS = 500;
-/** How many items, whose pauses have ended, are made ready in one step. */
+/** The maximum number of items that are made ready in one step because their pauses have ended. */
 const MAX_PROMOTED = 2_000;
 /** The error that an item has while it waits for an unavailable store. */
 const STORE_OUTAGE_ERROR: ItemError = {

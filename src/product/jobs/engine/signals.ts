@@ -6,7 +6,10 @@ const CHANNELS = {
   work: 'jobs/work',
   /** A job has ended. */
   end: 'jobs/end',
-  /** A job is being cancelled: no more of its items may be claimed, and no claimed ones begun. */
+  /**
+   * A job is being cancelled: no more of its items may be claimed, and the work on claimed items must not begin any
+   * more.
+   */
   stop: 'jobs/stop',
 } as const;
 

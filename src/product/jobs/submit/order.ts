@@ -49,7 +49,7 @@ export function refusePriceAboveMax({ maxCredits, totalItems }: JobOrder, price:
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitIdempotencyKey {
   key: string;
-  /** Null if the body is too large for computing a fingerprint. */
+  /** Null if the body is too large to compute a fingerprint. */
   fingerprint: string | null;
 }
 
@@ -110,7 +110,7 @@ export function newJob(
 }
 
 /**
- * From which size a job counts towards the account's limit of stored bytes. Smaller jobs are limited by the rate of
+ * The size from which a job counts towards the account's limit of stored bytes. Smaller jobs are limited by the rate of
  * calls instead.
  */
 const MIN_KEPT_BYTES = 16 * 1024;

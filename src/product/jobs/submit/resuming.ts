@@ -99,8 +99,8 @@ export class JobResuming {
   async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await this.#context.jobs.findChild(accountId, jobId);
-      // The newer attempt was made by an earlier sending of this same request. The response comes later, from the
-      // submit.
+      // If an earlier sending of this same request made the newer attempt, nothing is refused: the submit finds that
+      // attempt and returns it.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttemptError();
       if (polls === MAX_POLLS) throw jobBeingResumedError();

@@ -49,7 +49,8 @@ const ITEMS_PER_WRITE = 200;
 const MAX_ROW_CHARACTERS_PER_WRITE = 512 * 1024;
 const ITEMS_PER_DELETION = 500;
 /**
- * Up to this number, items are stored while the credits are being held, because there is little to undo if that fails.
+ * Up to this number, items are stored while the credits are being held, because there is little to undo if the hold
+ * fails.
  */
 const MAX_CONCURRENTLY_STORED_ITEMS = 100;
 /** How often a submit tries to store its job under a key. Another process may be about to free the key. */
@@ -234,7 +235,7 @@ export class JobSubmission {
     if (batch.length > 0) await this.#context.items.insert(batch);
   }
 
-  /** Undoes a hidden job. Returns false when the job is visible already; it is then left unchanged. */
+  /** Undoes a hidden job. If the job is already visible, it is left unchanged, and the result is false. */
   async #undo(job: JobDocument): Promise<boolean> {
     const claimed = await this.#context.jobs.move(job._id, JOB_TRANSITIONS.undo);
     const isOurs = claimed !== null || (await this.#context.jobs.get(job._id)) === null;

@@ -99,7 +99,7 @@ class PassRun {
     const { imageWorkers, meters, fonts } = this.#options;
     const bytes = this.#input;
     const layers = await this.#readLayers();
-    // The length is noted first, because the bytes are transferred to the worker, which empties this array.
+    // The length is read first, because the bytes are transferred to the worker, which empties this array.
     const bytesIn = bytes.length;
     const call = { ...this.#workTerms(), bytes, pass, ...layers, ...options };
     const result = await imageWorkers.transform(call).result;

@@ -40,7 +40,7 @@ interface DispatcherOptions {
 }
 
 interface EndpointClaim {
-  /** The name of the endpoint in the sorted set of the schedule. */
+  /** The name of the endpoint within the sorted set of the schedule. */
   member: string;
   holder: string;
   /** When the lease ends, on the monotonic clock of this process. */

@@ -179,7 +179,7 @@ export class DeliveriesStore {
 
   /**
    * The ids of failed deliveries that were queued at or after `since`, oldest first. A delivery is left out if its
-   * event has a newer delivery.
+   * event was delivered to the endpoint again later.
    */
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };

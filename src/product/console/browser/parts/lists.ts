@@ -26,7 +26,9 @@ interface FiltersProps {
 /** How long a filter waits after the last typed letter before it takes effect, in milliseconds. */
 const TYPING_DELAY_MS = 250;
 
-/** How many filters are shown on phones besides the first one. If a list has more, they are folded. */
+/**
+ * The maximum number of filters that phones show besides the first one. If a list has more, all of them are collapsed.
+ */
 const MAX_UNFOLDED_FILTERS = 2;
 
 /** The filters of a list. A typed filter takes effect shortly after the last letter. */
@@ -156,7 +158,7 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
   </span>`;
 }
 
-/** What a list may override of the following columns, which most lists have. */
+/** The display options that a list may override in the common columns below. */
 type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {

@@ -120,7 +120,10 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   </div>`;
 }
 
-/** An alternative call, with a button. The button puts it into the form; for a job, it opens the form of a new job. */
+/**
+ * An alternative call, with a button. The button puts it into the form; if the alternative is a job, it opens the form
+ * of a new job.
+ */
 function alternativeView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {

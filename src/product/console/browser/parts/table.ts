@@ -44,7 +44,10 @@ const SPARE_ROWS = 12;
 const FIRST_ROWS = 60;
 const PAGE_ROWS = 10;
 
-/** A table of rows. Without rows, it says why: they are being loaded, they could not be loaded, or there are none. */
+/**
+ * A table of rows. If there are no rows, it says why: they are still being loaded, they could not be loaded, or there
+ * are none.
+ */
 export function Table<Row>(props: TableProps<Row>) {
   const { rows, isLoading, error, reload, empty = html`<${Empty} title="Nothing yet" />` } = props;
   return html`

@@ -10,7 +10,7 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   minute: '2-digit',
   second: '2-digit',
 };
-// A formatter takes milliseconds to create, so each is created only when it is first used.
+// Creating a formatter takes milliseconds, so each one is created only when it is first used.
 const sameYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
 const anyYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
 const countFormatter = lazy(() => new Intl.NumberFormat(undefined));

@@ -54,7 +54,7 @@ async function readPrice(
     const { price } = await api.images.estimateRender(request, { signal });
     return { credits: price, runs: 1, steps: [] };
   }
-  // An op without a job form, such as reading a picture's facts, is free.
+  // An op that cannot run in a job, such as reading a picture's facts, is free.
   if (definition?.kind === 'sync') return { credits: 0, runs: 0, steps: [] };
   const estimate = await api.jobs.estimate(pricedJobOf(work, definition), { signal });
   const { credits, overageCredits, processCountLeft: left, totalItems, steps = [] } = estimate;

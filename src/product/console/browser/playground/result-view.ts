@@ -208,7 +208,7 @@ export function PictureComparison({ before, after, facts }: PictureComparisonPro
 interface PaneProps {
   label: string;
   url: string | undefined;
-  /** The picture that is shown left of the divider, in the same place as the first picture. */
+  /** The picture that is shown to the left of the divider, at the same position as the other picture. */
   under?: string | undefined;
   /** The position of the divider, in percent of the width. */
   share?: number;

@@ -118,7 +118,7 @@ interface StepFormProps {
   error: unknown;
 }
 
-/** The op of a step and its parameters. The parameters that most ops have are folded. */
+/** The op of a step and its parameters. The parameters that most ops have are collapsed. */
 function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
   const definition = definitions.get(op);
   const choices = [...definitions.values()].filter(canBeStep).map((one) => one.op);
@@ -149,7 +149,7 @@ type OpParameters = Readonly<Record<string, OpParameter>>;
 function splitParameters(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED_PARAMETERS.includes(name));
-  // An op such as `convert` has only parameters that most ops have. They are not folded then.
+  // An op such as `convert` has only parameters that most ops have. In this case, they are not collapsed.
   if (own.length === 0) return [parameters, {}];
   return [
     Object.fromEntries(own),

@@ -62,7 +62,7 @@ function RunHeaders({ runs }: { runs: readonly LetteredRun[] }) {
   </div>`;
 }
 
-/** The differences between machines, versions and settings. Equal values are folded. */
+/** The differences between machines, versions and settings. Values that are equal in all runs are collapsed. */
 function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
   const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures.environment)))];
   const rows = names.map((name) => ({

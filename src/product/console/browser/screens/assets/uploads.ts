@@ -62,7 +62,7 @@ export function removeEndedUploads(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
-/** Starts waiting uploads until MAX_SENDING of them run. */
+/** Starts waiting uploads until MAX_CONCURRENT_UPLOADS of them are running. */
 function startWaiting(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_CONCURRENT_UPLOADS - uploads.value.filter(isSending).length;
@@ -143,7 +143,7 @@ function sendAttempt(
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
       const { error } = parseRefusal(request.responseText);
-      // After a lost connection, the first attempt may have succeeded, or the service may still be reading it.
+      // After a lost connection, an earlier attempt may have succeeded, or the service may still be reading it.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
       if (isToRepeat || error?.code === 'request_in_progress') return resolve('lost');

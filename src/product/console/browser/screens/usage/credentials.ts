@@ -14,8 +14,8 @@ import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
 /**
- * The API keys of the account: their list, and buttons to create and revoke keys. They are hidden from a person who
- * signed in by an API key.
+ * The API keys of the account: their list, and buttons to create and revoke keys. A person who signed in by an API key
+ * cannot see them.
  */
 export function Keys() {
   const { kind } = useSession();
