@@ -16,8 +16,8 @@ export interface InputImage {
 }
 
 const STDIN_ARGUMENT = '-';
-const HTTP_ADDRESS = /^https?:\/\//i;
-const ASSET_ID = /^ast_\w+$/;
+const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
+const ASSET_ID_PATTERN = /^ast_\w+$/;
 
 /**
  * The images to which the arguments refer: files, folders (with all images below them), `-` for stdin, URLs, and asset
@@ -34,8 +34,9 @@ export async function findInputs(
   let hasFolder = false;
   for (const arg of args) {
     if (arg === STDIN_ARGUMENT) inputs.push(stdinInput(stdin));
-    else if (HTTP_ADDRESS.test(arg)) inputs.push(addressInput(arg));
-    else if (ASSET_ID.test(arg)) inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
+    else if (HTTP_ADDRESS_PATTERN.test(arg)) inputs.push(addressInput(arg));
+    else if (ASSET_ID_PATTERN.test(arg))
+      inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
     else {
       const found = await stat(arg).catch(() => null);
       if (found === null) throw missingFileError(arg, inputs.length > 0);

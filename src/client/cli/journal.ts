@@ -21,12 +21,12 @@ const JOURNAL_FILE = '.darkroom-journal.ndjson';
 export class OutputJournal {
   readonly #folder: string;
   readonly #work: string;
-  readonly #made: ReadonlyMap<string, JournalEntry>;
+  readonly #entries: ReadonlyMap<string, JournalEntry>;
 
   private constructor(folder: string, work: string, entries: readonly JournalEntry[]) {
     this.#folder = folder;
     this.#work = work;
-    this.#made = new Map(entries.map((entry) => [entry.input, entry]));
+    this.#entries = new Map(entries.map((entry) => [entry.input, entry]));
   }
 
   /**
@@ -43,7 +43,7 @@ export class OutputJournal {
 
   /** Whether the output for this version of a file exists already. */
   has({ name, version }: { name: string; version?: string }): boolean {
-    const entry = this.#made.get(name);
+    const entry = this.#entries.get(name);
     const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
     return isSame && [entry.output].flat().every((name) => existsSync(join(this.#folder, name)));
   }

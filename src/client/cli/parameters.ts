@@ -18,7 +18,7 @@ export interface ParsedOp {
   parameters: Record<string, unknown>;
 }
 
-const NUMBER_FORM = /^-?\d+(\.\d+)?$/;
+const NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
 
 /**
  * Parses the options of a command together with the parameters of the op in --op. The parameters and their bounds are
@@ -147,7 +147,7 @@ function joinOptionValues(
  */
 function parseParameter(name: string, text: string, { type, min, max }: OpParameter): unknown {
   const types = type.split(' or ');
-  const isNumber = NUMBER_FORM.test(text);
+  const isNumber = NUMBER_PATTERN.test(text);
   if (isNumber && (types.includes('integer') || types.includes('number'))) {
     const value = Number(text);
     const isOutside = value < (min ?? value) || value > (max ?? value);

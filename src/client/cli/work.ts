@@ -70,7 +70,7 @@ function otherCommandHint({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefin
 
 const OUTPUT_FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
 /** Matches a name with its work, as in `small=resize:width=320,format=webp;sharpen`. */
-const NAMED_OUTPUT = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
+const NAMED_OUTPUT_PATTERN = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
 const PRESET_PREFIX = 'preset:';
 
 /**
@@ -81,7 +81,7 @@ const PRESET_PREFIX = 'preset:';
 async function readOutputs(sent: readonly string[], client: Darkroom): Promise<Output[]> {
   const outputs: Output[] = [];
   for (const text of sent) {
-    const [, name, work] = NAMED_OUTPUT.exec(text) ?? [];
+    const [, name, work] = NAMED_OUTPUT_PATTERN.exec(text) ?? [];
     if (name === undefined || work === undefined)
       outputs.push(...((await readListOption('outputs', text)) as Output[]));
     else if (work.startsWith(PRESET_PREFIX)) outputs.push({ name, preset: work.slice(PRESET_PREFIX.length) });

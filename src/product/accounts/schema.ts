@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema } from '../../platform/http/fields.ts';
 
-const unlimited = '-1 when unlimited.';
+const UNLIMITED_DESCRIPTION = '-1 when unlimited.';
 
 export const AccountLimits = componentSchema('AccountLimits', {
   syncConcurrency: Type.Integer({ description: 'Synchronous image calls in flight.' }),
@@ -37,13 +37,13 @@ export const Account = componentSchema('Account', {
   createdAt: Type.String({ format: 'date-time' }),
   credits: AccountCredits,
   processing: Type.Object({
-    limit: Type.Integer({ format: 'int64', description: unlimited }),
+    limit: Type.Integer({ format: 'int64', description: UNLIMITED_DESCRIPTION }),
     used: Type.Integer({
       format: 'int64',
       description:
         'Runs of this period, those past the limit too. Without a limit, synchronous calls of the last second may be missing.',
     }),
-    left: Type.Integer({ format: 'int64', description: unlimited }),
+    left: Type.Integer({ format: 'int64', description: UNLIMITED_DESCRIPTION }),
     periodStart: Type.String({ format: 'date-time', description: 'First instant of the month, UTC.' }),
     periodEnd: Type.String({ format: 'date-time', description: 'First instant of the next month.' }),
   }),

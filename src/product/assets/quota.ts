@@ -28,7 +28,7 @@ interface JobQuotaMark {
 }
 
 /** The update that creates the document of an account that has none. */
-const UNUSED_QUOTA = { $setOnInsert: { stored: 0, moving: [] } };
+const NEW_QUOTA_UPDATE = { $setOnInsert: { stored: 0, moving: [] } };
 
 /**
  * When an account is deleted, the document may stay. It holds only a number, which becomes 0 as the sweep removes the
@@ -77,7 +77,7 @@ export class AssetQuota {
     const update = { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } };
     const { modified } = await this.#quota.updateOne({ _id: accountId, stored: { $lt: limit } }, update);
     if (modified === 1) return 'reserved';
-    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, UNUSED_QUOTA, { upsert: true });
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, NEW_QUOTA_UPDATE, { upsert: true });
     return isFull(quota, limit) ? 'full' : 'moving';
   }
 
@@ -155,7 +155,7 @@ export class JobQuota {
         { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
       );
     if ((await take()).modified === 1) return true;
-    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, UNUSED_QUOTA, { upsert: true });
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, NEW_QUOTA_UPDATE, { upsert: true });
     if (markOf(quota, jobId) !== undefined) return true;
     return (await take()).modified === 1;
   }

@@ -82,9 +82,9 @@ export class CreditMovements {
   readonly #now: () => Date;
   readonly #queues = new Map<string, Promise<unknown>>();
   /** The reference of the last ledger row that this process has written, by account. */
-  readonly #written = new LRUCache<string, string>({ max: 10_000 });
+  readonly #lastWrittenReferences = new LRUCache<string, string>({ max: 10_000 });
   /** The number of movements that this process has made, by account. */
-  readonly #moves = new LRUCache<string, number>({ max: 10_000 });
+  readonly #moveCounts = new LRUCache<string, number>({ max: 10_000 });
   /** Ledger rows that are being written, by account. */
   readonly #writing = new Map<string, Promise<void>>();
 
@@ -149,7 +149,7 @@ export class CreditMovements {
   }
 
   #moveCountOf(accountId: string): number {
-    return this.#moves.get(accountId) ?? 0;
+    return this.#moveCounts.get(accountId) ?? 0;
   }
 
   async #attempt(
@@ -183,7 +183,7 @@ export class CreditMovements {
       $set: { movement: row },
       ...(reservationId !== undefined && { $pull: { 'processing.reservations': { id: reservationId } } }),
     });
-    this.#moves.set(accountId, this.#moveCountOf(accountId) + 1);
+    this.#moveCounts.set(accountId, this.#moveCountOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
     this.#writeRowLater(accountId, row);
     return 'moved';
@@ -202,9 +202,9 @@ export class CreditMovements {
 
   /** Writes a row, unless this process has already written it. */
   async #writeRowOnce(accountId: string, row: LedgerRow): Promise<void> {
-    if (this.#written.get(accountId) === row.reference) return;
+    if (this.#lastWrittenReferences.get(accountId) === row.reference) return;
     await this.#store.writeRow(row);
-    this.#written.set(accountId, row.reference);
+    this.#lastWrittenReferences.set(accountId, row.reference);
   }
 }
 

@@ -19,7 +19,7 @@ export type LedgerEntry = Static<typeof LedgerEntry>;
 export const LedgerQuery = Type.Object(PagingQuery);
 export type LedgerQuery = Static<typeof LedgerQuery>;
 
-const sums = {
+const totalFields = {
   jobs: countField('Jobs created in the window.'),
   credits: countField('Credits charged for those jobs.'),
   items: countField('Items of those jobs that settled.'),
@@ -27,13 +27,13 @@ const sums = {
 };
 
 /** The totals over the whole time window of GET /usage. */
-export const UsageTotal = Type.Object(sums);
+export const UsageTotal = Type.Object(totalFields);
 export type UsageTotal = Static<typeof UsageTotal>;
 
 /** The totals of one group of the time window, such as one op. */
 export const UsageBucket = componentSchema('UsageBucket', {
   key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
-  ...sums,
+  ...totalFields,
 });
 export type UsageBucket = Static<typeof UsageBucket>;
 

@@ -52,7 +52,7 @@ interface RunBatch {
   period: string;
   counts: MinuteUsage[];
   /** The number of runs to add to the count of each account, by account id. */
-  raises: Map<string, number>;
+  runsByAccount: Map<string, number>;
 }
 
 /**
@@ -73,7 +73,7 @@ export class SyncRunCounter {
   readonly #writer = `w${randomText(12)}`;
   #sequence = 0;
   #waiting = new Map<string, MinuteUsage>();
-  #raises = new Map<string, number>();
+  #runsByAccount = new Map<string, number>();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
@@ -110,7 +110,7 @@ export class SyncRunCounter {
         calls: 1,
         retentionDays: terms.retentionDays,
       });
-    if (counts) this.#raises.set(accountId, (this.#raises.get(accountId) ?? 0) + 1);
+    if (counts) this.#runsByAccount.set(accountId, (this.#runsByAccount.get(accountId) ?? 0) + 1);
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS);
   }
 
@@ -151,10 +151,10 @@ export class SyncRunCounter {
       sequence: this.#sequence,
       period: billingPeriodOf(this.#now()),
       counts: [...this.#waiting.values()],
-      raises: this.#raises,
+      runsByAccount: this.#runsByAccount,
     };
     this.#waiting = new Map();
-    this.#raises = new Map();
+    this.#runsByAccount = new Map();
     for (let tries = 1; ; tries += 1) {
       try {
         await this.#writeOnce(batch);
@@ -171,12 +171,12 @@ export class SyncRunCounter {
 
   async #writeOnce(batch: RunBatch): Promise<void> {
     await Promise.all([
-      ...Array.from(batch.raises, ([accountId, count]) => this.#raise(accountId, count, batch)),
+      ...Array.from(batch.runsByAccount, ([accountId, count]) => this.#addRuns(accountId, count, batch)),
       this.#store.usage.add(batch.counts, { writer: this.#writer, sequence: batch.sequence }),
     ]);
   }
 
-  async #raise(accountId: string, count: number, { id, period }: RunBatch): Promise<void> {
+  async #addRuns(accountId: string, count: number, { id, period }: RunBatch): Promise<void> {
     const addOnce = () =>
       this.#store.change(
         accountId,

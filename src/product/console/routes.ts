@@ -22,7 +22,7 @@ const CONTENT_POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 const STATIC_PREFIX = '/console/static';
-const HTML = 'text/html; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
 
 /**
  * Serves GET /console and every path below it: always the same document, whose scripts draw the screen at the address.
@@ -54,7 +54,7 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
     varyBy(reply, 'sec-fetch-site');
     if (request.headers['sec-fetch-site'] !== 'none')
       reply.header('cross-origin-opener-policy', 'same-origin');
-    return sendStaticContent(reply, HTML, (await opened()).shellAt(request.url));
+    return sendStaticContent(reply, HTML_TYPE, (await opened()).shellAt(request.url));
   };
   for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);
 }

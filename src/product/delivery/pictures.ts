@@ -72,13 +72,18 @@ export class DeliveredPictures {
   /** The paths that were last read from the cache, and whose pictures are not in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
   /** The paths of cached pictures whose source failed less than SOURCE_RETRY_MS ago. */
-  readonly #failing: LRUCache<string, true>;
+  readonly #failingPaths: LRUCache<string, true>;
   readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
     const perf = { now: () => options.now().getTime() };
-    this.#failing = new LRUCache({ max: MAX_FAILING_PICTURES, ttl: SOURCE_RETRY_MS, ttlResolution: 0, perf });
+    this.#failingPaths = new LRUCache({
+      max: MAX_FAILING_PICTURES,
+      ttl: SOURCE_RETRY_MS,
+      ttlResolution: 0,
+      perf,
+    });
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 
@@ -121,13 +126,13 @@ export class DeliveredPictures {
    */
   async #find(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
-    if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
+    if (kept !== null && (this.#isFresh(kept, request) || this.#failingPaths.has(request.path)))
       return answer(this.#countAnswer('kept', kept));
     try {
       await this.#makeOnce(request, answer);
     } catch (error) {
       if (kept === null || this.#ageMsOf(kept) > request.staleMs) throw error;
-      this.#failing.set(request.path, true);
+      this.#failingPaths.set(request.path, true);
       answer(this.#countAnswer('kept', kept));
     }
   }

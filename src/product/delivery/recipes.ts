@@ -58,7 +58,7 @@ interface AddressAddition {
   /** The format of the result. Absent: the recipe determines the format. */
   format?: OutputFormat | undefined;
   /** Whether the result is one of several formats that are tried, of which the smallest file is sent. */
-  isTried?: boolean;
+  isOneOfSeveral?: boolean;
 }
 
 /** Finds the recipes of addresses, compiles them to passes, and caches both. */
@@ -191,8 +191,8 @@ function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
  * The steps that an address adds to its recipe: a resize to its width, which never enlarges, and a conversion to its
  * format. Encoder settings of the recipe for another format are dropped.
  */
-function additionSteps({ width, format, isTried = false }: AddressAddition): PresetStep[] {
-  const effort = isTried && format === 'avif' ? { effort: FASTEST_AVIF_EFFORT } : {};
+function additionSteps({ width, format, isOneOfSeveral = false }: AddressAddition): PresetStep[] {
+  const effort = isOneOfSeveral && format === 'avif' ? { effort: FASTEST_AVIF_EFFORT } : {};
   return [
     ...(width === undefined ? [] : [{ op: 'resize', parameters: { width } }]),
     ...(format === undefined ? [] : [{ op: 'convert', parameters: { format, ...effort } }]),

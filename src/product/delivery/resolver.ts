@@ -81,7 +81,7 @@ export class AddressResolver {
     accept: string | undefined,
   ): Promise<RequestedPicture> {
     const { recipes } = this.#options;
-    const recipe = await recipes.find(signer.accountId, address.work).catch(asDeletedError);
+    const recipe = await recipes.find(signer.accountId, address.work).catch(rethrowAsNoSuchPicture);
     const width = requireWidth(address, recipe);
     const pixels = await this.#openSource(address, signer);
     const { extension } = address;
@@ -104,7 +104,7 @@ export class AddressResolver {
     const choosePasses = (facts: SourceFacts): ImagePass[] =>
       fixed === null
         ? formatsForClient(accept, facts).map((format, _index, { length }) =>
-            recipes.compilePass(recipe, { width, format, isTried: length > 1 }),
+            recipes.compilePass(recipe, { width, format, isOneOfSeveral: length > 1 }),
           )
         : [fixed];
     const tags = [pixels.asset && `asset-${pixels.asset.id}`, recipe.tag, `key-${signer.keyId}`];
@@ -118,7 +118,7 @@ export class AddressResolver {
       tags: tags.filter((tag) => tag !== null),
       make: () =>
         this.#make({ signer, op: recipe.op, pixels, choosePasses, etag: pixels.asset && digest }).catch(
-          asDeletedError,
+          rethrowAsNoSuchPicture,
         ),
       isWanted,
     };
@@ -136,7 +136,7 @@ export class AddressResolver {
   ): Promise<{ requested: RequestedPicture; status: number } | null> {
     const { fallback } = await this.#options.recipes
       .find(signer.accountId, address.work)
-      .catch(asDeletedError);
+      .catch(rethrowAsNoSuchPicture);
     if (fallback === null) return null;
     const { assetId, status } = fallback;
     const requested = await this.resolve({ ...address, source: { kind: 'asset', assetId } }, signer, accept);
@@ -158,7 +158,7 @@ export class AddressResolver {
       };
     }
     const { assetId } = source;
-    const file = await assets.find(accountId, assetId).catch(asDeletedError);
+    const file = await assets.find(accountId, assetId).catch(rethrowAsNoSuchPicture);
     const { name, expiresAt, digest } = file;
     if (expiresAt !== null && Date.parse(expiresAt) <= this.#options.now().getTime())
       throw noSuchPictureError();
@@ -246,7 +246,7 @@ export function presetTagOfName(name: string): string | null {
  * Throws the error 404 for a deleted asset or preset, as for one that never existed, so that callers cannot tell them
  * apart. Any other error is thrown unchanged.
  */
-function asDeletedError(error: unknown): never {
+function rethrowAsNoSuchPicture(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
   throw isGone ? noSuchPictureError() : error;
 }

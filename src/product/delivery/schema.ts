@@ -99,7 +99,7 @@ export const NewDeliveryLinks = Type.Object(
 );
 export type NewDeliveryLinks = Static<typeof NewDeliveryLinks>;
 
-const deliveryLink = {
+const deliveryLinkFields = {
   url: Type.String({ format: 'uri' }),
   srcset: Type.Optional(
     Type.String({
@@ -112,7 +112,7 @@ const deliveryLink = {
   preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),
 };
 
-export const DeliveryLink = componentSchema('DeliveryLink', deliveryLink);
+export const DeliveryLink = componentSchema('DeliveryLink', deliveryLinkFields);
 export type DeliveryLink = Static<typeof DeliveryLink>;
 
 /** The response: one link, or a list of links if the request contained a list. */

@@ -67,16 +67,16 @@ export class SigningKeyCache {
    * use addresses of existing keys.
    */
   readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_SIGNERS });
-  readonly #unknown: LRUCache<string, true>;
+  readonly #unknownKeys: LRUCache<string, true>;
   readonly #running = new Map<string, Promise<SigningAccount | null>>();
   /** The secret that is used for unknown keys, so that verifying them takes the same time. */
-  readonly #decoy = randomBytes(32).toString('base64url');
+  readonly #decoySecret = randomBytes(32).toString('base64url');
   #unsubscribe: Array<() => void> = [];
 
   private constructor(options: SignersOptions) {
     this.#options = options;
     const perf = { now: () => options.now().getTime() };
-    this.#unknown = new LRUCache({
+    this.#unknownKeys = new LRUCache({
       max: MAX_UNKNOWN_KEYS,
       ttl: UNKNOWN_KEY_CACHE_MS,
       ttlResolution: 0,
@@ -105,7 +105,7 @@ export class SigningKeyCache {
     { mayReadStore }: { mayReadStore: boolean },
   ): Promise<SigningAccount | null> {
     const signer = await this.#find(keyId, mayReadStore);
-    const isRight = isSignatureOf(signature, signer?.secret ?? this.#decoy, message);
+    const isRight = isSignatureOf(signature, signer?.secret ?? this.#decoySecret, message);
     return isRight && !this.hasExpired(expiresAt) ? signer : null;
   }
 
@@ -152,7 +152,7 @@ export class SigningKeyCache {
   #find(keyId: string, mayReadStore: boolean): Promise<SigningAccount | null> | SigningAccount | null {
     const look = this.#freshKey(keyId);
     if (look !== undefined) return look.signer;
-    if (!KEY_ID_PATTERN.test(keyId) || this.#unknown.has(keyId)) return null;
+    if (!KEY_ID_PATTERN.test(keyId) || this.#unknownKeys.has(keyId)) return null;
     if (!mayReadStore && !this.#cachedKeys.has(keyId)) return null;
     const running = this.#running.get(keyId);
     if (running !== undefined) return running;
@@ -183,7 +183,7 @@ export class SigningKeyCache {
     const { keys, accounts } = this.#options;
     const key = await keys.findAnyKey(keyId);
     const standing = await accounts.findStanding(key?.accountId ?? NO_ACCOUNT_ID);
-    if (key === null) this.#unknown.set(keyId, true);
+    if (key === null) this.#unknownKeys.set(keyId, true);
     if (key === null || standing === null || standing.isSuspended) return null;
     return { keyId, accountId: key.accountId, plan: standing.plan, secret: key.secret };
   }

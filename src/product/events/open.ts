@@ -52,7 +52,7 @@ export class EventOutbox {
   readonly #events: DocumentCollection<OutboxDocument>;
   readonly #subscriptions: WebhookSubscriptions;
   readonly #coordination: Coordination;
-  #fanOut: EventsListener | null = null;
+  #listener: EventsListener | null = null;
 
   private constructor(
     events: DocumentCollection<OutboxDocument>,
@@ -88,7 +88,7 @@ export class EventOutbox {
       return { _id, accountId, type, createdAt, sequence, body: eventBodyText(event) };
     });
     if (documents.length > 0) await this.#events.insertMany(documents);
-    if (this.#fanOut !== null) this.#fanOut(documents);
+    if (this.#listener !== null) this.#listener(documents);
     // If this message is lost, the events are only a few seconds late, because a sweep finds them.
     else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
@@ -109,7 +109,7 @@ export class EventOutbox {
 
   /** Sets the listener that creates deliveries for the events of this process. */
   onWritten(listen: EventsListener): void {
-    this.#fanOut = listen;
+    this.#listener = listen;
   }
 
   stop(): void {

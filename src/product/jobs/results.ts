@@ -122,7 +122,7 @@ const MAX_CACHED_FILES = 30_000;
  */
 const CACHED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
-const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
+const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
 interface JobResult {
@@ -256,5 +256,5 @@ export function resultFileName(
 }
 
 function safeFileName(name: string): string {
-  return name.replace(UNSAFE_IN_NAMES, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
+  return name.replace(UNSAFE_NAME_CHARACTERS, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }

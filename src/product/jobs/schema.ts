@@ -126,7 +126,7 @@ const fields = Type.Optional(
 );
 
 /** The query fields that select what a response shows of a job and its items. */
-const view = {
+const viewFields = {
   fields,
   items: Type.Optional(
     Type.Integer({
@@ -137,7 +137,7 @@ const view = {
   ),
 };
 
-export const JobViewQuery = Type.Object(view);
+export const JobViewQuery = Type.Object(viewFields);
 export type JobViewQuery = Static<typeof JobViewQuery>;
 
 const wait = Type.Optional({
@@ -148,7 +148,7 @@ const wait = Type.Optional({
 export const JobSubmitQuery = Type.Object({
   ...dryRunQueryFields('Checks and prices the job without creating it.'),
   wait,
-  ...view,
+  ...viewFields,
 });
 export type JobSubmitQuery = Static<typeof JobSubmitQuery>;
 
@@ -167,11 +167,11 @@ export type JobResumeRequest = Static<typeof JobResumeRequest>;
 
 export const JobResumeQuery = Type.Object({
   ...dryRunQueryFields('Checks and prices the new attempt without creating it.'),
-  ...view,
+  ...viewFields,
 });
 export type JobResumeQuery = Static<typeof JobResumeQuery>;
 
-export const JobQuery = Type.Object({ wait, ...view });
+export const JobQuery = Type.Object({ wait, ...viewFields });
 export type JobQuery = Static<typeof JobQuery>;
 
 /** The query that selects results. It also contains the fields of a signed link. */
@@ -191,7 +191,7 @@ export type JobResultsQuery = Static<typeof JobResultsQuery>;
 export const JobParams = Type.Object({ jobId: Type.String() });
 export type JobParams = Static<typeof JobParams>;
 
-const filters = {
+const filterFields = {
   preset: Type.Optional(textField('Slug or id for every version, or slug@version.')),
   op: Type.Optional(textField('Jobs that were submitted as this op.')),
   rootJobId: Type.Optional(textField('Every attempt of one job.')),
@@ -203,13 +203,13 @@ const filters = {
   ),
 };
 
-export const JobFilterQuery = Type.Object(filters);
+export const JobFilterQuery = Type.Object(filterFields);
 export type JobFilterQuery = Static<typeof JobFilterQuery>;
 
 export const JobListQuery = Type.Object({
   status: Type.Optional(JobStatusText),
   type: Type.Optional(JobTypeText),
-  ...filters,
+  ...filterFields,
   fields,
   ...PagingQuery,
 });
@@ -288,7 +288,7 @@ const JobSegment = Type.Object(
   { title: 'JobSegment' },
 );
 
-const summary = {
+const summaryFields = {
   object: Type.Literal('job', {
     description: 'Distinguishes a job from the estimate that a dry run answers.',
   }),
@@ -321,12 +321,12 @@ const summary = {
   expiresAt: instantField('When its record and what it made are removed.'),
 };
 
-export const JobSummary = Type.Object(summary, { title: 'JobSummary' });
+export const JobSummary = Type.Object(summaryFields, { title: 'JobSummary' });
 export type JobSummary = Static<typeof JobSummary>;
 
 export const Job = Type.Object(
   {
-    ...summary,
+    ...summaryFields,
     prompt: Type.Optional(textField('As the model receives it.')),
     parameters: Type.Optional(
       anyObjectField('The parameters that it runs with; the rows of a render are under items.'),

@@ -18,7 +18,7 @@ interface McpOptions {
   settings: { CORS_ORIGINS: string };
 }
 
-const EVENT_STREAM = 'text/event-stream';
+const EVENT_STREAM_TYPE = 'text/event-stream';
 
 /**
  * Opens the tools for agents. Their route is outside /api/v1. The tools use only the public API, so they need no other
@@ -42,7 +42,7 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
     {
       config: {
         body: 'stream',
-        responseType: EVENT_STREAM,
+        responseType: EVENT_STREAM_TYPE,
         takesBearerKey: true,
         check: refuseUnknownOrigin,
       },
@@ -116,7 +116,7 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   reply.code(response.status);
   if (response.body === null || type === null) return reply.send();
   reply.type(type).header('cache-control', 'no-store');
-  if (!type.startsWith(EVENT_STREAM)) return reply.send(Buffer.from(await response.arrayBuffer()));
+  if (!type.startsWith(EVENT_STREAM_TYPE)) return reply.send(Buffer.from(await response.arrayBuffer()));
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 

@@ -102,10 +102,10 @@ export function readModels(file: unknown = modelsData): ModelsFile {
  * The models whose provider is offered. The other models are not listed, and a call that names one of them is refused.
  */
 export function onlyOfferedModels(
-  book: ModelsFile,
+  all: ModelsFile,
   isOffered: (provider: ProviderName) => boolean,
 ): ModelsFile {
-  return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
+  return { ...all, models: all.models.filter(({ provider }) => isOffered(provider)) };
 }
 
 /** The models of a mode, in the order of the file. */

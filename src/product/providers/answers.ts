@@ -123,7 +123,7 @@ function isEscaped(json: Buffer, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-const SCHEMA_THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
+const SCHEMA_THREAD_URL = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const SCHEMA_THREAD_HEAP_MEGABYTES = 128;
 /** The time limit for one schema, in milliseconds. The largest allowed schema needs a sixth of it on an idle core. */
 const MAX_SCHEMA_TASK_MS = 3_000;
@@ -149,7 +149,7 @@ interface SchemaToCheck {
  */
 export class AnswerSchemaChecker {
   readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(
-    SCHEMA_THREAD,
+    SCHEMA_THREAD_URL,
     SCHEMA_THREAD_HEAP_MEGABYTES,
   );
   /** The problem of each schema that was checked; '' if there is none. */

@@ -7,9 +7,9 @@ import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { parseBoundedJson } from './answers.ts';
 import {
+  misconfiguredFault,
   ProviderError,
   providerErrorFromRefusal,
-  providerMisconfiguredFault,
   redactSecrets,
   unavailableFault,
 } from './provider.ts';
@@ -173,7 +173,7 @@ async function readRefusal(
   const { statusCode: status = 0, headers } = response;
   if (status >= 300 && status < 400) {
     response.destroy();
-    return providerMisconfiguredFault(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
+    return misconfiguredFault(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
   const text = await withProviderFaults(signal, () => readResponseBytes(response, MAX_REFUSAL_BYTES)).then(
     String,

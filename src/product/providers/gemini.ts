@@ -21,7 +21,7 @@ const RESERVED_PARAMETERS = [
 /** Parameters that Gemini expects within the object `imageConfig`. */
 const IMAGE_CONFIG_PARAMETERS = ['aspectRatio', 'imageSize'];
 /** Matches finish reasons which mean that the content was refused. */
-const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
+const CONTENT_POLICY_PATTERN = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
  * Calls the Gemini API. Its method models.generateContent returns both pictures and JSON. The vendor's package is not
@@ -76,7 +76,7 @@ function readGeminiAnswer(answer: unknown, { op }: ModelRequest): RawModelAnswer
     .find((data) => data !== undefined);
   if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: decodeBase64Picture(image) };
   const reason = String(candidate.finishReason ?? '');
-  if (CONTENT_POLICY_WORDS.test(reason)) throw rejectedFault(`The model withheld its answer: ${reason}.`);
+  if (CONTENT_POLICY_PATTERN.test(reason)) throw rejectedFault(`The model withheld its answer: ${reason}.`);
   if (op !== 'analyze') throw unavailableFault('The model answered without an image.');
   return { kind: 'json', value: parseModelJson(list.map(({ text }) => text ?? '').join('')) };
 }

@@ -30,7 +30,7 @@ export async function prepareModelPicture(
   { maxInputEdge }: Model,
   { imageWorkers, accountId, signal }: { imageWorkers: ImageWorkers; accountId: string; signal: AbortSignal },
 ): Promise<ModelPicture> {
-  const asIs = pictureAsIs(bytes, maxInputEdge);
+  const asIs = unchangedPicture(bytes, maxInputEdge);
   if (asIs !== undefined) return asIs;
   const box = { width: maxInputEdge, height: maxInputEdge, fit: 'inside' };
   const { result } = imageWorkers.transform({
@@ -49,7 +49,7 @@ export async function prepareModelPicture(
   return { bytes: data, mimeType: 'image/webp', width, height };
 }
 
-function pictureAsIs(
+function unchangedPicture(
   bytes: Uint8Array<ArrayBuffer>,
   maxInputEdge: number | undefined,
 ): ModelPicture | undefined {

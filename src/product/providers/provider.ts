@@ -96,7 +96,7 @@ export class ProviderError extends Error {
 export const rejectedFault = (message: string) => new ProviderError('rejected', message);
 export const unavailableFault = (message: string, retryAfterMs?: number) =>
   new ProviderError('unavailable', message, retryAfterMs);
-export const providerMisconfiguredFault = (message: string) => new ProviderError('misconfigured', message);
+export const misconfiguredFault = (message: string) => new ProviderError('misconfigured', message);
 
 /** A response of a provider whose status is not 2xx. */
 interface ProviderRefusal {
@@ -107,8 +107,8 @@ interface ProviderRefusal {
   retryAfterMs?: number | undefined;
 }
 
-const CONTENT_POLICY_WORDS = /content|moderation|policy|safety/i;
-const CREDENTIAL_WORDS = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]?token/i;
+const CONTENT_POLICY_PATTERN = /content|moderation|policy|safety/i;
+const CREDENTIAL_PATTERN = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]?token/i;
 const REJECTED_STATUSES = [400, 413, 422];
 const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
@@ -120,10 +120,10 @@ export function providerErrorFromRefusal(refusal: ProviderRefusal): ProviderErro
   const { status, kind, message, retryAfterMs } = refusal;
   const text = message === '' ? `HTTP ${status}` : message;
   if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailableFault(text, retryAfterMs);
-  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejectedFault(text);
-  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return providerMisconfiguredFault(text);
+  if (status === 403 && CONTENT_POLICY_PATTERN.test(kind)) return rejectedFault(text);
+  if (status === 400 && CREDENTIAL_PATTERN.test(kind)) return misconfiguredFault(text);
   if (REJECTED_STATUSES.includes(status)) return rejectedFault(text);
-  return providerMisconfiguredFault(text);
+  return misconfiguredFault(text);
 }
 
 const MAX_MESSAGE_CHARACTERS = 500;

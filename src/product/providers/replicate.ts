@@ -23,7 +23,7 @@ import {
 /** Parameters that callers cannot send, because the service asks for one picture per call. */
 const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
-const CONTENT_POLICY_WORDS = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
+const CONTENT_POLICY_PATTERN = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /**
  * The interval between two polls of a prediction, in milliseconds. Each interval is longer than the previous one by the
  * factor.
@@ -134,7 +134,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     if (status !== 'succeeded') {
       const reason = typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`;
       const message = redactSecrets(reason, endpoint.secrets);
-      throw CONTENT_POLICY_WORDS.test(message) ? rejectedFault(message) : unavailableFault(message);
+      throw CONTENT_POLICY_PATTERN.test(message) ? rejectedFault(message) : unavailableFault(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
     if (typeof first !== 'string') throw unavailableFault('The model answered without an image.');

@@ -13,7 +13,7 @@ import {
 } from './provider.ts';
 import { sandboxAnswer, sandboxFactsOf } from './sandbox-answer.ts';
 
-const SANDBOX_THREAD = new URL('../../../workers/models/sandbox.ts', import.meta.url);
+const SANDBOX_THREAD_URL = new URL('../../../workers/models/sandbox.ts', import.meta.url);
 
 const SIZE_PATTERN = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE_BOUNDS_PX = { min: 64, max: 2_048 };
@@ -28,7 +28,7 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * do.
  */
 export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
-  const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(SANDBOX_THREAD);
+  const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(SANDBOX_THREAD_URL);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;

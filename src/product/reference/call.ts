@@ -20,7 +20,7 @@ export interface SampleCall {
 }
 
 /** Matches the asset ids in examples. Samples contain the variable ASSET instead. */
-const ASSET_PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
+const ASSET_PLACEHOLDER_PATTERN = /"ast_(?:0{24}|1{24})"/g;
 
 /** A call in which defaults replace absent fields. */
 type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
@@ -61,7 +61,10 @@ function curlBodyOptions(body: SampleCall['body']): string[] {
       ...Object.entries(body.parts).map(([name, file]) => `-F ${name}=@${file}`),
       ...Object.entries(body.texts ?? {}).map(([name, text]) => `-F '${name}=${escapeSingleQuotes(text)}'`),
     ];
-  const text = escapeSingleQuotes(JSON.stringify(body.json)).replaceAll(ASSET_PLACEHOLDER, `"'$ASSET'"`);
+  const text = escapeSingleQuotes(JSON.stringify(body.json)).replaceAll(
+    ASSET_PLACEHOLDER_PATTERN,
+    `"'$ASSET'"`,
+  );
   return ['-H "Content-Type: application/json"', `-d '${text}'`];
 }
 
@@ -185,7 +188,7 @@ function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
   const inner = `${indent}${syntax.hasPlainNames ? '  ' : '    '}`;
   if (typeof value !== 'object' || value === null) {
     const text = JSON.stringify(value);
-    if (PLACEHOLDER_TEXT.test(text)) return syntax.asset;
+    if (WHOLE_PLACEHOLDER_PATTERN.test(text)) return syntax.asset;
     if (typeof value !== 'string') return syntax.words[text] ?? text;
     return syntax.hasPlainNames && !/['\\\n]/.test(value) ? `'${value}'` : text;
   }
@@ -202,7 +205,7 @@ function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
   return `${open}\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}${close}`;
 }
 
-const PLACEHOLDER_TEXT = new RegExp(`^${ASSET_PLACEHOLDER.source}$`);
+const WHOLE_PLACEHOLDER_PATTERN = new RegExp(`^${ASSET_PLACEHOLDER_PATTERN.source}$`);
 
 function fieldNameOf(name: string, { hasPlainNames }: LiteralSyntax): string {
   return hasPlainNames && /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);

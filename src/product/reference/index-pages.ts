@@ -99,7 +99,7 @@ export function opsPage(
   return {
     title: 'Ops',
     lead: 'What the service does to a picture. One op per call, several as steps, or a job over thousands of pictures.',
-    blocks: opsByKind(definitions).flatMap(({ title, definitions }): PageBlock[] => [
+    blocks: opsByGroup(definitions).flatMap(({ title, definitions }): PageBlock[] => [
       headingBlock(title),
       { kind: 'cards', cards: definitions.map((definition) => opCard(definition, picturesOf)) },
     ]),
@@ -122,7 +122,7 @@ const OP_GROUPS: readonly { title: string; includes: (definition: OpDefinition) 
 ];
 
 /** The ops by group. The groups that most readers need come first. */
-export function opsByKind(
+export function opsByGroup(
   definitions: readonly OpDefinition[],
 ): { title: string; definitions: readonly OpDefinition[] }[] {
   const kindOf = (definition: OpDefinition) => OP_GROUPS.find(({ includes }) => includes(definition));

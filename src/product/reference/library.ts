@@ -4,7 +4,7 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
 import { DOCUMENTED_ERROR_CODES, errorPage, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
-import { documentationHomePage, opsByKind, opsPage } from './index-pages.ts';
+import { documentationHomePage, opsByGroup, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
 
 /** The data from which the pages are made. */
@@ -80,7 +80,7 @@ function startPages({ definitions, guidelines, picturesOf }: DocumentationSource
 
 function opGroups({ definitions, picturesOf }: DocumentationSources): PageGroup[] {
   const all: PageSource = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
-  return opsByKind(definitions).map(({ title, definitions }, index): PageGroup => {
+  return opsByGroup(definitions).map(({ title, definitions }, index): PageGroup => {
     const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
       title: definition.op,

@@ -66,7 +66,7 @@ export const RequestErrorGroup = componentSchema('RequestErrorGroup', {
 });
 export type RequestErrorGroup = Static<typeof RequestErrorGroup>;
 
-const filters = {
+const filterFields = {
   status: Type.Optional(
     Type.String({
       description: 'A status such as 404, or a class of them such as 4xx.',
@@ -89,10 +89,10 @@ const filters = {
   ),
 };
 
-export const RequestFilterQuery = Type.Object(filters);
+export const RequestFilterQuery = Type.Object(filterFields);
 export type RequestFilterQuery = Static<typeof RequestFilterQuery>;
 
-export const RequestListQuery = Type.Object({ ...filters, ...PagingQuery });
+export const RequestListQuery = Type.Object({ ...filterFields, ...PagingQuery });
 export type RequestListQuery = Static<typeof RequestListQuery>;
 
 export const RequestParams = Type.Object({ requestId: Type.String() });

@@ -34,7 +34,7 @@ export const DeclaredVariable = Type.Union([
 ]);
 export type DeclaredVariable = Static<typeof DeclaredVariable>;
 
-const side = (name: string) =>
+const sideField = (name: string) =>
   Type.Integer({
     minimum: 1,
     maximum: MAX_SIDE_PX,
@@ -42,7 +42,7 @@ const side = (name: string) =>
     description: `${name} of the picture, 1 to ${MAX_SIDE_PX} px.`,
   });
 
-const content = {
+const contentFields = {
   name: Type.String({
     maxLength: MAX_TEMPLATE_NAME_CHARACTERS,
     description: 'Not blank.',
@@ -56,8 +56,8 @@ const content = {
   css: Type.String({
     description: `At most ${byteSizeText(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
   }),
-  width: side('Width'),
-  height: side('Height'),
+  width: sideField('Width'),
+  height: sideField('Height'),
   variables: Type.Array(DeclaredVariable, {
     maxItems: MAX_TEMPLATE_VARIABLES,
     description:
@@ -90,22 +90,22 @@ const uncheckedVariables = Type.Array(
       ],
     },
   }),
-  { maxItems: MAX_TEMPLATE_VARIABLES, description: content.variables.description ?? '' },
+  { maxItems: MAX_TEMPLATE_VARIABLES, description: contentFields.variables.description ?? '' },
 );
 
 /** The fields of a page that a render can send instead of a stored template's name. */
 export const RENDER_PAGE_FIELDS = {
-  html: content.html,
-  css: content.css,
-  width: content.width,
-  height: content.height,
+  html: contentFields.html,
+  css: contentFields.css,
+  width: contentFields.width,
+  height: contentFields.height,
 };
 
 /** An entry of an import: a template without its slug. Other fields are ignored. */
 export const TemplateEntry = Type.Object({
-  ...content,
-  description: Type.Optional(content.description),
-  css: Type.Optional(content.css),
+  ...contentFields,
+  description: Type.Optional(contentFields.description),
+  css: Type.Optional(contentFields.css),
   variables: Type.Optional(uncheckedVariables),
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;
@@ -155,9 +155,9 @@ const updatedAt = Type.String({ format: 'date-time', description: 'When the curr
 /** A template in a response. If it was read with `@version`, it has no slug, description or updatedAt. */
 export const TemplateData = componentSchema('TemplateData', {
   ...identityFields,
-  ...content,
+  ...contentFields,
   slug: Type.Optional(Type.String()),
-  description: Type.Optional(content.description),
+  description: Type.Optional(contentFields.description),
   updatedAt: Type.Optional(updatedAt),
 });
 export type TemplateData = Static<typeof TemplateData>;
@@ -165,12 +165,12 @@ export type TemplateData = Static<typeof TemplateData>;
 /** A row of the listing: a template without html and css. */
 export const TemplateSummary = componentSchema('TemplateSummary', {
   ...identityFields,
-  name: content.name,
+  name: contentFields.name,
   slug: Type.String(),
-  description: content.description,
-  width: content.width,
-  height: content.height,
-  variables: content.variables,
+  description: contentFields.description,
+  width: contentFields.width,
+  height: contentFields.height,
+  variables: contentFields.variables,
   updatedAt,
 });
 export type TemplateSummary = Static<typeof TemplateSummary>;

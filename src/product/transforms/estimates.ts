@@ -13,7 +13,7 @@ import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
 import type { CompiledCallPass } from './transform-call.ts';
 
-const unlessUnknown = (description: string) =>
+const sizeOrNullField = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
 
 /** What a call would return and what it would cost. */
@@ -23,8 +23,8 @@ export const ImageEstimate = componentSchema('ImageEstimate', {
     enum: [...OUTPUT_FORMATS, null],
     description: 'Null if only the pixels tell which of several is the smallest.',
   }),
-  width: unlessUnknown('In pixels'),
-  height: unlessUnknown('In pixels, of one frame'),
+  width: sizeOrNullField('In pixels'),
+  height: sizeOrNullField('In pixels, of one frame'),
   frames: Type.Integer(),
   transparency: Type.Union([Type.Boolean(), Type.Null()], {
     description: 'Whether parts of it can be transparent; null if only the pixels tell.',

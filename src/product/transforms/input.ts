@@ -102,7 +102,7 @@ export async function readCallInput(
     using multipart = await Multipart.open(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
       fileLimitBytes: MAX_IMAGE_BYTES,
-      ...(contents === 'image and work' && { further: LAYER_FILES }),
+      ...(contents === 'image and work' && { further: LAYER_FILE_OPTIONS }),
     });
     const file = await readFilePart(multipart.file);
     const texts = await multipart.fields();
@@ -155,7 +155,7 @@ const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
  * Options of the multipart parser. They keep every file that may be a second picture, because the steps that read it
  * may come later in the body.
  */
-const LAYER_FILES = {
+const LAYER_FILE_OPTIONS = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
   keeps: (name: string) => !WORK_FIELDS.includes(name),
 };
@@ -193,13 +193,13 @@ export function parseImageSource(
   return null;
 }
 
-const NO_JSON_IMAGE: FieldHint = {
+const NO_JSON_IMAGE_HINT: FieldHint = {
   says: 'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url',
   suggest: ['file', 'url', 'assetId'],
 };
 
-const THIS_CALL = { owner: 'this call', noun: 'field' } as const;
-const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
+const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
+const ANY_OBJECT_SCHEMA = Type.Object({}, { additionalProperties: true });
 
 /** Fields that callers send in a body by mistake, because they belong elsewhere or to another service. */
 const MISPLACED_FIELDS: Record<string, FieldHint> = {
@@ -207,9 +207,9 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
     says: 'it belongs to a job; this call takes assetId, one id as text',
     suggest: ['assetId', 'POST /api/v1/jobs'],
   },
-  image: NO_JSON_IMAGE,
-  file: NO_JSON_IMAGE,
-  base64: NO_JSON_IMAGE,
+  image: NO_JSON_IMAGE_HINT,
+  file: NO_JSON_IMAGE_HINT,
+  base64: NO_JSON_IMAGE_HINT,
 };
 
 /**
@@ -239,7 +239,7 @@ function unknownFields(
   const [param] = names;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param, names, sent, schema },
-    THIS_CALL,
+    CALL_SUBJECT,
   );
   return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
 }
@@ -302,7 +302,7 @@ function parseMultipartFields(sent: Record<string, string>, contents: BodyConten
 
 function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
-  if (isJsonObject(op)) throw opAsObject(op);
+  if (isJsonObject(op)) throw opAsObjectError(op);
   if (op !== undefined) fields.op = parseText('op', op);
   if (preset !== undefined) fields.preset = parseText('preset', preset);
   if (parameters !== undefined) fields.parameters = parseParameters(parameters);
@@ -312,7 +312,7 @@ function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<stri
 }
 
 /** The error for an `op` that is an object instead of a name, such as `{"resize": {"width": 9}}`. */
-function opAsObject(op: Record<string, unknown>): ApiError {
+function opAsObjectError(op: Record<string, unknown>): ApiError {
   const [[key, value] = ['', null], ...others] = Object.entries(op);
   const keyed = others.length === 0 ? stepKeyedBy(key, value) : undefined;
   const message = 'op must be the name of an op, as text; what it takes goes into parameters.';
@@ -334,8 +334,8 @@ function parseParameters(value: unknown): Record<string, unknown> {
     const { message, corrections } = mismatchedValueDiagnosis(
       { path: 'parameters' },
       value,
-      ANY_OBJECT,
-      THIS_CALL,
+      ANY_OBJECT_SCHEMA,
+      CALL_SUBJECT,
     );
     throw invalidParamError('parameters', message, undefined, corrections);
   }

@@ -32,8 +32,8 @@ const DEFAULT_LAYER_PART = 'layer';
  * Matches the names of parts that are meant as second pictures. Such a part is refused if no step reads it; parts with
  * other names are then ignored.
  */
-const LAYER_PART = /^layer/i;
-const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
+const LAYER_PART_PATTERN = /^layer/i;
+const PART_NAME_PATTERN = /^[a-z][a-z0-9_-]{0,39}$/i;
 
 /**
  * Finds where the second pictures of steps come from: an asset, a URL, or a part of the body. In the returned steps,
@@ -100,7 +100,7 @@ function findNamedLayer(
   if (typeof value !== 'string' || value === '')
     throw refuse(`${name} must be a text that is not empty.`, { received: value });
   if (name === key) return { id: value, source: { kind: 'asset', assetId: value }, param };
-  if (value !== 'file' && PART_NAME.test(value)) return partLayer(value);
+  if (value !== 'file' && PART_NAME_PATTERN.test(value)) return partLayer(value);
   const message = `${name} is ${JSON.stringify(value)}, but the name of a multipart part is expected, such as layer2: letters, digits, - and _, at most 40, and not file.`;
   throw refuse(message, { received: value });
 }
@@ -132,7 +132,7 @@ export function checkLayerParts(layers: readonly RequestedLayer[], files: readon
       repeated,
       `${repeated} is given more than once: send it once, or name another part.`,
     );
-  const unused = sent.find((name) => LAYER_PART.test(name) && !read.includes(name));
+  const unused = sent.find((name) => LAYER_PART_PATTERN.test(name) && !read.includes(name));
   if (unused === undefined) return;
   const message = `No step reads the second picture ${unused}: leave it out, or name it by layer in the parameters of a step such as overlay.`;
   throw invalidParamError(unused, message, { received: unused });

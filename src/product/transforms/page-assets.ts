@@ -11,7 +11,7 @@ import type { MeteredCallOptions, PoolCallTerms, SyncCall } from './metered-call
  * or not. References may be anywhere in the document.
  */
 
-const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
+const ASSET_URL_PATTERN = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /**
  * The ids of the assets to which a document refers, without duplicates, in order. The caller must check whether they
@@ -20,7 +20,7 @@ const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
  * @param html the result of withAssetScheme
  */
 export function assetIdsIn(html: string): string[] {
-  const named = html.matchAll(ASSET_SCHEME);
+  const named = html.matchAll(ASSET_URL_PATTERN);
   return [...new Set([...named].map(([, assetId]) => assetId ?? ''))];
 }
 

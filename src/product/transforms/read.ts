@@ -126,7 +126,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
 
 type ReadOp = (typeof OPS)['read_text' | 'read_codes'];
 
-const SIZE = {
+const SIZE_FIELDS = {
   width: Type.Integer({
     description:
       'Of the image as displayed, or of a vector drawing as drawn to be read. Boxes are in its pixels.',
@@ -134,26 +134,26 @@ const SIZE = {
   height: Type.Integer(),
 };
 
-const BOX = { x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() };
+const BOX_FIELDS = { x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() };
 
 const TextOfImage = Type.Object(
   {
-    ...SIZE,
+    ...SIZE_FIELDS,
     text: Type.String({ description: 'All of it, in reading order; empty if there is none.' }),
     confidence: Type.Number({ description: '0 to 1.' }),
-    lines: Type.Array(Type.Object({ text: Type.String(), confidence: Type.Number(), ...BOX })),
+    lines: Type.Array(Type.Object({ text: Type.String(), confidence: Type.Number(), ...BOX_FIELDS })),
   },
   { title: 'TextOfImage' },
 );
 
 const CodesOfImage = Type.Object(
   {
-    ...SIZE,
+    ...SIZE_FIELDS,
     codes: Type.Array(
       Type.Object({
         format: Type.String({ description: 'Such as QRCode, DataMatrix, EAN13 or Code128.' }),
         text: Type.String(),
-        ...BOX,
+        ...BOX_FIELDS,
       }),
       { description: 'From top to bottom, at most 100.' },
     ),

@@ -159,7 +159,7 @@ export class TransformCallCompiler {
       const steps = [...first, ...(await this.#findSteps(output, where, readPreset, inputs))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
       const pass = this.#compilePass(op, steps, inputs, where);
-      const asJob = asJobField(pass.layers, stepsJobOf(steps));
+      const asJob = asJobField(pass.layers, stepsJobBodyOf(steps));
       compiled.push({ name: output.name, ...pass, ...asJob, parametersPrefix: `${where}.parameters.` });
     }
     return compiled;
@@ -218,7 +218,7 @@ export class TransformCallCompiler {
 }
 
 /** The body of a job with these steps, without its asset ids. */
-function stepsJobOf(sent: readonly RequestedStep[]) {
+function stepsJobBodyOf(sent: readonly RequestedStep[]) {
   return { steps: sent.map(({ at: _, ...step }) => step) };
 }
 
@@ -231,7 +231,7 @@ function asJobField(layers: readonly RequestedLayer[], asJob: Record<string, unk
  * The bodies of jobs that would make the same outputs, without their asset ids. If all outputs run the same op, it is
  * one job with variants, and otherwise one job per output. Empty if jobs could not make all of them.
  */
-export function jobsOfOutputs(
+export function jobBodiesOfOutputs(
   { first, outputs }: RequestedOutputsWork,
   compiled: readonly CompiledOutput[],
 ): Record<string, unknown>[] {
@@ -249,7 +249,7 @@ export function jobsOfOutputs(
 function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
   return ({ does, step }: SinglePassObstacle): ApiError => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-    const job = { ...stepsJobOf(sent), ...inputs };
+    const job = { ...stepsJobBodyOf(sent), ...inputs };
     return step.at(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
   };
 }

@@ -21,7 +21,11 @@ const MAX_COUNTED_NAMES = 20;
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
-  return invalidParamError('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
+  return invalidParamError('op', message, {
+    received: op,
+    allowed: transformOpNames(),
+    instead: [{ steps }],
+  });
 }
 
 /**
@@ -36,11 +40,11 @@ export function requireTransformOp(
 ): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, corrections, ...instead } = suggestSteps(name) ?? suggestOp(name, path, transformOps());
+    const { hint, corrections, ...instead } = suggestSteps(name) ?? suggestOp(name, path, transformOpNames());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
     throw refuse(
       hintFirst(hint, message),
-      { received: name, allowed: transformOps(), ...instead },
+      { received: name, allowed: transformOpNames(), ...instead },
       corrections,
     );
   }
@@ -48,7 +52,7 @@ export function requireTransformOp(
     return op;
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
-    allowed: transformOps(),
+    allowed: transformOpNames(),
     ...suggestOtherCall(op, parametersOf(op), inputs),
   });
 }
@@ -99,7 +103,7 @@ export function missingOpError(
 ): ApiError {
   const likely = opsTaking(Object.keys({ ...parameters, ...sent }));
   const message = `op is missing: name one, such as op=${likely[0] ?? 'resize'} (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.`;
-  const details = { allowed: transformOps(), ...(likely.length > 0 && { suggest: likely }) };
+  const details = { allowed: transformOpNames(), ...(likely.length > 0 && { suggest: likely }) };
   const misnamed = Object.keys(sent).find((name) => findOp(String(sent[name])) !== undefined);
   const corrections = misnamed === undefined ? [] : [{ param: misnamed, rename: 'op' }];
   return invalidParamError('op', message, details, corrections);
@@ -118,6 +122,6 @@ function endpointOf(op: Op): string | undefined {
 }
 
 /** The names of the ops that run on this endpoint. */
-export function transformOps(): string[] {
+export function transformOpNames(): string[] {
   return TRANSFORM_OPS.map(({ op }) => op);
 }

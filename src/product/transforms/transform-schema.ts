@@ -158,7 +158,7 @@ function withoutDescription(schema: TSchema): TSchema {
   return rest;
 }
 
-const IMAGE = {
+const IMAGE_FIELDS = {
   assetId: Type.Optional(
     Type.String({ minLength: 1, description: 'One of the assets of the account; give this or url.' }),
   ),
@@ -178,7 +178,7 @@ const EXACTLY_ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url
 const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
 /** A reference to an image in JSON: an asset of the account, or a public URL. */
-export const ImageReferenceBody = Type.Object(IMAGE, {
+export const ImageReferenceBody = Type.Object(IMAGE_FIELDS, {
   title: 'ImageReference',
   examples: [{ assetId: EXAMPLE_ASSET_ID }],
   additionalProperties: false,
@@ -188,7 +188,7 @@ export const ImageReferenceBody = Type.Object(IMAGE, {
 /** References to two images in JSON. */
 export const CompareBody = Type.Object(
   {
-    ...IMAGE,
+    ...IMAGE_FIELDS,
     otherAssetId: Type.Optional(
       Type.String({ minLength: 1, description: 'The second image, one of the assets; or otherUrl.' }),
     ),
@@ -232,7 +232,7 @@ export function transformBodySchema(): TSchema {
 /** One alternative of a transform's body: the reference to an image, and one kind of work. */
 function transformReferenceSchema(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
   const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
-  return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });
+  return Type.Object({ ...IMAGE_FIELDS, ...work }, { ...fixed, ...options });
 }
 
 function exampleOf(op: string, example: object): object {

@@ -61,7 +61,7 @@ import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts'
 import {
   type CompiledOutput,
   type CompiledTransformCall,
-  jobsOfOutputs,
+  jobBodiesOfOutputs,
   type SentTransform,
   TransformCallCompiler,
 } from './transform-call.ts';
@@ -214,7 +214,7 @@ class TransformCallHandler {
     }
     const ops = branches.map(({ op }) => op);
     const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
-    const jobs = addImageToJobs(input, ...jobsOfOutputs(sent, branches));
+    const jobs = addImageToJobs(input, ...jobBodiesOfOutputs(sent, branches));
     const done = await runCountedWorks(allowance, syncCall.caller, ops, async () => {
       const made = await this.#run(open, layers, (pictures) =>
         imageWorkers.branch({ ...pictures, ...jobs, branches: works }),

@@ -45,7 +45,7 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
   },
 };
 
-const ENTER_KEY = /[\r\n]/;
+const ENTER_KEY_PATTERN = /[\r\n]/;
 const INTERRUPT_KEY = '\x03';
 
 /** Reads a secret from the terminal without showing it, or from a pipe. */
@@ -60,7 +60,7 @@ async function readSecret(terminal: Terminal): Promise<string> {
       const part = String(chunk);
       if (part.includes(INTERRUPT_KEY)) return '';
       typed += part;
-      if (ENTER_KEY.test(part)) break;
+      if (ENTER_KEY_PATTERN.test(part)) break;
     }
     return typed.trim();
   } finally {

@@ -45,7 +45,7 @@ export class AdmissionCache {
    * The accounts for which a query is counting requests in advance. Of several concurrent calls, only one counts in
    * advance.
    */
-  readonly #counting = new Set<string>();
+  readonly #countingAccounts = new Set<string>();
 
   constructor(clock: Pick<Clock, 'elapsedMs'> = systemClock) {
     this.#clock = clock;
@@ -76,15 +76,15 @@ export class AdmissionCache {
     const rate = bypassesCache ? null : this.pass(caller, network);
     if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
     const { accountId } = caller;
-    const prepays = this.prepaidRequests(accountId) === 0 && !this.#counting.has(accountId);
-    if (prepays) this.#counting.add(accountId);
+    const prepays = this.prepaidRequests(accountId) === 0 && !this.#countingAccounts.has(accountId);
+    if (prepays) this.#countingAccounts.add(accountId);
     try {
       const askedMs = this.#clock.elapsedMs();
       const answer = await load(prepays ? MAX_PREPAID_REQUESTS : 0);
       if (answer.rate?.allowed) this.#store(caller, network, askedMs, answer.rate, prepays);
       return answer;
     } finally {
-      if (prepays) this.#counting.delete(accountId);
+      if (prepays) this.#countingAccounts.delete(accountId);
     }
   }
 

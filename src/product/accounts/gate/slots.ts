@@ -53,7 +53,7 @@ export class CallSlots {
    */
   readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
   /** Slots that calls have returned and that are not released yet, oldest first. */
-  #returned: { slot: CallSlot; sinceMs: number }[] = [];
+  #returnedSlots: { slot: CallSlot; sinceMs: number }[] = [];
   #isReleaseScheduled = false;
   #holderCount = 0;
 
@@ -97,8 +97,8 @@ export class CallSlots {
 
   /** A slot that another call of the account has just returned, or a new slot that must be requested. */
   slotFor(key: string, limit: number): CallSlot {
-    const at = this.#returned.findLastIndex(({ slot }) => slot.key === key);
-    const [returned] = at === -1 ? [] : this.#returned.splice(at, 1);
+    const at = this.#returnedSlots.findLastIndex(({ slot }) => slot.key === key);
+    const [returned] = at === -1 ? [] : this.#returnedSlots.splice(at, 1);
     if (returned !== undefined) return returned.slot;
     this.#holderCount += 1;
     return {
@@ -148,7 +148,7 @@ export class CallSlots {
   /** Returns the slot of a call that was refused, if it had one. */
   giveBack(slot: CallSlot): void {
     if (slot.reusableUntilMs === null) return;
-    this.#returned.push({ slot, sinceMs: this.#clock.elapsedMs() });
+    this.#returnedSlots.push({ slot, sinceMs: this.#clock.elapsedMs() });
     if (!this.#isReleaseScheduled) this.#scheduleRelease(RETURNED_SLOT_WAIT_MS);
   }
 
@@ -167,15 +167,15 @@ export class CallSlots {
   #releaseDue(): void {
     this.#isReleaseScheduled = false;
     const dueMs = this.#clock.elapsedMs() - RETURNED_SLOT_WAIT_MS;
-    for (const { slot } of this.#returned.filter(({ sinceMs }) => sinceMs <= dueMs)) this.#release(slot);
-    this.#returned = this.#returned.filter(({ sinceMs }) => sinceMs > dueMs);
-    const [oldest] = this.#returned;
+    for (const { slot } of this.#returnedSlots.filter(({ sinceMs }) => sinceMs <= dueMs)) this.#release(slot);
+    this.#returnedSlots = this.#returnedSlots.filter(({ sinceMs }) => sinceMs > dueMs);
+    const [oldest] = this.#returnedSlots;
     if (oldest !== undefined) this.#scheduleRelease(oldest.sinceMs - dueMs);
   }
 
   #takeReturnedSlots(): HeldSlotKey[] {
-    const taken = this.#returned.map(({ slot: { key, holder } }) => ({ key, holder }));
-    this.#returned = [];
+    const taken = this.#returnedSlots.map(({ slot: { key, holder } }) => ({ key, holder }));
+    this.#returnedSlots = [];
     return taken;
   }
 

@@ -67,9 +67,9 @@ function requestedRange(
 }
 
 const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
-const HAS_EXTENSION = /\.\w{1,5}$/;
-const UNSAFE_IN_ASCII_NAMES = /[^\x20-\x7e]|["\\/%;]/gu;
-const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
+const EXTENSION_PATTERN = /\.\w{1,5}$/;
+const UNSAFE_ASCII_NAME_CHARACTERS = /[^\x20-\x7e]|["\\/%;]/gu;
+const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
@@ -101,13 +101,13 @@ function mayBeFromConsole(request: FastifyRequest): boolean {
  * @param name the given name. It may have the extension of another format.
  */
 export function downloadFileName(name: string, format: string, keepsExtension: boolean): string {
-  const safe = name.replace(UNSAFE_IN_NAMES, '_');
-  const hasExtension = HAS_EXTENSION.test(safe);
+  const safe = name.replace(UNSAFE_NAME_CHARACTERS, '_');
+  const hasExtension = EXTENSION_PATTERN.test(safe);
   if (hasExtension && keepsExtension) return safe;
-  return `${hasExtension ? safe.replace(HAS_EXTENSION, '') : safe}.${EXTENSIONS[format] ?? format}`;
+  return `${hasExtension ? safe.replace(EXTENSION_PATTERN, '') : safe}.${EXTENSIONS[format] ?? format}`;
 }
 
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
 export function contentDispositionHeader(type: 'attachment' | 'inline', filename: string): string {
-  return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII_NAMES, '_') });
+  return create(filename, { type, fallback: filename.replace(UNSAFE_ASCII_NAME_CHARACTERS, '_') });
 }

@@ -229,10 +229,10 @@ export class Uploads {
       if (result === 'full') break;
       await sleep(Math.random() * Math.min(attempts * 5, MAX_QUOTA_PAUSE_MS));
     }
-    throw await this.#assetCountExceeded(accountId, limit);
+    throw await this.#readAssetCountExceededError(accountId, limit);
   }
 
-  async #assetCountExceeded(accountId: string, limit: number): Promise<ApiError> {
+  async #readAssetCountExceededError(accountId: string, limit: number): Promise<ApiError> {
     const left = Math.max(0, limit - (await this.#options.quota.countStored(accountId)));
     return assetCountExceededError(limit, left, this.#options.topUpUrl());
   }
@@ -251,7 +251,7 @@ export class Uploads {
     const same = await this.#options.store.findIdentical(accountId, digest);
     if (same !== null || !(await this.#options.quota.isFull(accountId, limit))) return same;
     const identical = await this.#options.store.findIdentical(accountId, digest);
-    if (identical === null) throw await this.#assetCountExceeded(accountId, limit);
+    if (identical === null) throw await this.#readAssetCountExceededError(accountId, limit);
     return identical;
   }
 

@@ -20,10 +20,10 @@ import {
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation } from '../op.ts';
-import { CUT_BY_FRAGMENT, colourHint, type ValueHint } from './colours.ts';
+import { CUT_BY_FRAGMENT_HINT, colourHint, type ValueHint } from './colours.ts';
 import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 
-const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
+const ANY_OBJECT_SCHEMA = Type.Object({}, { additionalProperties: true });
 
 /**
  * Checks parameters against their op's contract. The parameters of a deterministic op are also normalized in spelling.
@@ -37,7 +37,7 @@ export function checkOpParameters(
   given: unknown = {},
   at: SentFieldFinder = sentFieldOfCall,
 ): CheckedParameters {
-  const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
+  const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT_SCHEMA : op.parameters;
   const own = normalizeParameterSpelling(op, given as GivenParameters);
   const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as CheckedParameters;
@@ -206,7 +206,7 @@ function undeclaredKeys(
 function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (schema.format === 'css-color') return colourHint(value);
   if (typeof value !== 'string') return { says: '' };
-  if (value === '' && schema.minLength !== undefined) return { says: CUT_BY_FRAGMENT };
+  if (value === '' && schema.minLength !== undefined) return { says: CUT_BY_FRAGMENT_HINT };
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
   const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');

@@ -13,7 +13,7 @@ export interface ValueHint {
 }
 
 /** The end of the message about an empty colour. In a URL, an unescaped # begins the fragment, which is not sent. */
-export const CUT_BY_FRAGMENT =
+export const CUT_BY_FRAGMENT_HINT =
   ' An unescaped # ends a URL, and neither it nor what follows is sent: write # as %23, as in %23ff8800.';
 
 /** The minimum length of a colour name that is searched for within a longer word, such as red in reddish. */
@@ -23,7 +23,7 @@ const MAX_SEARCHED_CHARACTERS = 100;
 
 /** Finds the colour that was probably meant by a value which is not a CSS colour. */
 export function colourHint(value: unknown): ValueHint {
-  if (value === '') return { says: CUT_BY_FRAGMENT };
+  if (value === '') return { says: CUT_BY_FRAGMENT_HINT };
   const replace = spellingsOf(value).find((text) => parseCssColour(text) !== undefined);
   if (replace !== undefined) return { says: meantWordHint([replace]), replace };
   if (typeof value !== 'string') return { says: '' };

@@ -4,9 +4,9 @@ import { distinctValues, isJsonObject, parseJsonOrUndefined } from '../../../pla
 import { findOp } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
-const WHOLE_NUMBER = /^-?\d+$/;
+const WHOLE_NUMBER_PATTERN = /^-?\d+$/;
 /** A decimal number. It may have an exponent, because programs write small numbers such as 1e-7 that way. */
-const DECIMAL = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const DECIMAL_PATTERN = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /**
  * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text of another type and
@@ -44,9 +44,9 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
 function parseAs(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
-      return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
+      return WHOLE_NUMBER_PATTERN.test(text) ? Number(text) : undefined;
     case 'number':
-      return DECIMAL.test(text) ? Number(text) : undefined;
+      return DECIMAL_PATTERN.test(text) ? Number(text) : undefined;
     case 'boolean':
       // Other spellings of true and false are accepted elsewhere, by `normalizeFlag`.
       return text === 'true' ? true : text === 'false' ? false : undefined;
@@ -59,10 +59,10 @@ function parseAs(type: string | undefined, text: string): unknown {
 }
 
 /** Aliases of formats, in lower case and without `image/`. */
-const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
+const FORMAT_ALIASES = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
 /** Aliases of positions, in lower case and without separators between words. */
-const POSITIONS = new Map<string, string>(
+const POSITION_ALIASES = new Map<string, string>(
   Object.entries({
     centre: 'center',
     middle: 'center',
@@ -85,7 +85,7 @@ const POSITIONS = new Map<string, string>(
   }),
 );
 
-const BARE_HEX = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
+const BARE_HEX_PATTERN = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
 
 /**
  * Normalizes the spelling of a deterministic op's parameters for storing, comparing and running: formats, positions and
@@ -129,7 +129,7 @@ function normalizeFlag(text: string): unknown {
 
 function normalizeColour(text: string): string {
   const word = text.toLowerCase();
-  return BARE_HEX.test(word) ? `#${word}` : word;
+  return BARE_HEX_PATTERN.test(word) ? `#${word}` : word;
 }
 
 function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
@@ -147,10 +147,10 @@ function normalizeFormats(value: unknown): unknown {
 /** The main name of a format: `JPG`, `image/jpeg` and `jpeg` become jpeg. Any other text becomes lower case. */
 export function normalizeFormatName(text: string): string {
   const word = text.toLowerCase().replace(/^image\//, '');
-  return FORMATS.get(word) ?? word;
+  return FORMAT_ALIASES.get(word) ?? word;
 }
 
 function normalizePosition(text: string): string {
   const word = text.toLowerCase();
-  return POSITIONS.get(word.replaceAll(/[-_ ]/g, '')) ?? word;
+  return POSITION_ALIASES.get(word.replaceAll(/[-_ ]/g, '')) ?? word;
 }

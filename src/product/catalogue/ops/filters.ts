@@ -38,7 +38,7 @@ export const negateOp = definePixelOp({
 });
 
 /** The weights that browsers use for CSS sepia(1). */
-const SEPIA = [
+const SEPIA_MATRIX = [
   [0.393, 0.769, 0.189],
   [0.349, 0.686, 0.168],
   [0.272, 0.534, 0.131],
@@ -50,7 +50,7 @@ export const sepiaOp = definePixelOp({
   parameters: {},
   example: { format: 'jpeg' },
   renamed: { matrix: [] },
-  compile: () => ({ steps: [operationStep('recomb', { matrix: SEPIA })] }),
+  compile: () => ({ steps: [operationStep('recomb', { matrix: SEPIA_MATRIX })] }),
 });
 
 /** The value that contrast leaves unchanged: the middle of the 8-bit range. */

@@ -59,33 +59,37 @@ function focalPointViolation(given: {
   };
 }
 
-const RECTANGLE = OPERATIONS.extract.declared;
-const SHAPE = OPERATIONS.crop.declared;
+const EXTRACT_ARGUMENTS = OPERATIONS.extract.declared;
+const CROP_ARGUMENTS = OPERATIONS.crop.declared;
 const RECTANGLE_PARAMETERS = ['x', 'y', 'width', 'height'] as const;
 
 export const cropOp = definePixelOp({
   op: 'crop',
   description: 'Cuts out a rectangle given in pixels, or the largest one of an aspect ratio.',
   parameters: {
-    x: RECTANGLE.left,
-    y: RECTANGLE.top,
+    x: EXTRACT_ARGUMENTS.left,
+    y: EXTRACT_ARGUMENTS.top,
     width: optionalParameter(
-      adaptParameter(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
+      adaptParameter(EXTRACT_ARGUMENTS.width, {
+        description: 'Width of the rectangle in pixels; needs height.',
+      }),
     ),
     height: optionalParameter(
-      adaptParameter(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
+      adaptParameter(EXTRACT_ARGUMENTS.height, {
+        description: 'Height of the rectangle in pixels; needs width.',
+      }),
     ),
     aspect: optionalParameter(
-      adaptParameter(SHAPE.aspect, {
+      adaptParameter(CROP_ARGUMENTS.aspect, {
         description:
           'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
       }),
     ),
-    gravity: adaptParameter(SHAPE.gravity, {
+    gravity: adaptParameter(CROP_ARGUMENTS.gravity, {
       description: `With aspect, the part that is kept; center when left out. ${ATTENTION_HINT}`,
     }),
-    focalX: SHAPE.focalX,
-    focalY: SHAPE.focalY,
+    focalX: CROP_ARGUMENTS.focalX,
+    focalY: CROP_ARGUMENTS.focalY,
   },
   example: { aspect: '16:9', gravity: 'attention' },
   rule(given) {
@@ -147,7 +151,7 @@ export const rotateOp = definePixelOp({
   compile: ({ angle, background }) => ({ steps: [operationStep('rotate', { angle, background })] }),
 });
 
-const STEPS = {
+const FLIP_STEPS = {
   horizontal: [operationStep('flop', {})],
   vertical: [operationStep('flip', {})],
   both: [operationStep('flip', {}), operationStep('flop', {})],
@@ -164,7 +168,7 @@ export const flipOp = definePixelOp({
     ),
   },
   example: { axis: 'horizontal' },
-  compile: ({ axis }) => ({ steps: STEPS[axis] }),
+  compile: ({ axis }) => ({ steps: FLIP_STEPS[axis] }),
 });
 
 export const trimOp = definePixelOp({

@@ -95,7 +95,7 @@ export function fieldOfArgument({ op, at }: DeterministicStep, key: string): Sen
 }
 
 /** Matches a step of the pass in a worker's error, where steps count from 0. */
-const STEP_OF_PASS = /^steps\[(\d+)\]/;
+const PASS_STEP_PATTERN = /^steps\[(\d+)\]/;
 
 /**
  * Finds the parameter of the call to which a worker's error about a pass refers. If the error names a step, the
@@ -107,7 +107,7 @@ export function findSentParameter(
   passParam: string,
   whole = 'steps',
 ): string {
-  const counted = STEP_OF_PASS.exec(passParam)?.[1];
+  const counted = PASS_STEP_PATTERN.exec(passParam)?.[1];
   const name = passParam.split('.').at(-1) ?? passParam;
   const sender =
     counted === undefined

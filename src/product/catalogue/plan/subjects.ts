@@ -13,7 +13,7 @@ import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject, type RequestedStep
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 
 /** A mention of a subject in a prompt, such as `{{subject.anna}}`. The name may be followed by spaces. */
-const SUBJECT_PLACEHOLDER = /\{\{\s*subject\.([^{}]*)\}\}/g;
+const SUBJECT_PLACEHOLDER_PATTERN = /\{\{\s*subject\.([^{}]*)\}\}/g;
 
 /**
  * Checks the sent subjects, except whether their images exist.
@@ -73,7 +73,7 @@ function checkSubjectsAreUsed(
  */
 function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSubject[]): void {
   const names = subjects.map(({ name }) => name);
-  for (const [, mentioned = ''] of prompt.matchAll(SUBJECT_PLACEHOLDER)) {
+  for (const [, mentioned = ''] of prompt.matchAll(SUBJECT_PLACEHOLDER_PATTERN)) {
     const name = mentioned.trimEnd();
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
@@ -91,7 +91,10 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSub
  */
 export function promptWithDescriptors(prompt: string, subjects: readonly PromptSubject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
-  return prompt.replace(SUBJECT_PLACEHOLDER, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
+  return prompt.replace(
+    SUBJECT_PLACEHOLDER_PATTERN,
+    (mention, name: string) => words.get(name.trimEnd()) ?? mention,
+  );
 }
 
 /** The assets that are sent with every call of generate and edit, in order. */

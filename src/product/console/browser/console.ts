@@ -8,7 +8,7 @@ import {
   offlineState,
   refreshSession,
   type Session,
-  shownAccount,
+  shownAccountId,
   signOut,
   startSession,
   useIsOperator,
@@ -28,7 +28,7 @@ const SignIn = lazyComponent(async () => (await import('./sign-in.ts')).SignIn);
 export function ConsoleFrame() {
   const session = useSession();
   const { path } = useAddress();
-  const accountId = shownAccount.use();
+  const accountId = shownAccountId.use();
 
   useEffect(() => {
     if ('account' in session && (path === START_PATH || path === SIGN_IN_PATH))

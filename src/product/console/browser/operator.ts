@@ -8,7 +8,7 @@ import { OPERATOR_MARK_KEY, offlineState, operatorSessionState } from './session
 
 /** The method and the path of a call, such as `GET /state`. */
 type OperatorCallName = keyof OperatorCalls;
-type Sent<N extends OperatorCallName, K extends 'query' | 'body'> =
+type SentPart<N extends OperatorCallName, K extends 'query' | 'body'> =
   OperatorCalls[N] extends Record<K, infer Part extends object> ? Part : never;
 
 interface OperatorCallFields<Query extends object, Body extends object> {
@@ -21,7 +21,7 @@ interface OperatorCallFields<Query extends object, Body extends object> {
 
 const OPERATOR_PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
-let openedSessions = 0;
+let openedSessionCount = 0;
 
 /**
  * Calls the operator's interface and returns the data of the envelope. If no answer arrives in time, the call is
@@ -30,7 +30,7 @@ let openedSessions = 0;
  */
 export async function callOperator<N extends OperatorCallName>(
   name: N,
-  fields: OperatorCallFields<Sent<N, 'query'>, Sent<N, 'body'>> = {},
+  fields: OperatorCallFields<SentPart<N, 'query'>, SentPart<N, 'body'>> = {},
 ): Promise<OperatorCalls[N]['data']> {
   const [method = '', path = ''] = name.split(' ');
   const response = await sendOperatorRequest(method, path, fields).catch((error) => {
@@ -56,7 +56,7 @@ export async function readReport(name: string, signal: AbortSignal): Promise<unk
  */
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
   await callOperator('POST /session', { body: given });
-  openedSessions += 1;
+  openedSessionCount += 1;
   localStorage.setItem(OPERATOR_MARK_KEY, 'yes');
   operatorSessionState.set('open');
 }
@@ -80,7 +80,7 @@ async function sendOperatorRequest(
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   const late = AbortSignal.timeout(timeoutMs);
-  const openedBefore = openedSessions;
+  const openedBefore = openedSessionCount;
   const response = await fetch(url, {
     method,
     headers: { 'x-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -98,7 +98,8 @@ async function sendOperatorRequest(
   }
   const failure = await readFailure(response, location.origin);
   // The error may belong to an earlier session. It must not end a session that was opened after the request.
-  if (openedSessions === openedBefore && isSessionMissing(failure, path)) operatorSessionState.set('none');
+  if (openedSessionCount === openedBefore && isSessionMissing(failure, path))
+    operatorSessionState.set('none');
   throw failure;
 }
 

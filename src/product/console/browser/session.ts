@@ -2,7 +2,7 @@ import { readNamedCall } from '../../../client/calls.ts';
 import { ConnectionError, UnauthorizedError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
 import { Transport } from '../../../client/transport.ts';
-import { accountAnswer } from './first-call.ts';
+import { accountResponse } from './first-call.ts';
 import { SharedState } from './html.ts';
 
 /** Who is signed in, as far as this page knows. */
@@ -30,11 +30,11 @@ const LAST_ACCOUNT_KEY = 'darkroom-account';
  * The id of the account whose screens are shown; null for none. The screens stay visible behind the sign-in form when
  * the session ends. At the start, they are drawn before the service has confirmed the session.
  */
-export const shownAccount = new SharedState(localStorage.getItem(LAST_ACCOUNT_KEY));
+export const shownAccountId = new SharedState(localStorage.getItem(LAST_ACCOUNT_KEY));
 /** The pasted API key. It is kept in memory only, so that it is lost when the page is closed. */
 let pastedKey: string | undefined;
 /** The response to the first call of this page, which asks who is signed in. Undefined once it was read. */
-let firstAnswer: Promise<Response> | undefined = accountAnswer;
+let firstResponse: Promise<Response> | undefined = accountResponse;
 const otherTabs = new BroadcastChannel('darkroom-console');
 
 /** Sends the calls of the first screen, which is drawn before the whole client is loaded. */
@@ -49,8 +49,8 @@ const sessionTransport = new Transport({
 const accountTransport = new Transport({
   baseUrl: location.origin,
   fetch: (input, init) => {
-    const answer = firstAnswer;
-    firstAnswer = undefined;
+    const answer = firstResponse;
+    firstResponse = undefined;
     return sendWithCredential(input, init, answer);
   },
   maxRetries: 1,
@@ -113,8 +113,8 @@ export function useIsOperator(): boolean {
 /** Finds out who is signed in, and listens for sign-ins and sign-outs in other tabs. */
 export function startSession(): void {
   session.listen((now) => {
-    if ('account' in now) shownAccount.set(now.account.id);
-    if (now.kind === 'none' && !now.isOver) shownAccount.set(null);
+    if ('account' in now) shownAccountId.set(now.account.id);
+    if (now.kind === 'none' && !now.isOver) shownAccountId.set(null);
     if (now.kind === 'cookie') localStorage.setItem(LAST_ACCOUNT_KEY, now.account.id);
     if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT_KEY);
   });
@@ -140,7 +140,7 @@ export async function signInByPassword(email: string, password: string): Promise
   const { account } = await readNamedCall(sessionTransport, 'POST /auth/cookie', {
     body: { email, password },
   });
-  signedIn(account);
+  recordSignIn(account);
 }
 
 /**
@@ -150,7 +150,7 @@ export async function signInByPassword(email: string, password: string): Promise
  */
 export async function signInByLink(token: string): Promise<void> {
   const { account } = await readNamedCall(sessionTransport, 'POST /auth/cookie/link', { body: { token } });
-  signedIn(account);
+  recordSignIn(account);
 }
 
 /**
@@ -183,7 +183,7 @@ export async function signOut(): Promise<void> {
   session.set({ kind: 'none', isOver: false });
 }
 
-function signedIn(account: Account): void {
+function recordSignIn(account: Account): void {
   pastedKey = undefined;
   session.set({ kind: 'cookie', account });
   otherTabs.postMessage('signed in' satisfies TabMessage);

@@ -37,7 +37,7 @@ export class ActiveJob {
   isClaiming = false;
   /** Whether the last claim found no more items. A wake-up makes it false, even one that arrived during the claim. */
   isExhausted = false;
-  readonly #stopping = new AbortController();
+  readonly #stopController = new AbortController();
   #wakeUps = 0;
   /** How many items of the job occupy a slot in this process or are being claimed. */
   claimedCount = 0;
@@ -49,12 +49,12 @@ export class ActiveJob {
 
   /** Aborts when the job is being cancelled. */
   get waitSignal(): AbortSignal {
-    return this.#stopping.signal;
+    return this.#stopController.signal;
   }
 
   /** Stops claiming items of the job, and gives up the items that wait for a worker. */
   stop(): void {
-    this.#stopping.abort(new ItemStoppedError());
+    this.#stopController.abort(new ItemStoppedError());
   }
 
   /** How many more items of the job may be claimed. */

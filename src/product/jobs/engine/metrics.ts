@@ -31,7 +31,7 @@ export class JobMetrics {
     'Items that were put back because a store did not answer; this does not count as an attempt.',
   );
   readonly lost = counter('darkroom_job_item_claims_lost_total', 'Claims that another process took over.');
-  readonly #leases = counter(
+  readonly #expiredLeases = counter(
     'darkroom_job_item_leases_expired_total',
     'Claims whose process died: tried again, or given up as poison.',
     'followed_by',
@@ -42,7 +42,7 @@ export class JobMetrics {
     // The counters start at zero. Otherwise an alert would miss the first expired lease, because the series would begin
     // at one.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
-      this.#leases.inc({ followed_by: followedBy }, 0);
+      this.#expiredLeases.inc({ followed_by: followedBy }, 0);
     const running = new Gauge({
       name: 'darkroom_job_items_running',
       help: 'Items that this process works on.',
@@ -78,12 +78,12 @@ export class JobMetrics {
   }
 
   countExpiredLease(followedBy: ExpiredLease): void {
-    this.#leases.inc({ followed_by: followedBy });
+    this.#expiredLeases.inc({ followed_by: followedBy });
   }
 
   /** Registers the metrics, so that the process exposes them. */
   register(): void {
-    const counters = [this.claims, this.retries, this.waits, this.lost, this.#leases];
+    const counters = [this.claims, this.retries, this.waits, this.lost, this.#expiredLeases];
     for (const metric of [...counters, ...this.#gauges]) register.registerMetric(metric);
   }
 }

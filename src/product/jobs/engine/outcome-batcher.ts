@@ -86,7 +86,7 @@ class JobBatch {
   readonly #waiting: WaitingOutcome[] = [];
   #isRecording = false;
   /** When the last recording began, in the clock's elapsed milliseconds. */
-  #lastMs = Number.NEGATIVE_INFINITY;
+  #lastRecordingMs = Number.NEGATIVE_INFINITY;
   /** Cancels the timer of the next recording; null when no timer runs. */
   #cancelTimer: (() => void) | null = null;
   /** Whether this process will decide more outcomes of the job. It asks the slot of the latest item. */
@@ -128,7 +128,7 @@ class JobBatch {
   /** Milliseconds until the waiting outcomes are recorded. */
   #remainingWaitMs(): number {
     if (this.#waiting.length >= MAX_BATCH_SIZE || !this.#hasMore()) return 0;
-    return Math.max(0, this.#lastMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
+    return Math.max(0, this.#lastRecordingMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
   }
 
   async #recordWaiting(): Promise<void> {
@@ -137,7 +137,7 @@ class JobBatch {
     if (this.#isRecording) return;
     this.#isRecording = true;
     do {
-      this.#lastMs = this.#clock.elapsedMs();
+      this.#lastRecordingMs = this.#clock.elapsedMs();
       await this.#recordBatch(this.#waiting.splice(0, MAX_BATCH_SIZE));
     } while (this.#waiting.length > 0 && this.#remainingWaitMs() === 0);
     this.#isRecording = false;

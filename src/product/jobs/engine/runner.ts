@@ -67,7 +67,7 @@ export class JobRunner {
   /** Identifies this runner. Each runner has a new random name, so that it is never taken for an earlier one. */
   readonly #owner: string;
   readonly #prefetches: Record<WorkKind, ItemPrefetch>;
-  readonly #active = new Map<string, ActiveJob>();
+  readonly #activeJobs = new Map<string, ActiveJob>();
   /**
    * The jobs in the order in which they are served. The next account is the one that was served least recently; of its
    * jobs, the one that was served least recently is next.
@@ -75,7 +75,7 @@ export class JobRunner {
   readonly #queue = new FairQueue<ActiveJob>();
   /** Items that this process has claimed and whose outcomes are not recorded yet. */
   readonly #ownedItems = new Map<string, ClaimedItem>();
-  readonly #abandoning = new AbortController();
+  readonly #abandonController = new AbortController();
   readonly #renewTimer: NodeJS.Timeout;
   #onIdle = () => {};
 
@@ -148,7 +148,7 @@ export class JobRunner {
    * Begins no more items of a job that is being cancelled. Its unclaimed items are cancelled elsewhere, in the store.
    */
   stopClaims = (jobId: string): void => {
-    const activeJob = this.#active.get(jobId);
+    const activeJob = this.#activeJobs.get(jobId);
     if (activeJob === undefined) return;
     activeJob.stop();
     this.#removeIfIdle(activeJob);
@@ -163,7 +163,7 @@ export class JobRunner {
 
   itemsAtWork(): Record<string, number> {
     const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
-    for (const { job, claimedCount } of this.#active.values())
+    for (const { job, claimedCount } of this.#activeJobs.values())
       counts[job.type] = (counts[job.type] ?? 0) + claimedCount;
     return counts;
   }
@@ -176,7 +176,7 @@ export class JobRunner {
     const { promise: idle, resolve } = Promise.withResolvers<void>();
     this.#onIdle = resolve;
     const cancelTimeout = this.#clock.after(SHUTDOWN_WORK_MS, () => {
-      this.#abandoning.abort();
+      this.#abandonController.abort();
       resolve();
     });
     if (this.#ownedItems.size > 0) await idle;
@@ -185,13 +185,13 @@ export class JobRunner {
     const givenBack = Array.from(this.#ownedItems.values(), (item) =>
       this.#context.items.giveBack(item).catch(this.#warn('An item was not given back; its lease runs out')),
     );
-    await settledWithin(SHUTDOWN_GIVE_BACK_MS, givenBack, this.#clock);
+    await waitForSettled(SHUTDOWN_GIVE_BACK_MS, givenBack, this.#clock);
   }
 
   /** Looks for items of a job to claim. If the job is not active in this process, it is read first. */
   async #checkJob(jobId: string): Promise<void> {
     if (this.#context.draining.aborted) return;
-    const job = this.#active.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
+    const job = this.#activeJobs.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
     if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
     this.#add(job);
     this.#claimMore();
@@ -199,14 +199,14 @@ export class JobRunner {
 
   /** Claims items of a running job from now on. If the job is active already, its items are looked for again. */
   #add(job: JobDocument): void {
-    const known = this.#active.get(job._id);
+    const known = this.#activeJobs.get(job._id);
     if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
     else known.wake();
   }
 
   #activate(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
-    this.#active.set(_id, activeJob);
+    this.#activeJobs.set(_id, activeJob);
     this.#queue.add(accountId, activeJob);
   }
 
@@ -273,7 +273,7 @@ export class JobRunner {
    */
   async #workOnce({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
     const { job, item } = work;
-    const { signal } = this.#abandoning;
+    const { signal } = this.#abandonController;
     const startedMs = performance.now();
     try {
       const result = await this.#options.perform(item, job, { signal, waitSignal });
@@ -293,7 +293,8 @@ export class JobRunner {
   /** Has an outcome recorded. If the claim was lost, the output is discarded. */
   async #record(work: ItemAtWork, outcome: ItemOutcome): Promise<void> {
     const { job } = work;
-    if (await this.#options.batcher.record({ ...work, outcome, signal: this.#abandoning.signal })) return;
+    if (await this.#options.batcher.record({ ...work, outcome, signal: this.#abandonController.signal }))
+      return;
     this.#options.metrics.lost.inc({ type: job.type });
     if (outcome.resultAssetId !== undefined)
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
@@ -333,7 +334,7 @@ export class JobRunner {
     const notBefore = () => new Date(now().getTime() + pauseMs);
     const error = reason && { code: reason.code, message: reason.message };
     const step = () => items.retryLater(item, notBefore(), counter, error);
-    await retryThroughOutages(step, this.#abandoning.signal);
+    await retryThroughOutages(step, this.#abandonController.signal);
     setTimeout(() => void this.#promoteRetries(), pauseMs).unref();
     await this.#options.completion.completeIfCancelled(item.jobId);
   }
@@ -358,8 +359,8 @@ export class JobRunner {
   /** Removes a job that has no items to claim. If it gets some later, it is added again. */
   #removeIfIdle(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
-    if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
-    this.#active.delete(_id);
+    if (!activeJob.isIdle || this.#activeJobs.get(_id) !== activeJob) return;
+    this.#activeJobs.delete(_id);
     this.#queue.remove(accountId, activeJob);
   }
 
@@ -381,7 +382,7 @@ export class JobRunner {
 }
 
 /** Waits until all promises have settled, but at most `limitMs`. */
-async function settledWithin(
+async function waitForSettled(
   limitMs: number,
   steps: ReadonlyArray<Promise<unknown>>,
   clock: Clock,

@@ -44,7 +44,7 @@ export class JobSweeps {
   readonly #options: SweepsOptions;
   #lastLeaseSweepMs = performance.now();
   #didLastReadFail = false;
-  #sparesLapsedUntilMs = 0;
+  #renewalGraceEndsMs = 0;
 
   constructor(context: JobsContext, options: SweepsOptions) {
     this.#context = context;
@@ -87,12 +87,12 @@ export class JobSweeps {
    */
   async #findExpiredLeases(): Promise<ClaimedItem[]> {
     const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * INTERVAL_MS;
-    if (this.#didLastReadFail || wasPaused) this.#sparesLapsedUntilMs = performance.now() + RENEWAL_GRACE_MS;
+    if (this.#didLastReadFail || wasPaused) this.#renewalGraceEndsMs = performance.now() + RENEWAL_GRACE_MS;
     this.#lastLeaseSweepMs = performance.now();
     this.#didLastReadFail = true;
     const expired = await this.#context.items.findExpiredLeases(SWEEP_BATCH_SIZE);
     this.#didLastReadFail = false;
-    if (performance.now() >= this.#sparesLapsedUntilMs) return expired;
+    if (performance.now() >= this.#renewalGraceEndsMs) return expired;
     return expired.filter((item) => claimLossCounterOf(item) === 'deaths');
   }
 

@@ -88,7 +88,7 @@ export class JobResuming {
     const kept = await this.#withSources(accountId, remaining);
     const definition = await this.#context.definitions.find(jobId);
     const order = orderOf(parent, definition, kept);
-    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
+    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableIndexesOf(kept) } };
   }
 
   /**
@@ -155,7 +155,7 @@ function orderOf(
   remaining: readonly ItemDocument[],
 ): JobOrder {
   const { type, op, model, collection, presetId, presetName, presetVersion } = parent;
-  const seeds = remaining.map(seedOf);
+  const seeds = remaining.map(newItemFieldsOf);
   const need = { runs: 0, credits: 0 };
   for (const { variant: index, progress } of seeds) {
     const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
@@ -175,14 +175,21 @@ function orderOf(
   };
 }
 
-function notRetryableOf(remaining: readonly ItemDocument[]): number[] {
+function notRetryableIndexesOf(remaining: readonly ItemDocument[]): number[] {
   const failedForGood = remaining.filter(
     ({ outcome }) => outcome?.status === 'FAILED' && outcome.retryable !== true,
   );
   return failedForGood.slice(0, MAX_NAMED_ITEMS).map(({ index }) => index);
 }
 
-function seedOf({ index, rootIndex = index, assetId, variant, row, progress }: ItemDocument): NewItemFields {
+function newItemFieldsOf({
+  index,
+  rootIndex = index,
+  assetId,
+  variant,
+  row,
+  progress,
+}: ItemDocument): NewItemFields {
   return {
     assetId,
     variant,

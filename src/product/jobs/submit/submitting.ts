@@ -93,7 +93,7 @@ export class JobSubmission {
       holds.readSnapshot(accountId),
       reservedAssets === 0 ? 0 : countAssets(accountId),
     ]);
-    const unusedQuota = this.#quotaLeft(job, stored);
+    const unusedQuota = this.#remainingQuota(job, stored);
     const earlier = await this.#insertHidden(job);
     if (earlier !== null) return { job: earlier, isReplayed: true };
     let claim: PendingClaim | undefined;
@@ -126,7 +126,7 @@ export class JobSubmission {
         if (!(error instanceof DuplicateKeyError)) throw error;
         // A repeated resume violates two unique indexes: that of the key and that of the parent. It depends on the
         // store which one is reported, so the key is looked up in both cases.
-        const earlier = await this.#earlierJob(job);
+        const earlier = await this.#findEarlierJob(job);
         if (earlier !== null) return earlier;
         if (error.index === 'parent') throw notLatestAttemptError();
       }
@@ -137,7 +137,11 @@ export class JobSubmission {
   /**
    * The earlier job with the same Idempotency-Key. Null when the key is free, or was first used more than a day ago.
    */
-  async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument): Promise<JobDocument | null> {
+  async #findEarlierJob({
+    accountId,
+    idempotencyKey,
+    fingerprint,
+  }: JobDocument): Promise<JobDocument | null> {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
     if (earlier === null) return null;
@@ -201,10 +205,10 @@ export class JobSubmission {
     const { assets, plan, countAssets, topUpUrl } = this.#context;
     const { _id, accountId, reservedAssets: count } = job;
     if (await assets.quota.reserve(accountId, _id, count, plan(job.plan).storedAssets)) return;
-    throw outputsExceedQuotaError(count, this.#quotaLeft(job, await countAssets(accountId)), topUpUrl());
+    throw outputsExceedQuotaError(count, this.#remainingQuota(job, await countAssets(accountId)), topUpUrl());
   }
 
-  #quotaLeft({ plan: planId }: JobDocument, stored: number): number {
+  #remainingQuota({ plan: planId }: JobDocument, stored: number): number {
     return Math.max(0, this.#context.plan(planId).storedAssets - stored);
   }
 

@@ -43,7 +43,7 @@ export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
 }
 
 /** The fields of a job that override the single AI step of its preset. */
-export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
+export const OVERRIDE_FIELDS = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
  * The variants of a job that runs a preset. Each variant overrides fields of the preset's single AI step. If its model
@@ -67,7 +67,7 @@ export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]
 
 /** The index of the preset's single AI step; undefined if the job overrides nothing. */
 function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[]): number | undefined {
-  const override = OVERRIDES.find((field) => body[field] !== undefined);
+  const override = OVERRIDE_FIELDS.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
   const aiSteps = steps.flatMap(({ op }, index) => (findOp(op)?.runs === 'model' ? [index] : []));
   const [only, ...others] = aiSteps;

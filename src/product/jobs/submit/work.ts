@@ -35,7 +35,7 @@ import type { ItemInputKind, PricedVariant } from '../definitions.ts';
 import { JOB_TYPES, type JobType } from '../job.ts';
 import { creditsPerSegment, type PlanSegment, planOf } from '../plan.ts';
 import type { JobRequest } from '../schema.ts';
-import { OVERRIDES, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
+import { OVERRIDE_FIELDS, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
 
 /** The work of a job after all checks that need no store. Nothing is stored, held or charged yet. */
 export interface CheckedWork {
@@ -149,7 +149,7 @@ function inputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
 }
 
 /** The schema of a render's fields. It is a constant, because its compiled validator is cached by schema object. */
-const RENDER_FIELDS = Type.Object(OPS.render_template.fields, { additionalProperties: false });
+const RENDER_FIELDS_SCHEMA = Type.Object(OPS.render_template.fields, { additionalProperties: false });
 
 /** Checks a render job, which has rows instead of assets and variants. */
 function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
@@ -157,7 +157,11 @@ function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
   refuseFields(body, ['variants'], 'a render makes one image of each of its items');
   checkOpParameters(op, body.parameters, sentFieldAt);
   const { templateId, items } = body;
-  const violation = findFirstViolation(RENDER_FIELDS, withoutAbsentFields({ templateId, items }), op.op);
+  const violation = findFirstViolation(
+    RENDER_FIELDS_SCHEMA,
+    withoutAbsentFields({ templateId, items }),
+    op.op,
+  );
   if (violation !== undefined) throw parameterError(violation, sentFieldOfCall);
   return {
     type: op.jobType,
@@ -220,7 +224,7 @@ export function jobWithLiftedFields(body: JobRequest): JobRequest {
 const EXCLUSIVE_FIELDS = [
   {
     by: 'steps',
-    fields: ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'],
+    fields: ['op', 'presetId', ...OVERRIDE_FIELDS, 'templateId', 'items'],
     why: 'the steps say it themselves',
   },
   { by: 'presetId', fields: ['op', 'subjects', 'templateId', 'items'], why: 'the preset decides' },

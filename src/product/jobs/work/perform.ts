@@ -136,7 +136,7 @@ export class ItemWork {
     if (result.kind === 'json') throw new Error('Only the last segment answers JSON.');
     const { bytes, contentType } = result;
     const objectKey = newIntermediateKey(item.jobId);
-    const store = storageStep(segment, signal);
+    const store = storageStepRunner(segment, signal);
     await store(() => this.#context.objects.put(objectKey, bytes, contentType));
     const progress = { ...after, objectKey };
     if (!(await store(() => this.#context.items.recordProgress(item, progress)))) {
@@ -185,7 +185,7 @@ export class ItemWork {
       ...{ accountId, jobId, itemIndex: item.index, collection, expiresAt },
       ...(warnings.length > 0 && { warnings }),
     };
-    const store = storageStep(segment, signal);
+    const store = storageStepRunner(segment, signal);
     const { outputs } = this.#context.assets;
     const { _id: resultAssetId } = await outputs.make(labels, bytes, signal, facts, store);
     return { resultAssetId, ...withoutAbsentFields({ achieved }) };
@@ -297,7 +297,7 @@ function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
  * store responds, because the answer is paid for. After a pass, it is not repeated, because the next owner of the item
  * can make the result again.
  */
-function storageStep(segment: PlanSegment | undefined, signal: AbortSignal) {
+function storageStepRunner(segment: PlanSegment | undefined, signal: AbortSignal) {
   return <T>(step: () => Promise<T>) =>
     segment?.runs === 'model' ? retryThroughOutages(step, signal) : step();
 }

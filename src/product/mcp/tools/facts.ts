@@ -10,7 +10,7 @@ import { AnyObjectSchema, Tool } from '../tool.ts';
 const FACTS_KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
 type FactsKind = (typeof FACTS_KINDS)[number];
 
-const PALETTE_COLORS = 6;
+const PALETTE_COLOR_COUNT = 6;
 /** How many characters of JSON the tags of a file may take in one answer. */
 const MAX_TAGS_CHARACTERS = 4_000;
 const MAX_TAG_CHARACTERS = 200;
@@ -62,7 +62,7 @@ interface MeasuredImage {
 /** Measures an image with one call of the API. Kinds of facts that need other calls are left out. */
 async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
-  const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
+  const query = kinds.has('palette') ? `?palette=${PALETTE_COLOR_COUNT}` : '';
   const path = `/images/metadata${query}`;
   const { data } = await service.call<MeasuredImage>('POST', path, imagePayloadOf(image));
   const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;

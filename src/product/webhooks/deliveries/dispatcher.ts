@@ -54,7 +54,7 @@ interface EndpointClaim {
  */
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
-  readonly #claimed = new Map<string, EndpointClaim>();
+  readonly #claims = new Map<string, EndpointClaim>();
   readonly #running = new Set<Promise<void>>();
   #claimCount = 0;
   #isStopped = false;
@@ -133,14 +133,14 @@ export class WebhookDispatcher {
     const { slots } = this.#options;
     const { member } = claim;
     const [accountId] = parseScheduleMember(member);
-    const slot = this.#claimed.has(member) ? null : slots.takeWorkerSlot(accountId, member);
+    const slot = this.#claims.has(member) ? null : slots.takeWorkerSlot(accountId, member);
     if (slot === null) {
       // There is no slot: the account has used its own, slow endpoints have used theirs, or this process still works on
       // the endpoint after it lost the lease.
       void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONE_MS : POSTPONE_MS);
       return;
     }
-    this.#claimed.set(member, claim);
+    this.#claims.set(member, claim);
     const work = this.#runWorker(claim, slot).finally(() => this.#running.delete(work));
     this.#running.add(work);
   }
@@ -157,7 +157,7 @@ export class WebhookDispatcher {
       });
     // The claim is removed before the endpoint is given back. Otherwise it might be renewed after another process has
     // claimed the endpoint.
-    this.#claimed.delete(claim.member);
+    this.#claims.delete(claim.member);
     slot.release();
     await this.#giveBack(claim, afterMs);
   }
@@ -201,7 +201,7 @@ export class WebhookDispatcher {
 
   /** Renews the leases of running workers. If the schedule was lost, their endpoints are claimed again. */
   #renewClaims(): void {
-    for (const claim of this.#claimed.values()) {
+    for (const claim of this.#claims.values()) {
       // If a renewal fails, the lease is not extended, and the worker stops before the lease ends.
       this.#renew(claim).catch(() => undefined);
     }

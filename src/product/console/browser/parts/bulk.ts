@@ -1,6 +1,6 @@
 import { DarkroomError, UnauthorizedError } from '../../../../client/errors.ts';
 import { html, useCallback, useRef, useState } from '../html.ts';
-import { shownAccount } from '../session.ts';
+import { shownAccountId } from '../session.ts';
 import { Button } from './controls.ts';
 import { countText } from './values.ts';
 
@@ -44,7 +44,7 @@ export function useBulk() {
     const ending = new AbortController();
     end.current = ending;
     const { signal } = ending;
-    const unlisten = shownAccount.listen(() => ending.abort());
+    const unlisten = shownAccountId.listen(() => ending.abort());
     setState({ title, total, done: 0, failed: 0, failures: [], isRunning: true, wasStopped: false });
     const fail = (name: string, error: unknown) =>
       change(({ failed, failures }) => ({

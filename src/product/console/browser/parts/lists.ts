@@ -29,7 +29,7 @@ const TYPING_DELAY_MS = 250;
 /**
  * The maximum number of filters that phones show besides the first one. If a list has more, all of them are collapsed.
  */
-const MAX_UNFOLDED_FILTERS = 2;
+const MAX_UNCOLLAPSED_FILTERS = 2;
 
 /** The filters of a list. A typed filter takes effect shortly after the last letter. */
 export function Filters({ fields, values, onChange }: FiltersProps) {
@@ -43,12 +43,12 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   };
   const [first, ...others] = fields;
   const times = others.filter(({ kind }) => kind === 'instant');
-  const folds = others.length > MAX_UNFOLDED_FILTERS;
+  const isCollapsible = others.length > MAX_UNCOLLAPSED_FILTERS;
   const set = others.filter(({ name }) => (values[name] ?? '') !== '').length;
   return html`<search class="filters">
     ${first && controlOf(first)}
     ${
-      folds &&
+      isCollapsible &&
       html`<button
         type="button"
         class="button filters-more"
@@ -58,7 +58,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
         ${set > 0 ? `Filters: ${set} set` : 'Filters'} <span aria-hidden="true">${isOpen ? '▴' : '▾'}</span>
       </button>`
     }
-    <div class=${folds && !isOpen ? 'filters-others folded' : 'filters-others'}>
+    <div class=${isCollapsible && !isOpen ? 'filters-others folded' : 'filters-others'}>
       ${others.filter(({ kind }) => kind !== 'instant').map(controlOf)}
       ${times.length > 0 && html`<div class="filters-times">${times.map(controlOf)}</div>`}
     </div>

@@ -1,5 +1,5 @@
 import { html, SharedState, useEffect, useRef, type View } from '../html.ts';
-import { shownAccount } from '../session.ts';
+import { shownAccountId } from '../session.ts';
 import { Button } from './controls.ts';
 import type { Tone } from './values.ts';
 
@@ -101,7 +101,7 @@ function removeToast(id: number): void {
 }
 
 // When another account signs in, the questions and undo buttons of the previous account are removed.
-shownAccount.listen(() => {
+shownAccountId.listen(() => {
   openQuestion.value?.answer(false);
   shownToasts.set([]);
 });

@@ -109,8 +109,8 @@ export function drawPlot(
   };
 }
 
-const TIME_FORMAT = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const DATE_FORMAT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const TIME_FORMATTER = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const DATE_FORMATTER = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const DAY_SECONDS = 86_400;
 
 /**
@@ -118,7 +118,7 @@ const DAY_SECONDS = 86_400;
  * @param seconds the time between two labels.
  */
 function timeLabelsFor(seconds: number): (at: number) => string {
-  const format = seconds < DAY_SECONDS ? TIME_FORMAT : DATE_FORMAT;
+  const format = seconds < DAY_SECONDS ? TIME_FORMATTER : DATE_FORMATTER;
   return (at) => format.format(at * 1_000);
 }
 

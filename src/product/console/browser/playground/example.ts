@@ -1,10 +1,10 @@
-const EXAMPLE_SIDE = { width: 1_600, height: 1_200 };
+const EXAMPLE_SIZE = { width: 1_600, height: 1_200 };
 
 /** Draws an example picture on which most ops have a visible effect: a sky, edges, fine lines and a word. */
 export async function drawExample(): Promise<Blob> {
-  const { width, height } = EXAMPLE_SIDE;
+  const { width, height } = EXAMPLE_SIZE;
   const canvas = document.createElement('canvas');
-  Object.assign(canvas, EXAMPLE_SIDE);
+  Object.assign(canvas, EXAMPLE_SIZE);
   const context = canvas.getContext('2d');
   if (context === null) throw new Error('This browser cannot draw.');
   const sky = context.createLinearGradient(0, 0, 0, height);

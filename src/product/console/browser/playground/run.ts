@@ -77,12 +77,12 @@ async function makeOutcome(
       return onlyResult(await transform(transformOf(work)));
     case 'op':
       return definition?.kind === 'ai' || definition?.endpoint === undefined
-        ? readOrJob(work, source, definition, terms)
+        ? readOrRunJob(work, source, definition, terms)
         : { pictures: [], json: await api.images.metadata(source, { ...work.values, signal }) };
   }
 }
 
-async function readOrJob(
+async function readOrRunJob(
   work: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
   definition: OpDefinition | undefined,

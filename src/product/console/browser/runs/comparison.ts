@@ -19,7 +19,7 @@ interface LetteredRun {
 }
 
 const LETTERS = 'ABCDEF';
-export const MAX_COMPARED = LETTERS.length;
+export const MAX_COMPARED_RUNS = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
 const MAX_FIRST_CASES = 60;
 /**

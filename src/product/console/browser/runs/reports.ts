@@ -29,11 +29,11 @@ type ReportPart = Readonly<Record<string, unknown>>;
 const MAX_FACTS = 300;
 const MAX_POINTS = 2_000;
 /** Matches the measures for which a lower value is better. For all others, a higher value is better. */
-const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
+const LESS_IS_BETTER_PATTERN = / ms$|^CPU|^errors|MB$|^p\d/;
 
 /** Whether a change of a measure is an improvement. */
 export function isBetter(measure: string, before: number, after: number): boolean {
-  return LESS_IS_BETTER.test(measure) ? after < before : after > before;
+  return LESS_IS_BETTER_PATTERN.test(measure) ? after < before : after > before;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { html, useRef, useState, type View } from '../html.ts';
 import { Controls, changeSetting, Doctor, drainProcess } from '../operate/controls.ts';
 import { Plots, Processes, Roles } from '../operate/host.ts';
-import { joinHistories, knownUntil } from '../operate/state.ts';
+import { joinHistories, knownUntilMs } from '../operate/state.ts';
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
 import type { OperatorHost, OperatorProcess, OperatorState, OperatorVerdict } from '../operator-schema.ts';
 import { Button, Tabs } from '../parts/controls.ts';
@@ -30,7 +30,7 @@ function Operate() {
   const everyMs = useRef(POLL_MS);
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
-      const after = knownUntil([...known.current.values()]);
+      const after = knownUntilMs([...known.current.values()]);
       const fields = { query: { after }, signal, timeoutMs: TIMEOUT_MS };
       const state = await callOperator('GET /state', fields);
       const hosts = state.hosts.map((host) => ({

@@ -76,12 +76,12 @@ function PresetList() {
   <//>`;
 }
 
-const ABOVE = { title: 'Presets', path: '/console/presets' };
+const PARENT_SCREEN = { title: 'Presets', path: '/console/presets' };
 
 function PresetBySlug({ slug }: { slug: string }) {
   const { data, error, reload } = useLoad((signal) => readPreset(slug, signal), [slug]);
   if (data === undefined)
-    return html`<${NotLoadedPage} title="Preset" above=${ABOVE} error=${error} reload=${reload} />`;
+    return html`<${NotLoadedPage} title="Preset" above=${PARENT_SCREEN} error=${error} reload=${reload} />`;
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
@@ -108,7 +108,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
     await act(async () => {
       await api.presets.delete(slug);
       toast(`${name} is deleted.`);
-      navigate(ABOVE.path);
+      navigate(PARENT_SCREEN.path);
     });
   };
   const asSteps = addressOf('/console/playground', { steps: JSON.stringify(steps) });
@@ -123,7 +123,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
       `
     }
   `;
-  return html`<${Page} title=${name} lead=${description} above=${ABOVE} actions=${actions}>
+  return html`<${Page} title=${name} lead=${description} above=${PARENT_SCREEN} actions=${actions}>
     <${ErrorBox} error=${error} />
     <${LabelledValues}
       of=${[

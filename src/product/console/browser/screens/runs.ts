@@ -8,7 +8,7 @@ import { useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
-import { MAX_COMPARED, RunComparison } from '../runs/comparison.ts';
+import { MAX_COMPARED_RUNS, RunComparison } from '../runs/comparison.ts';
 
 const PATH = '/console/runs';
 const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
@@ -65,7 +65,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
       return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
     return html`<${RunComparison} runs=${runs} />`;
   }
-  const tooMany = selected.size > MAX_COMPARED;
+  const tooMany = selected.size > MAX_COMPARED_RUNS;
   const chosen = data?.runs
     .filter(({ name }) => selected.has(name))
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
@@ -77,7 +77,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
     <//>`}
   >
     <${Filters} fields=${FIELDS} values=${filters} onChange=${change} />
-    ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED} can be laid over each other.</p>`}
+    ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED_RUNS} can be laid over each other.</p>`}
     <${Table}
       label="Runs"
       columns=${COLUMNS}

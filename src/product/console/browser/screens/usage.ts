@@ -242,7 +242,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     title: 'Credits',
     isNumber: true,
     width: '8.5em',
-    of: ({ credits, held }) => html`<span class="figure">${signed(credits || held)}</span>`,
+    of: ({ credits, held }) => html`<span class="figure">${signedText(credits || held)}</span>`,
   },
   countColumn('balanceAfter', 'Balance after', { width: '11em' }),
   { name: 'note', title: 'Note', isWide: true, of: ({ note }) => note },
@@ -256,6 +256,6 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   timeColumn('createdAt', 'At', { isWide: false }),
 ];
 
-function signed(value: number): string {
+function signedText(value: number): string {
   return `${value > 0 ? '+' : value < 0 ? '−' : ''}${countText(Math.abs(value))}`;
 }

@@ -3,7 +3,7 @@ import { api } from '../../api.ts';
 import { html, SharedState, useEffect, useRef, useState } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
-import { shownAccount } from '../../session.ts';
+import { shownAccountId } from '../../session.ts';
 
 export interface Upload {
   id: number;
@@ -53,7 +53,7 @@ export function removeUpload(id: number): void {
 }
 
 // Uploads stop when another account signs in, so that their assets do not end up in that account.
-shownAccount.listen(() => {
+shownAccountId.listen(() => {
   for (const ending of abortControllers.values()) ending.abort();
   uploads.set([]);
 });
