@@ -255,7 +255,10 @@ export interface PaletteColour {
   share: number;
 }
 
-/** The image object of the API, without its stored fields. */
+/**
+ * The image object of the API, as a worker measures it. A stored image object may lack facts that an earlier version
+ * did not measure.
+ */
 export interface ImageFacts extends PlaceholderHashes {
   mimeType: string;
   format: string;

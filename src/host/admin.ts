@@ -42,7 +42,10 @@ async function main(words: readonly string[]): Promise<CommandResult> {
 /** Whether the command is a migration. The service must be stopped for it, so it never runs in the primary. */
 const isMigration = (words: readonly string[]) => words.find((word) => !word.startsWith('-')) === 'migrate';
 
-/** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
+/**
+ * Prints the delivery attempts of a webhook endpoint, and forwards them if a URL is given, until the operator stops the
+ * command.
+ */
 async function listenForWebhooks({ endpointId, forward }: WebhookListenOptions): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
@@ -61,7 +64,7 @@ function noServiceMessage(dataDir: string): string {
   return `No service runs on DATA_DIR (${resolve(dataDir)}): start it, or give this command the DATA_DIR of the one that runs.`;
 }
 
-/** Shows the result again each second, until the operator ends it. */
+/** Runs a command once a second and shows its result, until the operator stops it. */
 async function watchCommand(words: readonly string[]): Promise<never> {
   for (;;) {
     const { text } = await main(words);

@@ -243,7 +243,10 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
   });
 }
 
-/** Registers the routes outside the API: health, pages, and the files behind signed links and addresses. */
+/**
+ * Registers the routes outside the API: health, pages, signed links to results, and the addresses of delivered
+ * pictures.
+ */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
   { imageWorkers, renders }: ImagingPools,

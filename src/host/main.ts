@@ -45,7 +45,7 @@ import { createPrimaryControls } from './processes/primary-controls.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { endOnHelp, openInBrowser, printToStdout, surviveOutputErrors } from './processes/terminal.ts';
 
-/** The longest lease that a process may hold when it dies. */
+/** The longest time for which a lease of a dead process can still be valid. */
 const MAX_LEASE_MS = 120_000;
 /**
  * The duration of the lease under which one host makes the first account. It covers the rest of the start, until the
@@ -68,7 +68,7 @@ interface Primary {
   log: Logger;
   hostId: string;
   stores: Stores;
-  /** The identifier of the documents' deployment, by which processes of one deployment recognise each other. */
+  /** Identifies the deployment to which the documents belong. Processes with the same value belong together. */
   deployment: string;
   capacity: ChangeableCapacity;
   restarts: RestartMeter;

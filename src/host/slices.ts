@@ -77,7 +77,8 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     return slice;
   };
 
-  // A slice calls a later slice through a function, which is called only when all slices are open.
+  // The functions through which a slice calls slices that are opened after it. They are called only once all slices are
+  // open.
   const later = {
     describeAccount: (accountId: string) => billing.describe(accountId),
     countAssets: (accountId: string) => assets.countAssets(accountId),

@@ -49,8 +49,8 @@ interface ArchivePiece {
 }
 
 /**
- * Names the layout of the archive within its ETag. A change of the layout changes this text, so that no download
- * continues with bytes of another layout.
+ * A part of the ETag that identifies the layout of the archive. A change of the layout must change this text, so that
+ * no download resumes with bytes of another layout.
  */
 const ARCHIVE_LAYOUT = 'stored, sums before the bytes';
 
@@ -69,9 +69,9 @@ const ZIP64_END_RECORD_BYTES = 56;
 const ZIP64_LOCATOR_BYTES = 20;
 const TIMESTAMP_FIELD_BYTES = 9;
 const EMPTY_BUFFER = Buffer.alloc(0);
-/** A field of 16 or 32 bits with its largest value means that the number is in a 64-bit field. */
-const MOVED_TO_ZIP64_16 = 0xffff;
-const MOVED_TO_ZIP64_32 = 0xffffffff;
+/** The largest value of a field of 16 or 32 bits. It means that the number is in a 64-bit field. */
+const ZIP64_MARKER_16_BITS = 0xffff;
+const ZIP64_MARKER_32_BITS = 0xffffffff;
 const ZIP_VERSION = 20;
 const ZIP64_VERSION = 45;
 /** The flag for names in UTF-8. */
@@ -237,7 +237,7 @@ function centralHeaders(entries: readonly PlacedEntry[], modifiedAt: Date): Buff
     header.writeUInt16LE(MADE_BY_UNIX | ZIP64_VERSION, 4);
     writeCommonFields(header.subarray(6), { path, sizeBytes, checksum, extra64, modifiedAt });
     header.writeUInt32LE(FILE_MODE * 0x10000, 38);
-    header.writeUInt32LE(Math.min(offset, MOVED_TO_ZIP64_32), 42);
+    header.writeUInt32LE(Math.min(offset, ZIP64_MARKER_32_BITS), 42);
     headers.push(header, path, timestampField(modifiedAt), extra64);
   }
   return Buffer.concat(headers);
@@ -255,7 +255,7 @@ function writeCommonFields(
   common: Buffer,
   { path, sizeBytes, checksum, extra64, modifiedAt }: CommonHeaderFields,
 ): void {
-  const size = Math.min(sizeBytes, MOVED_TO_ZIP64_32);
+  const size = Math.min(sizeBytes, ZIP64_MARKER_32_BITS);
   const { date, time } = dosDateTimeOf(modifiedAt);
   common.writeUInt16LE(extra64.length === 0 ? ZIP_VERSION : ZIP64_VERSION, 0);
   common.writeUInt16LE(UTF8_NAMES_FLAG, 2);
@@ -271,7 +271,7 @@ function writeCommonFields(
 
 /** The extra field for numbers that do not fit into 32 bits; empty when all fit. */
 function zip64Field(numbers: readonly number[]): Buffer {
-  const large = numbers.filter((number) => number >= MOVED_TO_ZIP64_32);
+  const large = numbers.filter((number) => number >= ZIP64_MARKER_32_BITS);
   if (large.length === 0) return EMPTY_BUFFER;
   const field = Buffer.alloc(4 + 8 * large.length);
   field.writeUInt16LE(0x0001, 0);
@@ -309,13 +309,13 @@ interface CentralDirectory {
 function endRecord({ offset, sizeBytes, entries }: CentralDirectory): Buffer {
   const end = Buffer.alloc(END_RECORD_BYTES);
   end.write('PK\x05\x06', 'latin1');
-  const count = Math.min(entries, MOVED_TO_ZIP64_16);
+  const count = Math.min(entries, ZIP64_MARKER_16_BITS);
   end.writeUInt16LE(count, 8);
   end.writeUInt16LE(count, 10);
-  end.writeUInt32LE(Math.min(sizeBytes, MOVED_TO_ZIP64_32), 12);
-  end.writeUInt32LE(Math.min(offset, MOVED_TO_ZIP64_32), 16);
+  end.writeUInt32LE(Math.min(sizeBytes, ZIP64_MARKER_32_BITS), 12);
+  end.writeUInt32LE(Math.min(offset, ZIP64_MARKER_32_BITS), 16);
   const isLarge =
-    entries >= MOVED_TO_ZIP64_16 || sizeBytes >= MOVED_TO_ZIP64_32 || offset >= MOVED_TO_ZIP64_32;
+    entries >= ZIP64_MARKER_16_BITS || sizeBytes >= ZIP64_MARKER_32_BITS || offset >= ZIP64_MARKER_32_BITS;
   return isLarge ? Buffer.concat([zip64EndRecords({ offset, sizeBytes, entries }), end]) : end;
 }
 

@@ -27,9 +27,9 @@ export const systemClock: Clock = {
  * measure.
  */
 const MIN_DIFFERENCE_MS = 1_000;
-/** The difference from which the log warns that the clock of the host is wrong. */
+/** If the clocks differ by at least this much, the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
-/** The difference from which a process leaves periodic clean-ups to other hosts, if there are any. */
+/** If the clocks differ by at least this much, a process leaves periodic clean-ups to other hosts, if there are any. */
 const MIN_CLOCK_DIFFERENCE_TO_YIELD_MS = 15_000;
 const MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;

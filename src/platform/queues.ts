@@ -67,8 +67,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * The last waiter of the owner with the most waiters, for which a waiter of `other` may be let in instead. Undefined
-   * if `other`, with one waiter more, would have at least as many.
+   * The last waiter of the owner with the most waiters. It can be refused to make room for a waiter of `other`.
+   * Undefined if `other`, with one waiter more, would have at least as many.
    */
   findExcessWaiter(other: string): { owner: string; waiter: T } | undefined {
     let most = this.sizeOf(other) + 1;

@@ -49,7 +49,7 @@ export const TIFF_COMPRESSIONS = {
   deflate: 32_946,
   packBits: 32_773,
 } as const;
-/** Meanings of a sample beyond the colours. */
+/** The possible meanings of a sample that is not a colour. */
 export const EXTRA_SAMPLE_KINDS = { unspecified: 0, associatedAlpha: 1, alpha: 2 } as const;
 export const SAMPLE_FORMATS = { unsigned: 1, signed: 2, float: 3, undefined: 4 } as const;
 
@@ -63,7 +63,7 @@ export interface TiffPage {
   compression: number;
   photometric: number;
   sampleFormat: number;
-  /** The declared meanings of the samples beyond the colours. */
+  /** The declared meanings of the samples that are not colours. */
   extraSamples: readonly number[];
   /** Whether each sample has its own plane. */
   isPlanar: boolean;

@@ -15,7 +15,7 @@ import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
 
-/** What the header of a file tells before the pass decodes it. */
+/** What the header of a file reveals before the file is decoded. */
 export interface InputShape extends Size, FrameFacts {
   /**
    * The format as named by libvips. The inherited width and height are those of one upright frame, or 0 if they are not

@@ -46,8 +46,8 @@ async function attemptPasses(task: BranchTask, canBeKilled: boolean): Promise<Br
   const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
   const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
-  // The sender may have read the header wrongly. As in `performTransformTask`, failed passes are therefore repeated
-  // without it.
+  // The image header that came with the task may be wrong. As in `performTransformTask`, failed passes are therefore
+  // repeated without it.
   const { header: _, ...unhinted } = task;
   const second = await runPasses({ ...unhinted, passes }, canBeKilled);
   const again = second.outputs.values();
@@ -219,8 +219,9 @@ class SharedPictures {
 }
 
 /**
- * The numbers of steps after which a pass shares its picture with fewer passes than before.
- * @param names of the pictures of the pass.
+ * The numbers of steps after which the picture of a pass is shared: more passes have this picture than have the next
+ * one.
+ * @param names the names of the pictures of the pass.
  * @param sharing the number of passes that have the picture of each name.
  */
 function sharedStepCountsOf(

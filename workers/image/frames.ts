@@ -99,7 +99,7 @@ export interface FrameBatch {
   count: number;
 }
 
-/** Whether the frames directly follow each other, so that no frame between them is decoded in vain. */
+/** Whether the frames directly follow each other. Otherwise frames between them would be decoded for nothing. */
 export function areConsecutive(kept: readonly number[]): boolean {
   return kept.length === (kept.at(-1) ?? 0) - (kept[0] ?? 0) + 1;
 }
@@ -133,7 +133,7 @@ interface FrameSource extends FrameFacts {
   format: string;
 }
 
-/** What the steps and the output of a pass allow for animations. */
+/** Whether the steps and the output of a pass can handle an animation. */
 interface FrameUse {
   /** Whether every step works frame by frame. */
   canBeAnimated: boolean;

@@ -8,9 +8,9 @@ import { makeFileReadable } from './readable.ts';
 import {
   BadArgumentError,
   isDeadlineError,
-  pictureTooLarge,
+  pictureTooLargeRefusal,
   secondsLeft,
-  unreadablePicture,
+  unreadablePictureRefusal,
 } from './refusal.ts';
 
 /**
@@ -48,7 +48,7 @@ export interface InputFacts extends Size {
   /** Whether the file is a 16-bit PNG or TIFF; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
-  /** The whole header; absent if the header from the sender was used. */
+  /** The whole header; absent if the image header that came with the task was used. */
   header?: Metadata;
   /** Display time of each frame, in milliseconds. */
   delays?: number[];
@@ -63,15 +63,14 @@ export interface InputFacts extends Size {
 const STRICT_INPUT_OPTIONS: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
 
 /**
- * Reads the header, or uses the header that the sender has read.
- * @throws PassRefusal unsupported_format when the file is not a readable image, or when one frame has too many
- *   pixels.
+ * Reads the header of the file, or uses the image header that came with the task.
+ * @throws PassRefusal unsupported_format when the file is not a readable image, or when one frame has too many pixels.
  */
 export async function readInputFacts(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
   const { raw, header } = task;
   if (raw !== undefined) return inputFactsFromHeader({ ...RAW_PIXELS_HEADER, ...raw });
-  // The sender's header lacks the colour space and the profile. They matter only for kept metadata and for 16-bit
-  // channels.
+  // The image header that came with the task lacks the colour space and the profile. They matter only for kept metadata
+  // and for 16-bit channels.
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return inputFactsFromHeader(header);
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
@@ -82,7 +81,9 @@ async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {
   const header = await sharp(input, { ...STRICT_INPUT_OPTIONS, page })
     .metadata()
     .catch((error: Error) => {
-      throw error.message.includes('exceeds pixel limit') ? pictureTooLarge() : unreadablePicture();
+      throw error.message.includes('exceeds pixel limit')
+        ? pictureTooLargeRefusal()
+        : unreadablePictureRefusal();
     });
   return inputFactsFromMetadata(header);
 }
@@ -141,7 +142,7 @@ export async function readChosenPageFacts(
   input: Uint8Array,
   { first, count, delays }: ChosenFrames,
 ): Promise<InputFacts> {
-  if (source.width * source.height * count > MAX_PIXELS) throw pictureTooLarge();
+  if (source.width * source.height * count > MAX_PIXELS) throw pictureTooLargeRefusal();
   if (first === 0 || isAnimationFormat(source.format)) return { ...source, ...(delays && { delays }) };
   return { ...(await readHeader(input, first)), frames: source.frames };
 }
@@ -178,7 +179,7 @@ export function sharpOptionsFor(
   ignoreIcc: boolean,
 ): SharpOptions {
   if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
-  // Several frames lie in one strip, which sharp cannot turn as a whole. The picture turns each frame later.
+  // Several frames lie in one strip, which sharp cannot turn as a whole. Each frame is turned later.
   return {
     ...STRICT_INPUT_OPTIONS,
     ignoreIcc,

@@ -224,7 +224,10 @@ export class PassPicture {
     this.#hasRun = false;
   }
 
-  /** Lays the picture on a background colour. sharp chooses the place in the pipeline, so it must not matter. */
+  /**
+   * Lays the picture on a background colour. sharp decides when in the pipeline it does so, so call this only if the
+   * moment does not matter.
+   */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.#hasRun = false;

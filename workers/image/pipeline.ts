@@ -36,8 +36,8 @@ import { isResultGrey, writePassResult } from './writing.ts';
  */
 export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const result = await performAttempt(task);
-  // The sender may have read the header wrongly. A failure counts only if the pass also fails with the header that the
-  // thread reads.
+  // The image header that came with the task may be wrong. A failure counts only if the pass also fails with the header
+  // that the thread reads.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
   return performAttempt(unhinted);

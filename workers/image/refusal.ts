@@ -23,18 +23,18 @@ export function invalidArgument(
   return new PassRefusal({ code: 'invalid_param', param, message, ...(details && { details }) });
 }
 
-function unsupportedFormat(message: string): PassRefusal {
+function unsupportedFormatRefusal(message: string): PassRefusal {
   return new PassRefusal({ code: 'unsupported_format', message });
 }
 
-export function unreadablePicture(): PassRefusal {
-  return unsupportedFormat(
+export function unreadablePictureRefusal(): PassRefusal {
+  return unsupportedFormatRefusal(
     'The image cannot be decoded: it is damaged, cut short, or not in a supported format.',
   );
 }
 
-export function pictureTooLarge(): PassRefusal {
-  return unsupportedFormat(
+export function pictureTooLargeRefusal(): PassRefusal {
+  return unsupportedFormatRefusal(
     `The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`,
   );
 }
@@ -149,6 +149,6 @@ export function taskFailureOf(error: unknown, fromFile: boolean): TaskFailure {
     };
   }
   const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');
-  if (fromFile) return (isTooLarge ? pictureTooLarge() : unreadablePicture()).failure;
+  if (fromFile) return (isTooLarge ? pictureTooLargeRefusal() : unreadablePictureRefusal()).failure;
   return { kind: 'failure', code: 'internal_error', message: 'The pass failed for a reason of the service.' };
 }

@@ -22,7 +22,7 @@ export interface PassWork {
   /** Whether the input was rewritten to be readable, so that it cannot be returned as the result. */
   isConverted: boolean;
   chosen: ChosenFrames;
-  /** The metadata of the file that is carried to the result. */
+  /** The metadata of the file that is copied to the result. */
   carried: CarriedMetadataBlocks;
   profile: CarriedProfile;
   picture: PassPicture;

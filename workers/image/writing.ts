@@ -121,7 +121,7 @@ export async function writePassResult(work: PassWork): Promise<{
 /** The formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether kept metadata is valid for a grey result. It is valid if the input was grey too. */
+/** Whether metadata of the file is still valid for a grey result. It is, if the input was grey too. */
 function isGreyMetadataValid({ source, profile }: PassWork): boolean {
   return source.isGrey && profile === 'own';
 }

@@ -60,13 +60,13 @@ function isProcessAlive(pid: number): boolean {
 
 /** The bytes of memory that a process group holds privately, without shared pages; 0 if the machine has no /proc. */
 export function groupMemoryBytes(groupId: number): number {
-  const pages = processesOf(groupId).map(privatePagesOf);
+  const pages = pidsInGroup(groupId).map(privatePagesOf);
   return pages.reduce((sum, count) => sum + count, 0) * MEMORY_PAGE_BYTES;
 }
 
 /** Makes Linux end the processes of the group first when memory runs out (see preferForOomKill). */
 export function preferGroupForOomKill(groupId: number): void {
-  for (const pid of processesOf(groupId)) preferForOomKill(Number(pid));
+  for (const pid of pidsInGroup(groupId)) preferForOomKill(Number(pid));
 }
 
 /** The ids of the processes that were started with an argument. Processes are found on Linux only. */
@@ -75,7 +75,7 @@ function pidsWithArgument(argument: string): number[] {
   return ids.map(Number);
 }
 
-function processesOf(groupId: number): string[] {
+function pidsInGroup(groupId: number): string[] {
   return processIds().filter((pid) => processGroupOf(pid) === groupId);
 }
 

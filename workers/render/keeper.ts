@@ -12,8 +12,8 @@ const MAX_WARM_PAGES = 4;
 /** The number of pages between two measurements of memory. Measuring a process group means reading all of /proc. */
 const PAGES_BETWEEN_MEMORY_CHECKS = 20;
 /**
- * The age from which a browser that dies is replaced at once. A younger one is replaced only when a page needs it, so
- * that a browser that cannot run causes no endless restarts.
+ * A browser of at least this age is replaced at once when it dies. A younger one is replaced only when a page needs it,
+ * so that a browser that cannot run causes no endless restarts.
  */
 const MIN_REPLACED_AGE_MS = 1_000;
 

@@ -104,7 +104,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
-      const { data, info } = await encodeOutput(encodedPage(png, encode));
+      const { data, info } = await encodeOutput(encodingPipelineOf(png, encode));
       const encodeMs = performance.now() - startedMs;
       const { width, height } = info;
       const contentType = contentTypeOf(encode.format);
@@ -123,7 +123,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
 }
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */
-function encodedPage(png: Buffer, encode: PageEncodeOptions): Sharp {
+function encodingPipelineOf(png: Buffer, encode: PageEncodeOptions): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();
   const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });

@@ -37,7 +37,7 @@ const REFERENCE_ATTRIBUTE = /(?:^|:)(?:href|src|base)$/i;
 const INCLUDE_ELEMENT = /(?:^|:)include$/i;
 const STYLE_ELEMENT = /(?:^|:)style$/i;
 /** Matches a style that may name a file. */
-const MAY_NAME_FILE = /url|import|\\/i;
+const FILE_REFERENCE_HINT = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
 /**
@@ -66,7 +66,7 @@ const UNSUPPORTED_LENGTH =
   /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(Q|rem|v(?:w|h|min|max))(?=$|[\s;,!}])/gi;
 
 /** The limits and results that a drawing shares with the drawings inside it. */
-interface SharedBudget {
+interface SharedDrawingState {
   /** The number of characters to which entities and compressed drawings may still expand. */
   remainingCharacters: number;
   /** The files of the raster pictures in all of these drawings. */
@@ -86,7 +86,7 @@ export function sanitizeSvg(file: Uint8Array): SafeDrawing {
  * Sanitizes one drawing.
  * @param depth the number of drawings around this one.
  */
-function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): SafeDrawing {
+function sanitizeAt(depth: number, file: Uint8Array, shared: SharedDrawingState): SafeDrawing {
   const text = decodeText(file).trimStart();
   const writer = new DrawingWriter((address) => safeDataAddress(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
@@ -105,7 +105,7 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Safe
  * Returns a `data:` URL of pixels unchanged, and that of a drawing with the drawing made safe. The result is empty for
  * any other address.
  */
-function safeDataAddress(address: string, depth: number, shared: SharedBudget): string {
+function safeDataAddress(address: string, depth: number, shared: SharedDrawingState): string {
   const data = decodeDataAddress(address);
   if (data === null) return '';
   const { type, bytes } = data;
@@ -131,7 +131,7 @@ function safeDataAddress(address: string, depth: number, shared: SharedBudget): 
  * Decompresses a drawing.
  * @throws Error for a drawing that is cut off or larger than the remaining budget.
  */
-function decompressDrawing(packed: Buffer, shared: SharedBudget): Buffer {
+function decompressDrawing(packed: Buffer, shared: SharedDrawingState): Buffer {
   const bytes = gunzipSync(packed, { maxOutputLength: Math.max(1, shared.remainingCharacters) });
   shared.remainingCharacters -= bytes.length;
   return bytes;
@@ -156,7 +156,7 @@ function decodeText(file: Uint8Array): string {
 }
 
 /** Collects entities of plain text, which drawing programs use for namespaces. All other entities are refused. */
-function parseEntities(doctype: string, text: string, shared: SharedBudget): Map<string, string> {
+function parseEntities(doctype: string, text: string, shared: SharedDrawingState): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY_DECLARATION)) {
@@ -259,7 +259,7 @@ class DrawingWriter {
  * `mask`.
  */
 function safeStyle(css: string): string {
-  if (!MAY_NAME_FILE.test(css)) return css;
+  if (!FILE_REFERENCE_HINT.test(css)) return css;
   return (
     decodeLetterEscapes(css)
       // A space replaces the @import: without it, the text on both sides could join into another @import.

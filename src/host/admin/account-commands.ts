@@ -33,7 +33,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
       if (!EMAIL_FORM.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
       const plan = checkPlanId(String(options.plan ?? 'free'), planIds, '--plan');
       const credits = parseCredits(String(options.credits ?? '0'), 0);
-      const password = checkPassword(options.password);
+      const password = givenOrRandomPassword(options.password);
       const name = typeof options.name === 'string' ? { name: options.name } : {};
       const store = await AccountsStore.open(documents);
       const account = await createAccount(store, { email, password, plan, ...name }, now());
@@ -110,7 +110,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT'],
     options: { password: 'PASSWORD' },
     async run(given, context) {
-      const password = checkPassword(given.options.password);
+      const password = givenOrRandomPassword(given.options.password);
       const { data, text } = await changeAccount(given, context, 'under a new password', (operator, id) =>
         operator.changePassword(id, password),
       );
@@ -150,7 +150,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
 
 /**
  * Applies `change` to the account that the command names. Throws if there is no such account.
- * @returns the new state, for the operator.
+ * @returns the new state of the account, as the result of the command.
  */
 async function changeAccount(
   { words: [accountId = ''] }: ParsedCommandLine,
@@ -165,8 +165,9 @@ async function changeAccount(
 }
 
 /**
- * Removes the data of a deleted account, as each collection declares. Its assets expire at once, and a sweep removes
- * them with their files. The ledger, the usage and the jobs stay for accounting until their own retention ends.
+ * Deletes the documents of a deleted account, or makes them expire, as the declaration of each collection says. A sweep
+ * removes expired assets together with their files. The ledger, the usage and the jobs stay for accounting until their
+ * own retention ends.
  */
 async function removeAccountData(accountId: string, { documents, now }: CommandContext): Promise<void> {
   for (const spec of COLLECTIONS) {
@@ -215,7 +216,7 @@ function checkPlanId(plan: string, planIds: readonly string[], where: string): s
 }
 
 /** The password that was given, or a new random one of 20 characters. */
-function checkPassword(given: string | true | undefined): string {
+function givenOrRandomPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
   if (!PASSWORD_FORM.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');
   return password;

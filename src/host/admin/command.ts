@@ -3,7 +3,7 @@ import type { BackupReport } from '../../platform/stores/backup.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 
-/** The parts of the service that commands need, whoever runs them. */
+/** The parts of the service that commands need, whichever process runs them. */
 export interface StoresCommandContext {
   documents: DocumentStore;
   coordination: Coordination;

@@ -37,7 +37,7 @@ const MS_PER_DURATION_UNIT: Record<string, number> = { s: 1_000, m: MINUTE_MS, h
  * once.
  */
 const MAX_LOG_LEVEL_MS = 24 * DAY_MS;
-/** Settings that count processes or threads. More than a few per core only compete for the same cores. */
+/** Settings that count processes or threads. More than a few of them per core only compete for the same cores. */
 const SETTINGS_PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
 const POOL_COLUMNS = [

@@ -92,7 +92,7 @@ function parseTargetFile(words: readonly string[]): string {
   throw new CommandUsageError('--to FILE is missing: a file of settings that names the target.');
 }
 
-/** The stores on one side of a migration. No service may use them meanwhile. */
+/** The stores on one side of a migration. No service may use them until the migration has ended. */
 export type MigrationStores = Omit<StoresToCopy, 'close'>;
 
 interface MigrationReport {
@@ -143,7 +143,7 @@ export async function migrateStores(
   return { collections, ...copied };
 }
 
-/** Marks the target as begun. Refuses a target with its own data. */
+/** Marks the target before the first copy to it. Refuses a target that has other data already. */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<DocumentWithId>({

@@ -16,7 +16,7 @@ export interface LoadRow {
   pixelsMs: number;
   /** The time that requests waited for stores. Queries of sweeps, claims and heartbeats are not included. */
   storeMs: number;
-  /** The share of the query time at stores for which no request waited. */
+  /** The share of the time of all store queries that was spent on queries for which no request waited. */
   backgroundStoreShare: number;
   providerMs: number;
   /** Job items in progress, and webhook attempts in flight. */
@@ -152,7 +152,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
   };
 }
 
-/** The values of a metric, keyed by its label. A metric without a label has the key ''. */
+/** The values of a metric, keyed by the value of its label. For a metric without a label, the key is ''. */
 function valuesByLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
   const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
   return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));

@@ -19,14 +19,14 @@ export interface SilentProcess {
   timeoutMs: number;
 }
 
-/** The duration from which a response counts as slow. For quicker responses, no cause is named. */
+/** A response that takes at least this long counts as slow. For quicker responses, no cause is named. */
 const MIN_SLOW_MS = 250;
-/** The share of time from which missing cores are named as a cause of slow responses. */
+/** If cores were missing for at least this share of the time, they are named as the cause of slow responses. */
 const MIN_MISSING_CORE_SHARE = 0.1;
 /**
  * If the service uses a smaller share of its cores than this while tasks wait for a core, other programs are the cause.
  */
-const MAX_IDLE_CPU_SHARE = 0.8;
+const MIN_SATURATED_CPU_SHARE = 0.8;
 /** The wait for other services is named as the cause if it is this many times as long as the work on pixels. */
 const WAITING_FACTOR = 3;
 /** If background work takes at least this share of the query time, less background work is proposed. */
@@ -34,16 +34,19 @@ const MIN_BACKGROUND_SHARE = 0.5;
 /** If a process may run fewer background tasks than this, no reduction is proposed. */
 const MIN_REDUCED_TASKS = 4;
 const TASK_REDUCTION_FACTOR = 10;
-/** The number of refused calls per second, and the share of refused calls, from which an account counts as flooding. */
+/**
+ * An account counts as flooding if it has at least this many refused calls per second, and if at least this share of
+ * its calls is refused.
+ */
 const MIN_FLOOD_PER_SECOND = 1;
 const MIN_FLOOD_SHARE = 0.5;
 /** A heartbeat comes each second, but a busy process may be some seconds late. */
 const MIN_SILENT_MS = 4_000;
-/** The time for which the death of a process is reported. */
-const RESTART_REPORTED_MS = 120_000;
+/** The death of a process is reported for this long. */
+const MAX_REPORTED_RESTART_AGE_MS = 120_000;
 const NO_FIGURES_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
-/** The figures from which the verdicts on a host are made. */
+/** The facts about a host from which its verdicts are derived. */
 interface HostCondition {
   /** The load of the host; null until there are two snapshots. */
   row: LoadRow | null;
@@ -86,7 +89,7 @@ function hungProcessVerdict({ name, silentMs, timeoutMs }: SilentProcess): HostV
 }
 
 function replacedProcessVerdict({ text, agoMs }: { text: string; agoMs: number }): HostVerdict | null {
-  if (agoMs > RESTART_REPORTED_MS) return null;
+  if (agoMs > MAX_REPORTED_RESTART_AGE_MS) return null;
   const sentence = `${text}: ${Math.round(agoMs / 1_000)} s ago. The log says why; see "Processes are replaced" in docs/operating.md.`;
   return { tone: 'warn', sentence };
 }
@@ -141,8 +144,8 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
       `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
     );
   const largest = largestPartVerdict(row);
-  if (largest.fix !== undefined || isWaitForOthers(row)) return largest;
-  if (pressure >= MIN_MISSING_CORE_SHARE && cpu < MAX_IDLE_CPU_SHARE)
+  if (largest.fix !== undefined || waitsMostlyForOthers(row)) return largest;
+  if (pressure >= MIN_MISSING_CORE_SHARE && cpu < MIN_SATURATED_CPU_SHARE)
     return because(
       `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
     );
@@ -153,7 +156,7 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
  * Whether most of the time was spent on stores, models or clients. If cores were missing, the work on pixels would take
  * long as well.
  */
-function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
+function waitsMostlyForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
   return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);
 }
 

@@ -80,9 +80,9 @@ async function readText(path: string): Promise<string | null> {
 const BASE_PROCESS_BYTES = 200 * MEGABYTE_BYTES;
 const MIN_OPEN_FILES = 1_024;
 const RECOMMENDED_OPEN_FILES = 8_192;
-/** Threads and processes of one API process with its browser. */
+/** The number of threads and processes that one API process and its browser need. */
 const TASKS_PER_PROCESS = 100;
-/** The heap that an API process needs at least, with the descriptions of all its routes. */
+/** The smallest heap limit that is enough for an API process, which holds the schemas of all routes. */
 const MIN_HEAP_BYTES = 256 * MEGABYTE_BYTES;
 
 /** The findings about cores, memory, limits and fonts, which are compared with the settings. */
@@ -148,8 +148,9 @@ function libuvThreadsFinding(
 }
 
 /**
- * The finding about the sum of all memory budgets of the processes. Browsers beyond one per render thread are only
- * mentioned. They are no fault, because they are rare, and Linux ends them first when memory runs out.
+ * The finding about the sum of the memory budgets of all processes, with one browser per render thread. The memory of
+ * further browsers is mentioned, but it never causes a problem or a warning: such browsers are rare, and Linux ends
+ * them first when memory runs out.
  */
 function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): DoctorFinding {
   const { PROCESSES } = processes;

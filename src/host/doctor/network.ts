@@ -120,7 +120,10 @@ export function reverseProxyFinding(publicUrl: URL, port: number, trusted: strin
   );
 }
 
-/** Checks the allowed networks, and a proxy in the environment. */
+/**
+ * The findings about the private networks that callers may reach, about plain http, and about proxies that the
+ * environment names.
+ */
 export function outboundNetworkFindings(
   settings: Settings,
   environment: Record<string, string | undefined>,

@@ -74,7 +74,7 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
 }
 
 /**
- * The findings about processes that use other documents than those in these settings.
+ * The findings about processes that use other documents than those that these settings name.
  * @param signatures the signing key of our own documents; null before the first start.
  */
 function deploymentFindings(

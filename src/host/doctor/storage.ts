@@ -20,7 +20,7 @@ import {
   warningFinding,
 } from './finding.ts';
 
-/** The file systems in memory, by the type that statfs returns. */
+/** The file systems that keep their files in memory, keyed by the type that statfs returns. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
@@ -200,7 +200,10 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
   });
 }
 
-/** The share of used space from which a cache counts as full. An eviction leaves seven eighths of the space in use. */
+/**
+ * A cache counts as full if at least this share of its space is used. An eviction leaves seven eighths of the space in
+ * use.
+ */
 const FULL_CACHE_SHARE = 0.85;
 /**
  * The shortest time since the last use of the oldest file in a full cache. If the oldest file was used more recently,

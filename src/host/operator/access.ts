@@ -65,8 +65,8 @@ function flagKeyOf(kind: string, secret: string): string {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Set for a route that opens an operator's session. The access check lets it pass, because it checks the credential
-     * itself.
+     * Set for a route that opens an operator's session. The access check lets its calls pass, because the route checks
+     * the credential itself.
      */
     opensOperatorSession?: true;
   }
@@ -83,7 +83,7 @@ interface AccessOptions {
   /** OPERATOR_TOKEN; '' if none is set. */
   token: string;
   sessions: OperatorSessions;
-  /** Counts wrong credentials by address. */
+  /** Counts wrong credentials per client address. */
   gate: Pick<CallGate, 'countFailureFirst'>;
   publicUrl: () => string;
 }

@@ -15,7 +15,9 @@ const MAX_MARKS = 200;
 /** Values in excerpts are rounded to this number of significant digits. */
 const SIGNIFICANT_DIGITS = 4;
 
-/** An event on a host for the time axis: an operator's action, or something that happened. */
+/**
+ * An event on a host that is shown on the time axis of its load: an action of an operator, or the restart of a process.
+ */
 export interface HistoryMark {
   /** Epoch milliseconds. */
   at: number;

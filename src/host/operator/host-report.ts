@@ -48,7 +48,7 @@ export class HostReporter {
     this.#options = options;
   }
 
-  /** Records what somebody did, for the time axis. */
+  /** Records what an operator did, so that the time axis of the load shows it. */
   recordMark(mark: Omit<HistoryMark, 'at'>): void {
     this.#options.history.addMark({ at: this.#options.nowMs(), ...mark });
   }

@@ -8,8 +8,8 @@ export type ProcessControl =
   /** Returns the counters of the process. */
   | { kind: 'load' }
   /**
-   * Returns the same as `pools`. The primary also answers for its host, with the history after an instant in epoch
-   * milliseconds.
+   * Returns the same as `pools`. The primary adds a report on its host, with the load history after `afterMs` (epoch
+   * milliseconds).
    */
   | { kind: 'state'; afterMs: number }
   | ({ kind: 'log'; level: string; forMs: number | null } & AuthoredControl)

@@ -3,7 +3,7 @@ import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 
 /** Messages between the primary and an API process. The embedded stores use messages of their own. */
 export type ProcessMessage =
-  /** The process listens. `cpuMs` is the CPU time that it has used since it was needed, without its time as a spare. */
+  /** The process now listens. `cpuMs` is the CPU time of its start, without the CPU time that it used as a spare. */
   | { type: 'listening'; port: number; cpuMs: number }
   /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }

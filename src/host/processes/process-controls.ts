@@ -7,7 +7,7 @@ import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurr
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 
-/** What a process answers to the operator about itself. */
+/** What a process reports about itself when the operator asks. */
 export interface ProcessReport {
   pid: number;
   rssBytes: number;
@@ -24,7 +24,7 @@ export interface ProcessReport {
   render: { threads: number; busy: number; waiting: number };
 }
 
-/** The state of an image pool, in the words of the command that shows it. */
+/** The state of an image pool. The field names are the words that the operator's command shows. */
 interface PoolReport {
   threads: number;
   busy: number;

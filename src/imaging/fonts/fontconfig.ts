@@ -21,7 +21,8 @@ const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
 
 /**
  * The font directories that a configuration names, including those of included files. They are read from the files,
- * because a bare machine has no program that lists them. Salts and resets are ignored.
+ * because a minimal machine has no program that lists them. The attribute `salt` and the element `reset-dirs` are
+ * ignored.
  */
 export function readFontDirectories(file: string, depth = 0): string[] {
   if (depth > MAX_FILE_INCLUSIONS) return [];

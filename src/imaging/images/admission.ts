@@ -16,9 +16,12 @@ import { TakenSlots } from './taken-slots.ts';
 
 type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
-interface WaitingCall {
+interface WaitingRequest {
   request: PoolSlotRequest;
-  /** When the call was let in, and when its body was received, in milliseconds of the monotonic clock. */
+  /**
+   * When a call was admitted, and when its body was complete, in milliseconds of the monotonic clock. They are equal
+   * for a request that arrived with its body.
+   */
   calledMs: number;
   arrivedMs: number;
   grant(slot: PoolSlot): void;
@@ -36,7 +39,7 @@ const movingAverage = (mean: number, latest: number) => mean + LATEST_VALUE_WEIG
 const INITIAL_SERVICE_MS = 200;
 /** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
 const MAX_BURST_MS = 1_000;
-/** The time for which a call counts as waiting while its body is received. */
+/** While its body is received, a call counts as waiting for at most this long. */
 const MAX_RECEIVING_MS = 1_000;
 /**
  * The longest total time of a call (body, wait and work), as a multiple of the limit of its wait. A queued call that
@@ -46,7 +49,9 @@ const MAX_TOTAL_TIME_FACTOR = 1.3;
 const MAX_RETRY_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next slot goes to the job. */
 const MAX_CALLS_IN_A_ROW = 3;
-/** Added to the rank of an account that gives way. It is larger than the number of slots of any account. */
+/**
+ * Added to the rank of an account that has to yield to others. It is larger than the number of slots of any account.
+ */
 const YIELDING_RANK_OFFSET = 1e9;
 
 /**
@@ -63,13 +68,13 @@ export class AdmissionQueue {
   #slots: number;
   #slotsPerAccount: number;
   #budgetBytes: number;
-  readonly #queues = { call: new FairQueue<WaitingCall>(), job: new FairQueue<WaitingCall>() };
-  /** Calls whose bodies are being received, the oldest first. */
+  readonly #queues = { call: new FairQueue<WaitingRequest>(), job: new FairQueue<WaitingRequest>() };
+  /** Calls that were admitted before their bodies arrived and are still receiving them, the oldest first. */
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();
   /**
-   * The times at which calls that were refused by an overload may be sent again. With the same time for all, they would
-   * come together, and most would be refused again.
+   * Gives each call that was refused in an overload its own time at which it may be sent again. With the same time for
+   * all, the calls would come back together, and most would be refused again.
    */
   readonly #returnTimes: SpacedCallTimes;
   #callsInARow = 0;
@@ -101,7 +106,7 @@ export class AdmissionQueue {
     request.signal.throwIfAborted();
     this.#stopCountingSlowBodies();
     const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
-    // The call is no longer counted as incoming, even if another pool counted it.
+    // The call no longer counts as one whose body is being received, even if another pool counted it.
     request.incoming?.end();
     if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#takeSlot(request, 0);
     if (request.work !== 'job') {
@@ -112,8 +117,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * Lets in a call whose body is still to be received. In an overload, the call counts as waiting for a second at most,
-   * so that slow senders do not fill the queue.
+   * Admits a call before its body is received. In an overload, the call counts as waiting for a second at most, so that
+   * slow senders do not fill the queue.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue is full or overloaded.
    */
   expect(request: CallRequest): IncomingCall {
@@ -208,8 +213,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * The rank of an account in its queue. Accounts with fewer slots come first, and an account that gives way comes
-   * last.
+   * The rank of an account in its queue. Accounts with fewer slots come first. An account that has to yield, because
+   * its budget is used up, comes last.
    */
   readonly #rankOf = (accountId: string): number =>
     this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
@@ -223,7 +228,7 @@ export class AdmissionQueue {
     return this.#queues.job.size > 0 && this.#taken.ofClass('job') < this.#slots;
   }
 
-  /** Whether all waiting calls give way, and a waiting job does not. */
+  /** Whether all waiting calls have to yield, while a waiting job does not. */
   #callsGiveWayToJob(): boolean {
     const [call, job] = [this.#nextWaiter('call'), this.#nextWaiter('job')];
     return (
@@ -274,7 +279,7 @@ export class AdmissionQueue {
       };
       const arrivedMs = this.#clock.elapsedMs();
       const calledMs = request.incoming?.sinceMs ?? arrivedMs;
-      const waiter: WaitingCall = { request, calledMs, arrivedMs, grant, refuse };
+      const waiter: WaitingRequest = { request, calledMs, arrivedMs, grant, refuse };
       this.#queues[work].add(accountId, waiter);
       if (work === 'call') {
         this.#heldBytes += request.heldBytes ?? 0;
@@ -287,14 +292,14 @@ export class AdmissionQueue {
   }
 
   /** Called before a waiting request leaves its queue, served or not. */
-  #stopCountingWaiter({ request }: WaitingCall): void {
+  #stopCountingWaiter({ request }: WaitingRequest): void {
     if (request.work === 'job') return;
     this.#heldBytes -= request.heldBytes ?? 0;
     if (this.#queues.call.size === 1) this.#callsWaitSinceMs = null;
   }
 
   /**
-   * The wait of a call in an overload, in milliseconds, if every waiting account goes on sending.
+   * The wait of a call in an overload, in milliseconds. It is assumed that every waiting account keeps sending calls.
    * @param turns the number of waiting calls of the account, including this one.
    */
   #overloadWaitMs(turns: number, accounts: number): number {
@@ -321,7 +326,7 @@ export class AdmissionQueue {
    * before an overload, or are delayed by accounts that have joined the queue. The next call of each account stays.
    */
   #refuseLateWaiters(longestWaitMs: number): void {
-    const late: WaitingCall[] = [];
+    const late: WaitingRequest[] = [];
     const waitingLines = [...this.#queues.call.waitersByOwner()];
     for (const [, waiters] of waitingLines) {
       let turns = 0;

@@ -15,7 +15,7 @@ import type { ImageCall } from './image-call.ts';
 interface CallForms {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** The prefix of the parameters of a single op: see `BranchPass`. */
+  /** The prefix that the call gives to the parameters of a single op; see `BranchPass`. */
   parametersPrefix?: string | undefined;
   asJobs?: ImageCall['asJobs'];
   /** The share of the pixels that could be done in time, if the worker measured it. */
@@ -85,9 +85,10 @@ const MAX_EVERY_NTH = 100;
 const MAX_SURE_ESTIMATE_MS = 10_000;
 
 /**
- * Parameters with which a pass keeps few enough frames for a number of pixels, and is expected to be in time: the
- * highest rate, the smallest step between frames, and the first frame alone. The first of them keeps the most frames. A
- * parameter is left out if none of its values is small enough.
+ * Parameters that make a pass keep so few frames that it stays within a number of pixels and is expected to be in time.
+ * There are up to three alternatives: the highest frame rate, the smallest step between frames, and the first frame
+ * alone. They are sorted by the number of kept frames, the most first. A rate or a step is left out if no value of it
+ * is small enough.
  */
 export function fewerFramesParameters(
   header: ImageHeader,
@@ -117,13 +118,13 @@ export function fewerFramesParameters(
 
 /** The most bytes per pixel of an animated photograph that still looks acceptable. */
 const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
-/** The share of the allowed bytes that the file of a drawing should take. */
+/** The share of the allowed bytes for which a drawing is reduced, so that its file surely fits. */
 const SURE_SIZE_SHARE = 0.9;
 
 /**
- * The number of pixels of all frames with which the file is probably as small as the pass asks for. It is estimated
- * from the size of the input. The file of a photograph grows with the number of its pixels. The file of a drawing holds
- * the changes between its frames: with a quarter of the frames, it has about a half of the bytes.
+ * The number of pixels, over all frames, with which the file probably has at most the bytes that the pass asks for. The
+ * larger of two estimates counts. A photograph takes a fixed number of bytes per pixel. The file of a drawing holds the
+ * changes between its frames: with a quarter of the frames, it has about half of the bytes.
  */
 export function likelyPixelsWithinTarget(
   header: ImageHeader,

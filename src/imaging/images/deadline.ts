@@ -7,8 +7,8 @@ interface DeadlineOptions {
   /** Epoch milliseconds. */
   deadlineMs: number;
   /**
-   * Whether the work is a call, whose deadline includes its waits, or a job, whose deadline does not. By default, it is
-   * a call.
+   * Whether the work is a call, whose deadline includes the time that it waits, or a job, whose deadline does not. By
+   * default, it is a call.
    */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;

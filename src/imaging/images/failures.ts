@@ -28,7 +28,10 @@ export function poolFullError(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailableError('capacity', message, retryAfterSeconds);
 }
 
-/** The error for a call of long work when its slots or their memory were taken until its deadline. */
+/**
+ * The error for a call with long work whose deadline passed while other work held all slots or all memory for long
+ * work.
+ */
 export function longWorkFullError(retryAfterSeconds: number): ApiError {
   const message =
     'Work that may take longer than 2 s has few places, and other such work held them, or their memory, until the deadline; make the same call again later, or submit it as a job, which waits for a place.';

@@ -69,7 +69,9 @@ export interface ImageCall {
 
 /** A second picture that steps read in addition to the input, such as an overlay. */
 export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
-  /** The field of the call that an error about this picture names. By default, it is the error's own field. */
+  /**
+   * The request field to name in errors about this picture. By default, it is the field that the error itself names.
+   */
   param?: string | undefined;
 }
 
@@ -142,7 +144,7 @@ export interface BranchResult extends WithQueueTime {
 }
 export type DescribeResult = DescribeTaskResult & WithQueueTime;
 export interface CompareResult extends CompareTaskResult, WithQueueTime {
-  /** Whether one of the two images has several frames or pages. Only the first ones were compared then. */
+  /** Whether one of the two images has several frames or pages. Only their first frames were compared then. */
   comparesFirstFrames: boolean;
 }
 

@@ -160,7 +160,7 @@ export class ImageWorkers {
   }
 
   /**
-   * Lets in a call whose body is still to be received.
+   * Admits a call before its body is received.
    * @param bytes size of the body, if known.
    * @throws provider_unavailable (capacity) when the queue is full or overloaded.
    */

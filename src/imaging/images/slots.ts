@@ -31,9 +31,9 @@ export interface PoolSlotRequest {
   signal: AbortSignal;
 }
 
-/** A call that was let in and whose body is still being received. */
+/** A call that was admitted before its body arrived, and is still receiving it. */
 export interface IncomingCall {
-  /** The time at which the call was let in, by the clock of the pools. Its caller waits from then on. */
+  /** When the call was admitted, by the clock of the pools. Its caller waits from then on. */
   readonly sinceMs: number;
   /** Stops counting the call as waiting. A second call does nothing. */
   end(): void;
@@ -79,7 +79,8 @@ export interface AdmissionOptions {
    */
   callsBesideJobs?: boolean;
   /**
-   * Whether an account gives way, so that it gets only slots that no other account waits for. Absent: none gives way.
+   * Whether an account has to yield, so that it gets only slots that no other account waits for. If absent, no account
+   * has to.
    */
   givesWay?: (accountId: string) => boolean;
   /** The most slots of one account, so that it never holds all of them for long; no limit if absent. */

@@ -223,7 +223,7 @@ export function checkPixelCount(
 ): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : frameCountOf(header, pass);
-  // Pages of a document may differ in size. Therefore the exact sum is used if all of them are kept.
+  // Pages of a document may differ in size. If all of them are read, the exact sum of their pixels is used.
   const counted = kept === frames ? pixels : kept * width * height;
   if (format === 'svg' || counted <= MAX_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;

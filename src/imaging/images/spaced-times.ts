@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The rule by which a call gets its time, in milliseconds. */
+/** How the time of a call is chosen, in milliseconds. */
 interface CallSpacing {
-  /** The shortest time from now until the call may come back. */
+  /** The shortest time from now until the call may be sent again. */
   waitMs: number;
   /** The time between two calls of one account. */
   spaceMs: number;
@@ -12,11 +12,17 @@ interface CallSpacing {
 /** Number of accounts that are remembered. The cost of a call does not depend on it. */
 const MAX_REMEMBERED_ACCOUNTS = 2_000;
 
-/** Assigns spaced times to the calls of each account, so that they do not all come back at once. */
+/**
+ * Assigns each refused call of an account its own time at which it may be sent again, so that not all of them are sent
+ * at once.
+ */
 export class SpacedCallTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
-  /** The time that was given to the last call of each account. The account with the oldest call is forgotten first. */
+  /**
+   * The last time that was assigned to a call of each account. The account that was assigned a time longest ago is
+   * forgotten first.
+   */
   readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   /** @param longestMs the longest time, in milliseconds from now, that a call may get. */
@@ -25,7 +31,10 @@ export class SpacedCallTimes {
     this.#longestMs = longestMs;
   }
 
-  /** The time of a call of the account, in milliseconds from now. */
+  /**
+   * Assigns a time to a call of the account.
+   * @returns the milliseconds from now until that time.
+   */
   nextDelayMs(accountId: string, { waitMs, spaceMs }: CallSpacing): number {
     const nowMs = this.#clock.elapsedMs();
     const afterLastMs = (this.#lastMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;

@@ -7,17 +7,17 @@ export interface UnsupportedFormat {
   /** The name of the format in messages, with its article. */
   name: string;
   mediaType: string;
-  /** The remedy for the sender of such a file. */
+  /** What the sender of such a file can do. */
   instead: string;
 }
 
 const EXAMINED_BYTES = 512;
 
-const EXPORT_AS_JPEG = 'export it as JPEG';
+const EXPORT_AS_JPEG_ADVICE = 'export it as JPEG';
 const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat]> = [
-  ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
-  ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
-  ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: EXPORT_AS_JPEG }],
+  ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG_ADVICE }],
+  ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG_ADVICE }],
+  ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: EXPORT_AS_JPEG_ADVICE }],
   ['BM', { name: 'a BMP file', mediaType: 'image/bmp', instead: 'export it as PNG' }],
   ['\0\0\x01\0', { name: 'an ICO file', mediaType: 'image/x-icon', instead: 'export it as PNG' }],
   ['8BPS', { name: 'a Photoshop file', mediaType: 'image/vnd.adobe.photoshop', instead: 'export it as PNG' }],
@@ -40,7 +40,7 @@ const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: Unsupporte
 const HEIC_FORMAT: UnsupportedFormat = {
   name: 'a HEIC file (iPhone photo)',
   mediaType: 'image/heic',
-  instead: `${EXPORT_AS_JPEG} (heif-convert photo.heic photo.jpg; on macOS sips -s format jpeg photo.heic --out photo.jpg)`,
+  instead: `${EXPORT_AS_JPEG_ADVICE} (heif-convert photo.heic photo.jpg; on macOS sips -s format jpeg photo.heic --out photo.jpg)`,
 };
 const VIDEO_FORMAT: UnsupportedFormat = {
   name: 'a video',
@@ -58,7 +58,7 @@ export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | 
   return known?.[1] ?? textFormatOf(start);
 }
 
-/** The format of a text file in place of an image, such as an error page or an encoded image. */
+/** The format of a text file that was sent in place of an image, such as an error page or an encoded image. */
 function textFormatOf(start: string): UnsupportedFormat | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {

@@ -36,7 +36,7 @@ export interface RasterizedDrawing extends RasterizedPixels, DrawingTimes {}
 interface DrawingRequest {
   bytes: Uint8Array;
   size: RequestedDrawingSize;
-  /** The field of the call that brought a second picture. */
+  /** The field of the call that brought the drawing, if it is a second picture. */
   param?: string | undefined;
 }
 
@@ -70,11 +70,11 @@ export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
 export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 /**
- * Grants a tenth of a core that others compete for, and all idle time. With less, the process would hardly start on a
- * busy host.
+ * The niceness of the process. At this priority, it gets a tenth of a core for which others compete, and all of an idle
+ * core. With less, it would hardly start on a busy host.
  */
 const NICENESS = 10;
-const SIMPLER_DRAWING = { calls: [], words: 'a simpler drawing, or a smaller one' };
+const DRAWING_ALTERNATIVES = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
@@ -110,9 +110,12 @@ export class Rasterizer {
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
     const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
-      throw likelyTooLongError({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
+      throw likelyTooLongError(
+        { retryAfterSeconds, holdMs: lateWork.holdMs(accountId) },
+        DRAWING_ALTERNATIVES,
+      );
     const ending = new AbortController();
-    const end = () => ending.abort(tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING));
+    const end = () => ending.abort(tookTooLongError(LATE_WORK_MEMORY_SECONDS, DRAWING_ALTERNATIVES));
     let cancelEnd = () => {};
     // The limit on the time of a drawing does not include the wait for the process or its start. Only the caller's
     // deadline limits these.
@@ -180,7 +183,7 @@ export function runPassesOverDrawing(
     for (const branch of branches) {
       const work = transform({ ...call, ...branch, ...copiedFiles(call) });
       works.push(work);
-      outputs.push(await work.result.catch(toOutput));
+      outputs.push(await work.result.catch(requireOutputError));
     }
     return joinOutputs(outputs);
   };
@@ -189,7 +192,7 @@ export function runPassesOverDrawing(
   return { result, ended, waitedMs: () => works.reduce((sum, work) => sum + work.waitedMs(), 0) };
 }
 
-/** Copies the files of a call for one piece of work, which takes over their bytes. */
+/** Copies the files of a call for one piece of work, because the bytes are transferred to its worker. */
 function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
   const copyOf = (file: BranchCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
   const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
@@ -199,8 +202,11 @@ function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
   return { bytes: copyOf(bytes), ...(layers !== undefined && { layers: Object.fromEntries(copies) }) };
 }
 
-/** Returns the error of one output, also if it was late. An error that concerns the whole call is thrown. */
-function toOutput(error: unknown): ApiError {
+/**
+ * Returns an error that concerns one output only, even if the output was late. Throws an error that concerns the whole
+ * call.
+ */
+function requireOutputError(error: unknown): ApiError {
   if (error instanceof ApiError && (error.status < 500 || isLateError(error))) return error;
   throw error;
 }

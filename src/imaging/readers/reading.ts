@@ -26,7 +26,7 @@ export interface TextLine extends BoundingBox {
   confidence: number;
 }
 
-/** The lowest confidence from which text counts as read rightly. */
+/** Text with at least this confidence counts as read correctly. */
 export const MIN_SURE_CONFIDENCE = 0.6;
 
 /** A picture that was prepared for a reader: upright, on white, and within the largest size. */

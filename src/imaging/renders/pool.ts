@@ -37,7 +37,7 @@ export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
   deadline: CallDeadline;
 }
 
-/** The drawing time from which a killed page counts as having delayed others. */
+/** A killed page counts as having delayed others if it was drawn for at least this long. */
 const MIN_DELAYING_MS = 1_000;
 
 /**
@@ -52,7 +52,10 @@ const MIN_SLOW_MS = 300;
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
 /** A later page of an account counts as slow after this time, if other accounts are served but none waits. */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
-/** The time from which a page counts as slow is computed from the usual time, but is at most this. */
+/**
+ * The highest drawing time at which a page starts to count as slow. That time is computed as a multiple of the usual
+ * one.
+ */
 const MAX_SLOW_MS = 2_000;
 const SLOW_TIME_FACTOR = 4;
 

@@ -41,7 +41,7 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   signal?: AbortSignal;
   /** Ends the wait of a job for a browser, but not the drawing. */
   waitSignal?: AbortSignal;
-  /** The field of the call that an error about the page names; `templateId` by default. */
+  /** The request field to name in errors about the page; `templateId` by default. */
   param?: string;
 }
 
@@ -53,7 +53,7 @@ const SLOTS_PER_THREAD = 2;
 const FAIR_DRAWING_MS = 5_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
-/** Drawing time from which a page of a slow account keeps the account marked as slow. */
+/** If a page of a slow account was drawn for at least this long, the account stays marked as slow. */
 const MIN_LONG_DRAWING_MS = 1_000;
 /** The niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
@@ -236,7 +236,7 @@ function tookLong(answer: RenderAnswer): boolean {
   return decodeMs + processMs >= MIN_LONG_DRAWING_MS;
 }
 
-/** The time for which an account stays marked as slow after one of its pages was stopped. */
+/** An account stays marked as slow for this long after one of its pages was stopped. */
 export const SLOW_ACCOUNT_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */

@@ -20,8 +20,8 @@ export interface RenderLog {
 const ANSWER_GRACE_MS = 3_000;
 
 /**
- * The time for which a thread may take to end its browser, which is slow on a busy host. If the thread is ended first,
- * the browser goes on running.
+ * A thread may take this long to end its browser, which is slow on a busy host. If the thread is ended first, the
+ * browser goes on running.
  */
 const STOP_TIMEOUT_MS = 10_000;
 

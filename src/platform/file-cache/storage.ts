@@ -44,7 +44,7 @@ export interface FileStorage {
   list(folder: string): Promise<ListedFile[]>;
 }
 
-/** The age from which an unfinished file counts as left behind by a process that died. */
+/** An unfinished file of at least this age counts as left behind by a process that died. */
 const MAX_UNFINISHED_AGE_MS = 60_000;
 const UNFINISHED_SUFFIX = '.part';
 const CONCURRENT_FILE_STATS = 32;

@@ -16,8 +16,8 @@ import { type ClampBounds, clamp } from './hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** The number of the last page whose rows can be counted exactly. */
-const LAST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
-const PAGE_NUMBER_BOUNDS: ClampBounds = [0, LAST_PAGE];
+const MAX_PAGE_NUMBER = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
+const PAGE_NUMBER_BOUNDS: ClampBounds = [0, MAX_PAGE_NUMBER];
 const PAGE_SIZE_BOUNDS: ClampBounds = [1, MAX_PAGE_SIZE];
 
 /** The query of every paged listing, whose properties are spread into the schemas of the routes. */

@@ -91,7 +91,7 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
     (name) => FOREIGN_NAMES[name]?.includes(plain) && known.includes(name),
   );
   if (meant.length > 0) return meant;
-  const ending = known.filter((name) => TAIL_SIGNS.some((sign) => name.endsWith(`${sign}${plain}`)));
+  const ending = known.filter((name) => TAIL_SEPARATORS.some((sign) => name.endsWith(`${sign}${plain}`)));
   if (ending.length > 0) return ending;
   const near = known.flatMap((name) => {
     const limit = Math.floor(Math.max(plain.length, name.length) / lettersPerSlip);
@@ -102,8 +102,8 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** The signs that separate the last part of a name, as in `image/png` and `job.completed`. */
-const TAIL_SIGNS = ['/', '.'];
+/** The separators before the last part of a name, as in `image/png` and `job.completed`. */
+const TAIL_SEPARATORS = ['/', '.'];
 
 /** The best of the likely names; undefined when no name is similar. */
 export function nearestName(
@@ -125,7 +125,7 @@ export function meantWordHint([word]: readonly string[]): string {
 }
 
 /**
- * Puts the hint to the right name in front of a message that lists many names.
+ * Puts a hint in front of a message that lists many names, so that the hint is read first.
  * @param hint as `didYouMeanHint` makes it.
  */
 export function hintFirst(hint: string, message: string): string {

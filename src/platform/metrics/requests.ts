@@ -18,7 +18,10 @@ const DURATION_BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 /** The route of requests for unknown paths. */
 export const NO_ROUTE_LABEL = 'none';
-/** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
+/**
+ * The sub-reasons for which an operator may set an alert. Their counters start at zero, so that an alert sees the first
+ * refusal as an increase.
+ */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
 export class RequestMeter {

@@ -11,7 +11,7 @@ type QueryObserver = (seconds: number, error: string | null) => void;
 const QUERY_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
 /** The name of the error of a store that cannot be reached. */
-const STORE_UNAVAILABLE = 'StoreUnavailableError';
+const STORE_UNAVAILABLE_ERROR_NAME = 'StoreUnavailableError';
 
 /** Measures queries to the stores, and adds each to the current trace. */
 export class StoreMeter {
@@ -45,7 +45,7 @@ export class StoreMeter {
   #createObserver(store: string, operation: string): QueryObserver {
     const observe = this.#durations.observerOf({ store, operation });
     // Starting at zero lets an alert see the first failure as an increase.
-    this.#errors.inc({ store, operation, error: STORE_UNAVAILABLE }, 0);
+    this.#errors.inc({ store, operation, error: STORE_UNAVAILABLE_ERROR_NAME }, 0);
     return (seconds, error) => {
       observe(seconds);
       if (error !== null) this.#errors.inc({ store, operation, error });

@@ -58,7 +58,7 @@ export async function resolveTarget(
 ): Promise<OutboundTarget> {
   const url = parseTargetUrl(text, rules);
   if ('problem' in url)
-    throw malformedTargetError(url.problem, await allowedAddress(url.meant, rules, network, signal));
+    throw malformedTargetError(url.problem, await addressIfAllowed(url.meant, rules, network, signal));
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
@@ -85,23 +85,23 @@ interface MalformedAddress {
 /** @throws OutboundError `refused` for an address with a user name or a password. */
 function parseTargetUrl(text: string, rules: TargetRules): URL | MalformedAddress {
   const url = URL.parse(text);
-  if (url === null) return { problem: 'it is not an absolute URL', meant: plainAddress(`https://${text}`) };
+  if (url === null) return { problem: 'it is not an absolute URL', meant: plainHttpsUrl(`https://${text}`) };
   if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
     const schemes = rules.allowsHttp ? 'http or https' : 'https';
     return {
       problem: `its scheme is not ${schemes}`,
-      meant: plainAddress(text.replace(/^http:/i, 'https:')),
+      meant: plainHttpsUrl(text.replace(/^http:/i, 'https:')),
     };
   }
   if (url.username !== '' || url.password !== '')
     throw targetRefusedError('it carries a user name or a password');
   if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
-    return { problem: 'its port is not 443', meant: plainAddress(text) };
+    return { problem: 'its port is not 443', meant: plainHttpsUrl(text) };
   return url;
 }
 
 /** The text as an https address on the usual port; null unless it is an https address whose host name has a dot. */
-function plainAddress(text: string): string | null {
+function plainHttpsUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || !url.hostname.includes('.')) return null;
   url.port = '';
@@ -112,7 +112,7 @@ function plainAddress(text: string): string | null {
  * The address if it is an allowed target, so that no refusal suggests an address that is refused too; otherwise
  * undefined.
  */
-async function allowedAddress(
+async function addressIfAllowed(
   address: string | null,
   rules: TargetRules,
   network: NetworkRules,

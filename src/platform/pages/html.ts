@@ -13,7 +13,7 @@ import type {
 } from './page.ts';
 
 /** The blocks that are placed to the right of the text before them on a wide screen. */
-const BESIDE_KINDS: readonly PageBlock['kind'][] = ['samples', 'pictures'];
+const SIDE_BLOCK_KINDS: readonly PageBlock['kind'][] = ['samples', 'pictures'];
 
 /** A page as an article of HTML, without scripts and styles. */
 export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
@@ -34,7 +34,7 @@ function renderRows(blocks: readonly PageBlock[], start: string[]): string {
   for (const block of blocks) {
     const html = blockHtml(block, groups);
     const last = rows.at(-1);
-    if (BESIDE_KINDS.includes(block.kind)) last?.beside.push(html);
+    if (SIDE_BLOCK_KINDS.includes(block.kind)) last?.beside.push(html);
     else if (last === undefined || last.beside.length > 0 || (block.kind === 'heading' && block.level === 2))
       rows.push({ text: [html], beside: [] });
     else last.text.push(html);
@@ -92,7 +92,7 @@ export function headingAnchor(text: string): string {
     .replaceAll(' ', '-');
 }
 
-/** A text with its code between backticks. */
+/** Text as HTML. Code between backticks becomes `code` elements. */
 function inlineHtml(text: string): string {
   return text
     .split('`')
@@ -120,9 +120,9 @@ function tableHtml(head: readonly string[], rows: readonly (readonly Prose[])[])
     .join('')}</tbody></table>`;
 }
 
-function fieldsHtml({ folded, fields }: FieldsBlock): string {
+function fieldsHtml({ summary, fields }: FieldsBlock): string {
   const html = `<table class="fields"><thead><tr><th scope="col">Name</th><th scope="col">Type and bounds</th><th scope="col">Default</th><th scope="col">Meaning</th></tr></thead><tbody>${fields.map(fieldHtml).join('')}</tbody></table>`;
-  return folded === undefined ? html : `<details><summary>${inlineHtml(folded)}</summary>${html}</details>`;
+  return summary === undefined ? html : `<details><summary>${inlineHtml(summary)}</summary>${html}</details>`;
 }
 
 function fieldHtml({ name, takes, note, fallback, description }: DocumentedField): string {

@@ -10,7 +10,7 @@ import type {
 interface MarkdownOptions {
   /**
    * Whether the page is shortened, for a text that contains many pages. A short page has only the first language of
-   * each sample, and only the heading of folded fields.
+   * each sample, and only the heading of collapsed fields.
    */
   isShort?: boolean;
 }
@@ -55,10 +55,10 @@ function blockMarkdown(block: PageBlock, { isShort = false }: MarkdownOptions): 
   }
 }
 
-function fieldsMarkdown({ folded, fields }: FieldsBlock, isShort: boolean): string {
-  if (folded === undefined) return fields.map(fieldMarkdown).join('\n');
-  if (isShort) return `And the ${folded.toLowerCase()}.`;
-  return [`${folded}:`, ...fields.map(fieldMarkdown)].join('\n');
+function fieldsMarkdown({ summary, fields }: FieldsBlock, isShort: boolean): string {
+  if (summary === undefined) return fields.map(fieldMarkdown).join('\n');
+  if (isShort) return `And the ${summary.toLowerCase()}.`;
+  return [`${summary}:`, ...fields.map(fieldMarkdown)].join('\n');
 }
 
 function fieldMarkdown({ name, takes, note, fallback, description }: DocumentedField): string {

@@ -47,8 +47,8 @@ interface TableBlock {
 /** The fields that a call takes or returns, one row per field. */
 export interface FieldsBlock {
   kind: 'fields';
-  /** The heading under which the fields are folded in HTML, for fields that many pages repeat. */
-  folded?: string;
+  /** The heading under which the fields are collapsed in HTML, for fields that many pages repeat. */
+  summary?: string;
   fields: readonly DocumentedField[];
 }
 

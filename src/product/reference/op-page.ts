@@ -156,8 +156,8 @@ function fieldsOf(parameters: readonly [name: string, parameter: OpParameter][])
 }
 
 function sharedFields(sharedParameters: readonly [name: string, parameter: OpParameter][]): PageBlock {
-  const folded = 'Parameters of every op that writes an image';
-  return { kind: 'fields', folded, fields: fieldsOf(sharedParameters) };
+  const summary = 'Parameters of every op that writes an image';
+  return { kind: 'fields', summary, fields: fieldsOf(sharedParameters) };
 }
 
 /** A form that runs the op on a picture of the reader. The list is empty for an op that no form can run. */

@@ -40,7 +40,7 @@ const PAGE: DocumentationPage = {
       { label: 'curl', language: 'sh', code: 'curl "$BASE" # now' },
       { label: 'JSON', language: 'json', code: '{"a": "<b>"}' },
     ),
-    { kind: 'fields', folded: 'Others', fields: [{ name: 'x', takes: 'text', description: '' }] },
+    { kind: 'fields', summary: 'Others', fields: [{ name: 'x', takes: 'text', description: '' }] },
   ],
 };
 

@@ -81,7 +81,7 @@ function isSrgbProfile(profile: ByteReader): boolean {
   // An absent tag gets an offset past the end, where reading throws a RangeError.
   const offsetsOf = (kind: string) => CHANNELS.map((channel) => tags.get(channel + kind) ?? profile.length);
   const hasColorants = offsetsOf('XYZ').every((at, channel) => isNearColorant(profile, at, channel));
-  // The three channels mostly share one curve, which is then compared only once.
+  // The three channels usually share one curve, which is then compared only once.
   return hasColorants && [...new Set(offsetsOf('TRC'))].every((at) => isSrgbCurve(profile, at));
 }
 

@@ -19,7 +19,7 @@ import {
   TIFF_PAGE_TAGS,
   type TiffPage,
 } from '../../formats/tiff-page.ts';
-import { unreadablePicture } from '../refusal.ts';
+import { unreadablePictureRefusal } from '../refusal.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
@@ -63,7 +63,7 @@ export async function withReadableTiffSamples(
   if (directory === undefined || directory.truncated) return { input };
   const page = readTiffPage(bytes, directory);
   if (!needsSampleConversion(page)) return { input };
-  if (!areSamplesConvertible(page)) throw unreadablePicture();
+  if (!areSamplesConvertible(page)) throw unreadablePictureRefusal();
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
   const plain = withPage(input, { directory, before: directories[index - 1], page, pixels });
   return { input: plain, bitDepth: page.bits };

@@ -15,7 +15,7 @@ import {
 } from '../../formats/tiff-page.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import { pictureTooLarge } from '../refusal.ts';
+import { pictureTooLargeRefusal } from '../refusal.ts';
 
 /**
  * The most bytes that the samples of a page may have: those of the largest picture with four 16-bit samples per pixel.
@@ -48,7 +48,7 @@ export async function readTiffSamples(
   page: TiffPage,
 ): Promise<TiffSamples> {
   const rows = rowsOf(page);
-  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw pictureTooLarge();
+  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw pictureTooLargeRefusal();
   const bytes = sharp(describedAsBytes(file, directory, page, rows), {
     failOn: 'error',
     limitInputPixels: false,

@@ -14,7 +14,7 @@ export const DEFAULT_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies P
   Record<OutputFormat, number>
 >;
 
-/** The effort from which every WebP gets sharp chroma subsampling. */
+/** At this effort or a higher one, every WebP gets sharp chroma subsampling. */
 const MIN_SHARP_COLOURS_EFFORT = 8;
 /**
  * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better. Its 6 without sharp subsampling is slower
@@ -47,7 +47,7 @@ const MIN_TRELLIS_EFFORT = 9;
 const TRELLIS_QUALITY_RAISE = 0.1;
 
 /**
- * The number of pixels from which a progressive JPEG is smaller than a sequential one. Progressive files of quality 80
+ * With at least this many pixels, a progressive JPEG is smaller than a sequential one. Progressive files of quality 80
  * are 16 % larger at 64 px, 4 % larger at 128 px, equal at 200 px and 3 % smaller at 512 px (24 photographs).
  */
 const MIN_PROGRESSIVE_PX = 40_000;

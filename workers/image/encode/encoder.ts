@@ -43,7 +43,7 @@ export interface AnimationPlayback {
  * for a rough one (above 5). A quality derived from that measure would need all pixels before the first is written.
  */
 const DEFAULT_QUALITIES = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
-/** The quality from which chroma is not subsampled. */
+/** At this quality or a higher one, chroma is not subsampled. */
 const MIN_FULL_CHROMA_QUALITY = 90;
 
 /** The longest side that an encoder writes. For JPEG it is below the 65535 that the format allows. */

@@ -20,8 +20,8 @@ export const PNG_ROW_FILTER_ON: PngRowFilter = { filtered: true, effort: 3 };
 const PNG_ROW_FILTER_OFF: PngRowFilter = { filtered: false, effort: 7 };
 
 /**
- * The share of pixels equal to their left neighbour from which a picture counts as a drawing. The rule misjudged one of
- * 60 test pictures.
+ * A picture counts as a drawing if at least this share of its pixels equals the left neighbour. The rule misjudged one
+ * of 60 test pictures.
  */
 const MIN_DRAWING_SHARE = 0.5;
 /** Only every n-th row is examined. */

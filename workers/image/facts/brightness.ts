@@ -16,7 +16,10 @@ const HISTOGRAM_STEPS = 255 * STEPS_PER_LEVEL + 1;
 export interface Brightness {
   /** The brightness, 0 to 255, below which a share of the picture lies. The share is 0 to 1. */
   percentile(share: number): number;
-  /** The mean brightness, 0 to 255, of the picture in which each value of a channel is replaced by its `answer`. */
+  /**
+   * The mean brightness, 0 to 255, that the picture would have if each channel value were replaced by what `answer`
+   * returns for it.
+   */
   mean(answer: (value: number) => number): number;
 }
 

@@ -6,7 +6,10 @@ import { assertScoreMeasurable } from './measurable.ts';
 import { computeSsim, lumaOf } from './ssim.ts';
 import { computeSsimulacra2 } from './ssimulacra2.ts';
 
-/** A measure of how like a file is to the searched picture. The target of the search names the measure. */
+/**
+ * A measure of the similarity between an encoded file and the original picture. The target of the search names the
+ * measure.
+ */
 interface LikenessMetric {
   /** The parameter that asks for this measure. */
   param: 'minSsim' | 'ssimulacra2';
@@ -19,7 +22,7 @@ interface LikenessMetric {
   tolerance: number;
   /** The value that the measure gives a picture when it is compared with itself. */
   valueOfIdentical: number;
-  /** Measures how like a file is to the picture, which has the same size. */
+  /** Measures how similar a file is to the picture, which has the same size. */
   measure(file: Uint8Array): Promise<number>;
   /** Maps a value to a scale that is about linear in the logarithm of the file size. */
   toEvenScale(value: number): number;

@@ -27,8 +27,8 @@ const RING_BUFFER_ROWS = 2 * BLUR_RADIUS_PX + 1;
 const CONTRAST_CONSTANT = 0.0009;
 
 /**
- * The weights of red, green and blue in the light that each kind of cone absorbs (the opsin absorbance of JPEG XL), and
- * its bias.
+ * The weights of red, green and blue in the light that each kind of cone absorbs, and the bias that is added to it (the
+ * opsin absorbance of JPEG XL).
  */
 const LONG_CONE_WEIGHTS = [0.3, 0.622, 0.078] as const;
 const MEDIUM_CONE_WEIGHTS = [0.23, 0.692, 0.078] as const;

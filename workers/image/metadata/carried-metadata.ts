@@ -40,7 +40,7 @@ export interface FileWithMetadataPolicy {
  */
 export type CarriedProfile = 'own' | 'srgb' | 'none';
 
-/** The metadata blocks that the policy carries from a file to its result, in addition to the profile. */
+/** The metadata blocks that the policy copies from a file to its result, in addition to the profile. */
 export interface CarriedMetadataBlocks {
   /**
    * The EXIF block of the file as a TIFF structure, which the codec copies from the file itself. With `fields`, only

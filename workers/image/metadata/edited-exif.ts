@@ -45,7 +45,7 @@ export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefi
 const ENTRY_BYTES = 12;
 const OFFSET_BYTES = 4;
 
-/** The tags that are never carried. */
+/** The tags that are never copied to a result. */
 const UNCARRIED_TAGS: ReadonlySet<number> = new Set([
   // Offset and length of a thumbnail, which readers follow in any directory; then another kind of thumbnail.
   0x0201, 0x0202, 0x501b,
@@ -54,13 +54,13 @@ const UNCARRIED_TAGS: ReadonlySet<number> = new Set([
   // Blocks inside the EXIF block: further directories, XMP, IPTC, a profile, Photoshop's resources and layers; padding.
   0x014a,
   0x02bc, 0x83bb, 0x8773, 0x8649, 0x935c, 0xea1c,
-  // The size of the original, and places in it.
+  // The size of the original picture, and positions in it.
   0x1001, 0x1002, 0x9214, 0xa214,
 ]);
 const ORIENTATION_TAG = 0x0112;
 
 /**
- * Blanks the EXIF entries that are not carried, in place.
+ * Blanks the EXIF entries that a result must not have, in place.
  * @param exif the EXIF as the codec has read it.
  * @param orientation whether the orientation is blanked too. The codec drops it only if it turns the picture.
  * @returns false when the EXIF cannot be read, or the file stores it in another form. The EXIF must then not be kept.
@@ -103,7 +103,7 @@ function blankEntriesOf(tiff: Buffer, orientation: boolean): boolean {
   return directories.length > 0;
 }
 
-/** Whether an entry of EXIF may be carried. */
+/** Whether an entry of EXIF may be copied to a result. */
 export function isCarriedExifEntry(bytes: ByteReader, { tag, valueAt, claimedBytes }: TiffEntry): boolean {
   return !UNCARRIED_TAGS.has(tag) && !containsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
 }

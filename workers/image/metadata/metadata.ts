@@ -20,7 +20,7 @@ import { toSrgb } from '../input.ts';
 import { fitIntoBox } from '../pixels/geometry.ts';
 import { isChannelFull, MAX_SAMPLE_EDGE_PX, type PixelSample } from '../pixels/pixels.ts';
 import { makeFileReadable } from '../readable.ts';
-import { pictureTooLarge, taskFailureOf, unreadablePicture } from '../refusal.ts';
+import { pictureTooLargeRefusal, taskFailureOf, unreadablePictureRefusal } from '../refusal.ts';
 import { readImageTags } from './tags.ts';
 
 /**
@@ -89,7 +89,7 @@ async function decodeFile(
   });
   const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * pagesOf(header, hints) > MAX_PIXELS) throw pictureTooLarge();
+  if (pixels * pagesOf(header, hints) > MAX_PIXELS) throw pictureTooLargeRefusal();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
@@ -156,7 +156,7 @@ async function decodeWorkingCopy(
     .resize({ ...within, fit: 'fill' });
   if (isWide) toSrgb(small);
   const { data, info } = await encodeLocalOutput(small.toColourspace('srgb').raw());
-  if (info.channels !== 3 && info.channels !== 4) throw unreadablePicture();
+  if (info.channels !== 3 && info.channels !== 4) throw unreadablePictureRefusal();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
 

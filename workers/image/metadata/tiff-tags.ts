@@ -78,8 +78,8 @@ export function withExifTags(
 }
 
 /**
- * The entries of an EXIF structure that are carried. An entry that points to a directory includes the entries of that
- * directory.
+ * The entries of an EXIF structure that are copied to a result. An entry that points to a directory includes the
+ * entries of that directory.
  */
 function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
   const bytes = new ByteReader(withoutExifPrefix(exif));

@@ -8,11 +8,11 @@ import { containsPicture } from './embedded-pictures.ts';
  * an attribute, or as an element with its content.
  */
 
-/** The longest packet that is carried. Packets of cameras and programs are far shorter. */
+/** The longest packet that is copied to a result. Packets of cameras and programs are far shorter. */
 const MAX_PACKET_BYTES = 1024 * 1024;
 /**
- * The deepest nesting that is carried. It is limited, because the parser looks for the namespace of a name in every
- * element around it.
+ * The deepest nesting of a packet that is copied to a result. It is limited, because the parser looks for the namespace
+ * of a name in every element around it.
  */
 const MAX_ELEMENT_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
@@ -77,7 +77,7 @@ export function xmpText({ start, descriptions, end }: XmpPacket): string {
 }
 
 /**
- * The packet without the properties that are not carried.
+ * The packet, without the properties that a result must not have.
  * @param movesPixels whether the pass may move pixels. Properties that give positions in the picture are then dropped
  * too.
  * @param second the second packet of a JPEG, whose descriptions are added to those of the main one.

@@ -67,14 +67,14 @@ export const extractOperation = defineStepOperation({
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
   fits: (picture, { left = 0, top = 0, width, height }) =>
-    edgeFault('left', left, 'width', width, picture.width) ??
-    edgeFault('top', top, 'height', height, picture.height),
+    edgeError('left', left, 'width', width, picture.width) ??
+    edgeError('top', top, 'height', height, picture.height),
   async apply(picture, { left = 0, top = 0, width, height }) {
     await cropToBox(picture, { left, top, width, height });
   },
 });
 
-function edgeFault(
+function edgeError(
   startKey: string,
   start: number,
   lengthKey: string,

@@ -50,7 +50,7 @@ export const redactOperation = defineStepOperation({
   fits: (picture, { regions }) =>
     regions
       .map(({ x, y, width, height }, index) =>
-        regionFault({ left: x, top: y, width, height }, picture, index),
+        regionError({ left: x, top: y, width, height }, picture, index),
       )
       .find((fault) => fault !== undefined),
   warningsAbout(input, { regions, style, color }) {
@@ -78,7 +78,7 @@ function groupsWithin(picture: Size, regions: readonly Static<typeof REGION_SCHE
 }
 
 /** The error for a region that lies outside the picture. */
-function regionFault(region: Box, picture: Size, index: number): BadArgumentError | undefined {
+function regionError(region: Box, picture: Size, index: number): BadArgumentError | undefined {
   if (intersectBox(region, picture) !== undefined) return undefined;
   const place = `${region.left}, ${region.top}`;
   const { width, height } = picture;

@@ -58,7 +58,7 @@ export const textOperation = defineStepOperation({
   cpuMsPerMegapixel: 20,
   fits(picture, { text, size: asked, margin }) {
     const size = letterHeightPx(asked, picture.width);
-    return linesFault(withoutUndrawable(text), size, lineWidth(size, picture, margin));
+    return linesError(withoutUndrawable(text), size, lineWidth(size, picture, margin));
   },
   async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
     const written = withoutUndrawable(text);
@@ -102,7 +102,7 @@ function lineWidth(sizePx: number, picture: Size, margin: number | string): numb
 }
 
 /** The error for a text that needs more space than any picture has, wherever its lines break. */
-function linesFault(text: string, sizePx: number, width: number): BadArgumentError | undefined {
+function linesError(text: string, sizePx: number, width: number): BadArgumentError | undefined {
   if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
   const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
@@ -150,7 +150,7 @@ function hasEmoji(text: string): boolean {
 }
 
 /** Matches text whose first letter is of a script that is written from right to left. */
-const STARTS_RIGHT_TO_LEFT =
+const RIGHT_TO_LEFT_START =
   /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /**
@@ -160,7 +160,7 @@ const STARTS_RIGHT_TO_LEFT =
 function isolateRightToLeft(text: string): string {
   return text
     .split('\n')
-    .map((line) => (STARTS_RIGHT_TO_LEFT.test(line) ? `\u200e\u2067${line}\u2069` : line))
+    .map((line) => (RIGHT_TO_LEFT_START.test(line) ? `\u200e\u2067${line}\u2069` : line))
     .join('\n');
 }
 

@@ -44,7 +44,7 @@ export const negateOperation = defineStepOperation({
   },
 });
 
-/** The number of bisections in the search for the exponent. More precision than this is lost in 8 bits. */
+/** The number of bisections in the search for the exponent. More of them would not change an 8-bit result. */
 const EXPONENT_BISECTIONS = 12;
 
 export const normaliseOperation = defineStepOperation({

@@ -22,7 +22,10 @@ export interface TriedFile {
   effort: number | undefined;
 }
 
-/** Settings in which a search looks, from the smallest file to the largest, with their expected values. */
+/**
+ * The settings among which a search chooses, from the smallest file to the largest, with the values that they are
+ * expected to reach.
+ */
 export interface SettingLadder {
   settings: readonly EncoderSetting[];
   expected?: (index: number) => number;

@@ -14,7 +14,7 @@ export interface TrialSample {
   heads?: Pixels;
 }
 
-/** The number of pixels from which a picture is sampled. For a smaller picture, a sample would hardly be faster. */
+/** A picture of at least this many pixels is sampled. For a smaller one, a sample would hardly be faster. */
 const MIN_SAMPLED_PICTURE_PX = 1_000_000;
 /**
  * The side of a sample tile. A sample is 64 such tiles from all over the picture, side by side. A scaled-down copy
@@ -23,7 +23,7 @@ const MIN_SAMPLED_PICTURE_PX = 1_000_000;
 const TILE_EDGE_PX = 64;
 const TILES_PER_SIDE = 8;
 
-/** A sample of a large animation has at most one frame in this many. */
+/** A sample of a large animation has at most one of this many frames. */
 const FRAMES_PER_SAMPLED_FRAME = 8;
 const MIN_SAMPLED_FRAMES = 2;
 const MAX_SAMPLED_FRAMES = 24;

@@ -16,8 +16,9 @@ export interface EncoderSetting extends EncodeSettings {
 }
 
 /**
- * The settings for palettes of few colours. Without dithering a palette is smaller and more like the picture, but few
- * colours show bands. The search therefore uses them only when no other setting is small enough.
+ * The settings for palettes of few colours. Without dithering, a file is smaller and more similar to the picture, but a
+ * palette of few colours shows bands. The search therefore uses these settings only when no other setting is small
+ * enough.
  */
 const FEW_COLOUR_SETTINGS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
 /**

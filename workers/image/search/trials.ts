@@ -23,8 +23,8 @@ export interface SettingSearch {
    */
   expected?: (index: number) => number;
   /**
-   * The distance beyond the target, on the scale of the values, from which a setting is expected to fail and is left
-   * untried. If absent, the search continues until a setting fails.
+   * A setting whose expected value misses the target by more than this, on the scale of the values, is expected to fail
+   * and is not tried. If absent, the search continues until a setting fails.
    */
   margin?: number;
   /**

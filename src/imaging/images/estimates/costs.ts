@@ -95,11 +95,11 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>
  */
 const FALLBACK_EFFORT = 5;
 const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...DEFAULT_EFFORT, png: 3 };
-/** The size from which the effort of the AVIF encoder is limited; see workers/image/encode/effort.ts. */
+/** The effort of the AVIF encoder is limited for pictures of at least this size; see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
-/** The costs of some efforts from 0 to 9, in rising order. Costs in between are interpolated. */
+/** The costs as a list of efforts in rising order. The cost of an effort between two of them is interpolated. */
 function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
   return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
 }
@@ -304,13 +304,13 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   tiff: 2,
 };
 
-/** A second picture is decoded completely, with transparency. */
+/** The bytes per pixel of a second picture, which is decoded completely, with transparency. */
 const LAYER_BYTES_PER_PIXEL = 4;
 
 /**
- * The estimated peak of memory in bytes when passes run over one file, one after another, or when the file is described
- * if there are no passes.
- * @param layers the second pictures that they read.
+ * The estimated peak of memory, in bytes, of passes that run over one file one after another. Without passes, it is the
+ * peak of a description of the file.
+ * @param layers the second pictures that the passes read.
  */
 export function estimatedBytes(
   header: ImageHeader,

@@ -20,7 +20,7 @@ const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of HEIF pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 /** The message for an animation without a still picture. No decoder of the service reads such a file. */
-const STILL_PICTURE_MISSING =
+const STILL_PICTURE_MISSING_MESSAGE =
   'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
 const ALPHA_AUXILIARY_TYPE = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
 const IMAGE_ITEM_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
@@ -48,7 +48,7 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still === null && { unread: STILL_PICTURE_MISSING }),
+    ...(still === null && { unread: STILL_PICTURE_MISSING_MESSAGE }),
   });
 }
 

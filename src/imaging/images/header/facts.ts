@@ -84,7 +84,9 @@ export function decodeHintsOf({ format, frames, animated }: ImageHeader): Header
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }
 
-/** The facts of a still picture for its task. With them, the image thread need not read the header again. */
+/**
+ * The facts of a still picture that are sent with its task, so that the image thread need not read the header again.
+ */
 export function inputHeaderHintOf(header: ImageHeader): { header?: InputHeader } {
   const {
     format,

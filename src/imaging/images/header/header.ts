@@ -223,7 +223,7 @@ const MAX_TRUSTED_SIDE = 2048;
 /** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
 function readGifHeader(bytes: ByteReader): ImageHeader | null {
   let frames = 0;
-  /** The right and the lower end of the first frame on the screen. */
+  /** The right and the bottom edge of the first frame on the screen of the GIF. */
   let [right, bottom] = [0, 0];
   let hasAlpha = false;
   const delays: number[] = [];

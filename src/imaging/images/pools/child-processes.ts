@@ -290,7 +290,7 @@ function lowerPriority(pid: number, niceness: number): void {
   }
 }
 
-/** The ids of the threads of a process. On systems without /proc, the process stands for them. */
+/** The ids of the threads of a process. On systems without /proc, only the id of the process itself. */
 function threadsOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);

@@ -6,16 +6,19 @@ import { SpacedCallTimes } from '../spaced-times.ts';
 /** The seconds for which late work is not started again. */
 export const LATE_WORK_MEMORY_SECONDS = 60;
 const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
-/** Work below this share of the size of late work of its kind may be in time. */
+/** Work with less than this share of the size of late work of the same kind may be in time. */
 const MIN_SIMILAR_SIZE_SHARE = 0.8;
 /**
  * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
  * busy host.
  */
 const MIN_CPU_SHARE = 0.5;
-/** The shortest time between two refusals of one account. Without it, a client could send many bodies in vain. */
+/**
+ * The shortest time between two refusals of one account. Without this limit, a client could send one large body after
+ * another although each is refused.
+ */
 const REFUSAL_SPACE_MS = 1_000;
-/** The longest time that a refusal is held back. */
+/** The longest delay of a refusal. */
 const MAX_REFUSAL_HOLD_MS = 5_000;
 /** The channel that announces late work, as JSON. */
 const LATE_WORK_CHANNEL = 'images/late';
@@ -88,8 +91,8 @@ export class LateWork {
   }
 
   /**
-   * Milliseconds for which the refusal of late work is held back; 0 if the account had no refusal in the last second. A
-   * client that repeats such work at once would otherwise occupy the CPU with its bodies alone.
+   * Milliseconds by which the refusal of late work is delayed; 0 if the account had no refusal in the last second.
+   * Without the delay, a client that repeats such work at once would occupy the CPU by its bodies alone.
    */
   holdMs(accountId: string): number {
     return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });

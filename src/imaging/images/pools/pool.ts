@@ -91,7 +91,7 @@ export class WorkerPool<Task, Result extends WorkerReply> {
     };
   }
 
-  /** Lets in a call whose body is still to be received: see `AdmissionQueue.expect`. */
+  /** Admits a call before its body is received: see `AdmissionQueue.expect`. */
   expect(accountId: string, heldBytes: number): IncomingCall {
     return this.#admission.expect({ accountId, heldBytes });
   }

@@ -83,25 +83,34 @@ export interface ImagePoolsOptions {
 type ImagePool = WorkerPool<ImageTask, ImageTaskResult>;
 
 /**
- * The estimate from which a pass is slow. A quick pass of another account waits at most about this long for a free
- * thread.
+ * A pass whose estimate is at least this long is slow. A quick pass of another account waits at most about this long
+ * for a free thread.
  */
 const MIN_SLOW_MS = 300;
-/** The estimate from which a pass is heavy. A slow pass of another account waits at most about this long. */
+/**
+ * A pass whose estimate is at least this long is heavy. A slow pass of another account waits at most about this long.
+ */
 const MIN_HEAVY_MS = 2_000;
-/** Grants a third of a core that quick passes compete for, and all idle time. */
+/**
+ * The niceness of slow passes. At this priority, a pass gets a third of a core for which quick passes compete, and all
+ * of an idle core.
+ */
 const SLOW_NICENESS = 3;
-/** Grants a tenth of a core that others compete for, and all idle time. Less would starve the pass on a busy host. */
+/**
+ * The niceness of heavy passes. At this priority, a pass gets a tenth of a core for which others compete, and all of an
+ * idle core. With less, it would starve on a busy host.
+ */
 const HEAVY_NICENESS = 10;
 /**
- * Grants a quarter of a core that others compete for, so that a batch always advances, and all idle time. The threads
- * of a call are scheduled some six times within its few milliseconds. At equal priority, they would wait for the end of
- * a batch's time slice each time.
+ * The niceness of the items of large jobs. At this priority, an item gets a quarter of a core for which others compete,
+ * so that a batch always advances, and all of an idle core. Equal priority would delay calls: the threads of a call are
+ * scheduled some six times within its few milliseconds, and would each time wait for the end of a batch's time slice.
  */
 const BATCH_NICENESS = 5;
 /**
- * The CPU milliseconds of the steps of a pass from which a second thread shortens the pass. At 2 megapixels, rotate and
- * modulate take 0.7 of the time, sharpen 0.6, median 0.5. For less work, starting the thread costs more than it saves.
+ * If the steps of a pass take at least this many CPU milliseconds, a second thread shortens the pass. At 2 megapixels,
+ * rotate and modulate take 0.7 of the time, sharpen 0.6, median 0.5. For less work, starting the thread costs more than
+ * it saves.
  */
 const MIN_DIVIDED_MS = 20;
 /** The divisor of the quick budget for the bodies of waiting calls: they may take a quarter. */
@@ -183,7 +192,7 @@ export class ImagePools {
     return granted > 1 && gains && this.#hasOnlyOneTask() ? 2 : 1;
   }
 
-  /** Lets in a call whose body is still to be received. It counts in the quick pool, because most calls are quick. */
+  /** Admits a call before its body is received. It counts in the quick pool, because most calls are quick. */
   expect(accountId: string, heldBytes: number): IncomingCall {
     return this.#pools.quick.expect(accountId, heldBytes);
   }

@@ -84,8 +84,8 @@ export class AccountWorkerTime {
   }
 
   /**
-   * Whether an account has used up its budget while other accounts are served too. It then gives way to them. An
-   * account that has the process to itself never gives way.
+   * Whether an account has used up its budget while other accounts are served too. It then yields to them. An account
+   * that has the process to itself never yields.
    */
   readonly isSpent = (accountId: string): boolean =>
     this.#usedMs(accountId) > this.#budgetMs() && !this.isOnlyActiveAccount(accountId);

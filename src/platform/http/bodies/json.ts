@@ -24,7 +24,7 @@ const countFormatter = (count: number) => count.toLocaleString('en');
 /** The limits of a JSON body, as text for the documentation. */
 export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${countFormatter(MAX_JSON_VALUES)} names and values (${countFormatter(MAX_JSON_VALUES / 5)} rows of two fields) and ${countFormatter(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
-/** The whole body, for errors that name the field in which JSON was sent. */
+/** The field that errors name if the whole body is the JSON text. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
 
 /**
@@ -86,13 +86,13 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
       sent,
     );
   }
-  if (MAYBE_FORBIDDEN.test(text)) refuseForbiddenValues(value, sent);
+  if (FORBIDDEN_VALUE_HINT.test(text)) refuseForbiddenValues(value, sent);
   return value;
 }
 
 /**
- * Corrects the position in a message of JSON.parse. It counts from the beginning of a piece, and then from the
- * beginning of the body.
+ * Corrects the position in a message of JSON.parse. There it counts from the beginning of a piece; afterwards it counts
+ * from the beginning of the body.
  */
 function withBodyPosition(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
@@ -152,7 +152,7 @@ function withoutByteOrderMark(text: string): string {
 }
 
 /** Matches the forbidden name, and escapes that can spell it. Text without a match has no forbidden value. */
-const MAYBE_FORBIDDEN = /__proto__|\\u/;
+const FORBIDDEN_VALUE_HINT = /__proto__|\\u/;
 
 /**
  * Refuses values that are not allowed. `__proto__` is an own property after JSON.parse, but sets the prototype in code

@@ -14,7 +14,7 @@ import {
   QUOTE,
 } from './json.ts';
 
-/** The time for which parsing may block the event loop. A piece that exceeds it is finished first. */
+/** Parsing may block the event loop for this long at a time. A piece that takes longer is finished first. */
 const PARSE_SLICE_MS = 5;
 /** The length of the pause after a slice, as a multiple of the slice. */
 const PAUSE_FACTOR = 2;

@@ -278,7 +278,7 @@ function missingFileError(fields: Readonly<Record<string, string>>, otherNames: 
     'file' in fields
       ? 'a part named "file" that is text, not a file'
       : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
-  const named = imageNamedIn(fields);
+  const named = imageReferenceIn(fields);
   const hint =
     named === undefined
       ? 'send the image as one, with a file name (curl: -F file=@photo.jpg)'
@@ -292,9 +292,10 @@ function missingFileError(fields: Readonly<Record<string, string>>, otherNames: 
 }
 
 /**
- * If a text field of the form holds the address or the id of an image: the field of the JSON body in which it belongs.
+ * If a text field of the form contains the address or the id of an image, the field of a JSON body that has this value;
+ * otherwise undefined.
  */
-function imageNamedIn(
+function imageReferenceIn(
   fields: Readonly<Record<string, string>>,
 ): { url: string } | { assetId: string } | undefined {
   for (const text of Object.values(fields)) {

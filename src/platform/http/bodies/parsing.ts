@@ -15,8 +15,8 @@ declare module 'fastify' {
      */
     body?: 'json' | 'optional' | 'stream';
     /**
-     * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. If absent,
-     * the route accepts only bytes, and a form if `formFields` is set.
+     * The schema of the JSON body of a route that also accepts an image as raw bytes or as a multipart `file`. If
+     * absent, the route accepts only raw bytes, or also a multipart form if `formFields` is set.
      */
     reference?: TSchema;
     /** The text fields of the multipart form, for OpenAPI. */

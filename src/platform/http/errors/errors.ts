@@ -47,7 +47,7 @@ export interface ApiErrorContext {
   corrections?: readonly CallCorrection[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
-  /** How long the response is held back, in milliseconds. The call takes no slot of its account meanwhile. */
+  /** By how many milliseconds the response is delayed. The call takes no slot of its account meanwhile. */
   holdMs?: number | undefined;
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string> | undefined;

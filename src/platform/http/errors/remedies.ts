@@ -66,8 +66,8 @@ function listRemedy(value: string): Remedy {
 }
 
 /**
- * The remedy for an object where a list of objects is expected. The object is one entry of the list, or holds all
- * entries by keys: their names, or the ops of steps.
+ * The remedy for an object where a list of objects is expected. The object is one entry of the list, or it contains all
+ * entries, keyed by their names or by the ops of steps.
  */
 function objectRemedy(
   value: Readonly<Record<string, unknown>>,
@@ -247,7 +247,9 @@ const NUMBER_TYPES = ['integer', 'number'];
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|s|sec|seconds|bytes|k|kb|mb|kib|mib)?\s*$/i;
-/** Matches a whole number with a point between its thousands. The text may also be a number with three decimals. */
+/**
+ * Matches a whole number with a point as its thousands separator. The text may also be a number with three decimals.
+ */
 const POINT_BETWEEN_THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -285,10 +287,10 @@ function nearestAccepted(
 function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   if (typeof value === 'boolean') return flagAsNumberRemedy(value, schema);
   if (isPercentage(schema) && typeof value === 'string') {
-    const level = LEVELS.get(value.toLowerCase());
+    const level = PERCENTAGE_BY_QUALITY_WORD.get(value.toLowerCase());
     if (level !== undefined) return suggestionRemedy([level]);
   }
-  const text = withoutDigitGroups(String(value).slice(0, MAX_NUMBER_CHARACTERS + 1), schema);
+  const text = normalizedNumberText(String(value).slice(0, MAX_NUMBER_CHARACTERS + 1), schema);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
   const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
   if (digits === undefined || (schema.type === 'integer' && POINT_BETWEEN_THOUSANDS.test(digits)))
@@ -310,8 +312,8 @@ function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
 }
 
-/** Removes quotes and the signs between thousands, and turns a decimal comma into a point. */
-function withoutDigitGroups(text: string, { type }: TSchema): string {
+/** Removes quotes and thousands separators, and turns a decimal comma into a point. */
+function normalizedNumberText(text: string, { type }: TSchema): string {
   const bare = text.trim().replace(/^(["'])(.*)\1$/, '$2');
   if (/^[-+]?\d{1,3}([,_ ]\d{3})+$/.test(bare) && type === 'integer') return bare.replaceAll(/[,_ ]/g, '');
   return type === 'number' && /^[-+]?\d+,\d+$/.test(bare) ? bare.replace(',', '.') : bare;
@@ -348,8 +350,10 @@ function isPercentage({ type, minimum, maximum }: TSchema): boolean {
   return NUMBER_TYPES.includes(type) && minimum === 1 && maximum === 100;
 }
 
-/** The percentages that words for a quality probably mean. */
-const LEVELS = new Map(Object.entries({ low: 50, medium: 75, high: 90, best: 100, max: 100, maximum: 100 }));
+/** The percentage that each word for a quality probably means. */
+const PERCENTAGE_BY_QUALITY_WORD = new Map(
+  Object.entries({ low: 50, medium: 75, high: 90, best: 100, max: 100, maximum: 100 }),
+);
 
 /** The remedy for `true` or `false` where a number with an upper bound is expected, such as a wait. */
 function flagAsNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {

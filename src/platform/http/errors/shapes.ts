@@ -26,16 +26,16 @@ export interface Reshaping {
  * Recognises one wrong shape. It returns the declared fields to send in place of the first undeclared field, or of all
  * of them.
  */
-type Shape = (object: MisshapenObject) => Reshaping | undefined;
+type Recognizer = (object: MisshapenObject) => Reshaping | undefined;
 
-const SHAPES: readonly Shape[] = [asListEntry, asKey, asWrapper, asBracketed, asRow, asOwnValue];
+const RECOGNIZERS: readonly Recognizer[] = [asListEntry, asKey, asWrapper, asBracketed, asRow, asOwnValue];
 
 /** Finds the declared fields that were meant by undeclared ones; undefined if the wrong shape is not known. */
 export function findReshaping(object: MisshapenObject): Reshaping | undefined {
   const { sent, schema } = object;
   const isFree = (name: string) => Object.hasOwn(schema.properties ?? {}, name) && !Object.hasOwn(sent, name);
-  for (const shape of SHAPES) {
-    const reshaping = shape(object);
+  for (const recognize of RECOGNIZERS) {
+    const reshaping = recognize(object);
     if (reshaping !== undefined && Object.keys(reshaping.by).every(isFree)) return reshaping;
   }
   return undefined;
@@ -112,8 +112,10 @@ function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | un
   return { of: [name], by: Object.fromEntries(fields.map((field, at) => [field, numbers[at]])) };
 }
 
-/** The values that are recognised by their beginning, each with the fields to which such a value may belong. */
-const TELLING_VALUES: readonly (readonly [value: RegExp, fields: readonly string[]])[] = [
+/**
+ * Patterns of values that are recognised by how they begin, each with the fields that such a value may be meant for.
+ */
+const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readonly string[]])[] = [
   [/^ast_\w{16,}$/, ['assetId', 'assetIds', 'input', 'inputs']],
   [/^https?:\/\//i, ['url', 'input', 'inputs']],
 ];
@@ -122,7 +124,7 @@ const TELLING_VALUES: readonly (readonly [value: RegExp, fields: readonly string
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   if (typeof value !== 'string' || isMisspelt(name, schema)) return undefined;
-  const [, fields = []] = TELLING_VALUES.find(([pattern]) => pattern.test(value)) ?? [];
+  const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => pattern.test(value)) ?? [];
   const { properties = {} } = schema;
   const field = fields.find((one) => Object.hasOwn(properties, one));
   if (field === undefined) return undefined;
@@ -136,7 +138,7 @@ function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping
 export function sizeCorrections(param: string, value: unknown): CallCorrection[] {
   const numbers = numbersIn(value);
   const isSide = SIZE_FIELDS.some((field) => siblingPath(param, field) === param);
-  // Two numbers with a comma are more likely one number with a comma between its thousands.
+  // Two numbers with a comma between them are more likely one number with a thousands separator.
   const isSize = numbers.length === SIZE_FIELDS.length && !(typeof value === 'string' && value.includes(','));
   if (!isSide || !isSize) return [];
   return SIZE_FIELDS.map((field, at): CallCorrection => {
@@ -149,7 +151,7 @@ function isMisspelt(name: string, { properties = {} }: Partial<TSchema>): boolea
   return likelyNames(name, Object.keys(properties)).length > 0;
 }
 
-/** Matches whole numbers with the same kind of sign between them, such as `1200x630` or `10, 10, 80, 60`. */
+/** Matches whole numbers with the same separator between them, such as `1200x630` or `10, 10, 80, 60`. */
 const ROW_PATTERN = /^\s*\d{1,6}(\s*[x×*]\s*\d{1,6}|(\s*,\s*\d{1,6}){1,3})\s*$/i;
 
 /** The numbers of a size or a rectangle that was sent as text or as a list; empty for any other value. */

@@ -32,7 +32,7 @@ export interface Diagnosis {
 
 /** The words by which messages refer to the violated schema and to its fields. */
 export interface ViolationSubject {
-  /** How messages refer to the object that was checked: as `this call`, or by the name of an op or an operation. */
+  /** How messages refer to the checked object: `this call`, or the name of the op whose parameters were checked. */
   owner: string;
   noun: 'field' | 'parameter';
   formats?: FormatDescriptions;
@@ -136,10 +136,7 @@ interface UndeclaredFields {
   schema: Partial<TSchema>;
 }
 
-/**
- * The most wrong names for which the right names are looked for. A call with more wrong names was not meant for this
- * route.
- */
+/** The most wrong names for which corrections are sought. A call with more wrong names was not meant for this route. */
 const MAX_CORRECTED_NAMES = 20;
 
 export function undeclaredFieldsDiagnosis(

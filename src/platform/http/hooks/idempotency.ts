@@ -23,7 +23,7 @@ declare module 'fastify' {
      * contains a new secret and is never stored. If absent, the header is ignored. A function decides by the request.
      */
     idempotency?: ResponseStorage | ((request: FastifyRequest) => ResponseStorage | undefined);
-    /** Updates a stored response that is replayed with what has changed since it was stored. */
+    /** Brings a stored response up to date before it is replayed. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredHttpResponse) => Promise<unknown>;
   }
 }

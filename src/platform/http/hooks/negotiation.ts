@@ -23,14 +23,14 @@ export function installNegotiation(app: FastifyInstance): void {
   // This hook comes after authentication, so that a wrong credential is reported first.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { accept } = request.headers;
-    if (accept !== undefined && !ALWAYS_ACCEPTED.has(accept))
+    if (accept !== undefined && !JSON_ACCEPT_HEADERS.has(accept))
       refuseUnacceptable(accept, request.routeOptions.config);
     done();
   });
 }
 
 /** The Accept headers of most programs. They allow JSON, so they are not parsed. */
-const ALWAYS_ACCEPTED = new Set(['', '*/*', 'application/json']);
+const JSON_ACCEPT_HEADERS = new Set(['', '*/*', 'application/json']);
 
 function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: FastifyContextConfig): void {
   if (ignoresAccept) return;
@@ -50,7 +50,7 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
  */
 export function acceptWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
   const { accept = '' } = request.headers;
-  if (ALWAYS_ACCEPTED.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
+  if (JSON_ACCEPT_HEADERS.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
   // Fastify copies the options of a route at each access, so they are read only when they are needed.
   const wanted = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
   if (wanted === undefined) return [];

@@ -140,7 +140,7 @@ function clampedWarnings(sent: unknown, fields: readonly ClampedField[]): CallWa
   });
 }
 
-/** The most ignored names for which similar names are looked for. The header has room for fewer. */
+/** The most ignored names for which similar names are sought. The header has room for fewer. */
 const MAX_CORRECTED_NAMES = 60;
 
 function ignoredFieldWarnings(sent: unknown, known: ReadonlySet<string> | null): CallWarning[] {

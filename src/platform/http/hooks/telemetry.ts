@@ -30,8 +30,8 @@ export function installRequestMetrics(
     storeTimes.set(request, time);
     runWithinRequest(time, done);
   });
-  // The body arrives in events of the connection, which belong to no request. All that follows is therefore run within
-  // the request again.
+  // The body arrives in events of the connection, which do not run in the context of the request. All later hooks are
+  // therefore started in that context again.
   app.addHook('preValidation', (request, _reply, done) => {
     const time = storeTimes.get(request);
     if (time === undefined) done();

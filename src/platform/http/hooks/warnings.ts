@@ -5,7 +5,7 @@ export interface CallWarning {
   code: string;
   /** The subject of the warning, such as a field, a variable or an asset. */
   name?: string;
-  /** The value of a parameter that was probably meant. */
+  /** The suggested value of the parameter in `name`. */
   value?: string;
 }
 

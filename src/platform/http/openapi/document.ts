@@ -248,8 +248,8 @@ function sortedByName(schemas: DocumentNode): DocumentNode {
 }
 
 /**
- * Examples for path parameters on the documentation page: a built-in for calls that read, and an unused id for all
- * others, so that trying a call out neither changes nor deletes anything.
+ * Examples for path parameters on the documentation page. Calls that read get the name of a built-in, and all other
+ * calls get an unused id, so that trying a call neither changes nor deletes anything.
  */
 const READABLE_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',

@@ -15,7 +15,7 @@ import { operationIdOf } from './names.ts';
 
 interface OpenApiOptions {
   version: string;
-  /** Returns the base of the service's addresses, which is known only when the server listens. */
+  /** Returns the base URL of the service, which is known only once the server listens. */
   publicUrl: () => string;
   /** The schemas of the bodies that webhook endpoints receive, keyed by the type of the event. */
   webhookPayloads: Readonly<Record<string, object>>;

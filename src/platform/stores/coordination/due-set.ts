@@ -2,7 +2,7 @@ import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
 interface DueMemberState {
-  /** The time from which the member can be claimed: its due time, or the end of its claim. */
+  /** When the member can be claimed: at its due time, or when its present claim ends. */
   claimableMs: number;
   holder: string | null;
   /** The earliest time that was scheduled while the member was claimed. */
@@ -19,8 +19,8 @@ export class DueMemberSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueMemberState>();
   /**
-   * The members by the time from which they can be claimed. Outdated entries of rescheduled members are dropped when
-   * they reach the front.
+   * The members, sorted by when they can be claimed. Outdated entries of rescheduled members are dropped when they
+   * reach the front.
    */
   readonly #queue = new TinyQueue<QueuedMember>([], (a, b) => a.claimableMs - b.claimableMs);
 

@@ -4,7 +4,7 @@ import type { LeasedSlotRequest, SharedSlotRequest } from './port.ts';
  * The number of entries that each `set` checks, the oldest first. With only one, a growing map would never be checked
  * completely.
  */
-const CHECKED_PER_SET = 2;
+const ENTRIES_CHECKED_PER_SET = 2;
 
 /**
  * A map whose entries expire. It needs no timer: each `set` checks a few old entries and drops the expired ones, so
@@ -48,7 +48,7 @@ export class ExpiringMap<V> {
 
   /** Live entries are moved to the end, so that every entry is checked in turn. */
   #sweep(): void {
-    for (const [key, entry] of this.#entries.entries().take(CHECKED_PER_SET).toArray()) {
+    for (const [key, entry] of this.#entries.entries().take(ENTRIES_CHECKED_PER_SET).toArray()) {
       this.#entries.delete(key);
       if (entry.endsMs > this.#now()) this.#entries.set(key, entry);
     }

@@ -4,7 +4,8 @@ import { quotedIdentifier, type TableShape, tableShapeOf } from './shape.ts';
 import { SqliteCollection } from './table.ts';
 
 const ROWS_PER_FILL = 1_000;
-const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
+const CREATE_INDEXES_TABLE =
+  'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
 
 /**
  * Creates the declared indexes of a collection's table, and fills them from the existing documents. As with MongoDB, an
@@ -27,7 +28,7 @@ export function declareTable(database: SqliteDatabase, { name, indexes }: Collec
 
 /** The collections that were declared in this database, sorted by name. */
 export function readDeclaredCollections(database: SqliteDatabase): CollectionSpec[] {
-  database.exec(INDEXES_TABLE);
+  database.exec(CREATE_INDEXES_TABLE);
   const rows = database.iterate('SELECT collection, specs FROM _indexes ORDER BY collection', []);
   return Array.from(rows, ({ collection, specs }) => ({
     name: String(collection),
@@ -44,7 +45,7 @@ function recordIndexes(
   collection: string,
   declared: readonly IndexSpec[],
 ): IndexSpec[] {
-  database.exec(INDEXES_TABLE);
+  database.exec(CREATE_INDEXES_TABLE);
   const row = database.get('SELECT specs FROM _indexes WHERE collection = ?', [collection]);
   const before = String(row?.specs ?? '[]');
   const byName = new Map((JSON.parse(before) as IndexSpec[]).map((index) => [index.name, index]));

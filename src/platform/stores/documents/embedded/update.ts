@@ -98,7 +98,10 @@ function pathsOverlap(one: string, other: string): boolean {
   return one.length > other.length ? one.startsWith(`${other}.`) : other.startsWith(`${one}.`);
 }
 
-/** The field at a path, by its parent object; null when a part of the path is missing and must not be created. */
+/**
+ * The field at a path, with the object that contains it; null when a part of the path is missing and must not be
+ * created.
+ */
 function fieldAt(
   document: DocumentWithId,
   path: string,
