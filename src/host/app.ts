@@ -243,10 +243,7 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
   });
 }
 
-/**
- * Registers the routes outside the API: health, pages, signed links to results, and the addresses of delivered
- * pictures.
- */
+/** Registers the routes outside the API: health, pages, signed links to results, and delivered pictures. */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
   { imageWorkers, renders }: ImagingPools,

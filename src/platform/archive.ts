@@ -305,7 +305,7 @@ interface CentralDirectory {
   entries: number;
 }
 
-/** The end of the archive, with the records of 64 bits if a number needs them. */
+/** The end of the archive, with the ZIP64 records if a number needs 64 bits. */
 function endRecord({ offset, sizeBytes, entries }: CentralDirectory): Buffer {
   const end = Buffer.alloc(END_RECORD_BYTES);
   end.write('PK\x05\x06', 'latin1');

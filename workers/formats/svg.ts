@@ -76,7 +76,7 @@ export function viewBoxSizeIn(attribute: string | undefined): Size | null {
   return null;
 }
 
-/** The size in whole pixels, at least one each. */
+/** The size in whole pixels. Each side has at least one pixel. */
 export function wholePixels({ width, height }: Size): Size {
   return { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) };
 }

@@ -224,10 +224,7 @@ export class PassPicture {
     this.#hasRun = false;
   }
 
-  /**
-   * Lays the picture on a background colour. sharp decides when in the pipeline it does so, so call this only if the
-   * moment does not matter.
-   */
+  /** Lays the picture on a background colour. sharp chooses the moment, so the caller must not depend on it. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.#hasRun = false;

@@ -97,7 +97,7 @@ const FILLER_BYTES = Buffer.alloc(64, 0x5a);
 const COMPARED_LAST_ROWS = 64;
 const BLOCK_COEFFICIENTS = 64;
 
-/** Adds the end marker to a file that lacks no row and no scan; returns any other file unchanged. */
+/** Adds the end marker to a file that is complete except for this marker; returns any other file unchanged. */
 async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   if (file.subarray(-END_OF_IMAGE_BYTES.length).equals(END_OF_IMAGE_BYTES) || !endsInCompleteScan(file))

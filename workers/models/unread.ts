@@ -15,8 +15,8 @@ const CELL_EDGE_PX = 8;
 /** The smallest difference of two neighbouring grey levels at the edge of a letter. */
 const MIN_LETTER_CONTRAST = 24;
 /**
- * The smallest share of an area of text that has one of its two most frequent grey levels, ink and paper. In a
- * photograph the share is smaller.
+ * An area counts as text if at least this share of its pixels has one of its two most frequent grey levels, those of
+ * ink and paper. In a photograph the share is smaller.
  */
 const MIN_FLAT_SHARE = 0.7;
 /** The smallest number of cells of an area of text. Fewer cells are specks. */

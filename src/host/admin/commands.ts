@@ -61,7 +61,7 @@ const COMMANDS: readonly AdminCommand[] = [
   BACKUP_COMMAND,
 ];
 
-/** Every command with its options. */
+/** The help text, which lists every command with its options. */
 const USAGE = `Commands of the operator:
 ${COMMANDS.map((command) => `  ${commandUsageText(command)}`).join('\n')}
 Every command takes --json and --help.`;

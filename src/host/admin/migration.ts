@@ -23,12 +23,13 @@ import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
 import { type CommandResult, CommandUsageError, formatTable } from './command.ts';
 
 /**
- * Migrates from the stores of the current settings to those of a settings file, including the keys of its bucket. The
- * file is checked as the start checks its own, and each store has to respond before the first document is copied.
+ * Copies everything from the stores of the current settings to the stores that a settings file names; the file also
+ * holds the credentials of its bucket. It is checked as the start checks its own, and each store has to respond before
+ * the first document is copied.
  * @param environment the source of the current settings.
  * @param onProgress called with a line for both sides, and for each step.
  * @throws CommandUsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
- *   respond.
+ * respond.
  */
 export async function runMigrateCommand(
   words: readonly string[],

@@ -110,7 +110,7 @@ function unavailableStoreVerdict({ refusals }: LoadRow): HostVerdict | null {
   return { tone: 'bad', sentence };
 }
 
-/** The verdict on an account whose calls are mostly refused. Such an account is slow itself, and may slow others. */
+/** The verdict on an account whose calls are mostly refused. Its own calls are slow, and it may slow down others. */
 function floodVerdict({ accounts, refusals, requestsPerSecond }: LoadRow): HostVerdict | null {
   const flooding = accounts.find(
     ({ calls, refused }) => refused >= MIN_FLOOD_PER_SECOND && refused >= MIN_FLOOD_SHARE * calls,
@@ -125,7 +125,10 @@ function formatRate(perSecond: number): string {
   return perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
 }
 
-/** The most likely cause of the slowest responses: cores that were missing, or the largest mean. */
+/**
+ * The most likely cause of the slowest responses: missing cores, or otherwise the part of a response that takes longest
+ * on average.
+ */
 export function slowResponseVerdict(row: LoadRow): HostVerdict {
   if (row.p99 === null) return { tone: 'good', sentence: 'Nothing was answered in this time.' };
   if (row.p99 < MIN_SLOW_MS) {

@@ -214,7 +214,7 @@ function imageWaitFinding({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: S
   );
 }
 
-/** The scripts in which templates are often written, by the Debian package that has fonts for them. */
+/** The scripts in which templates are often written, keyed by the Debian package that has fonts for them. */
 const SCRIPTS_BY_FONT_PACKAGE = {
   'fonts-dejavu-core': ['Latin', 'Greek', 'Cyrillic', 'Arabic', 'Hebrew'],
   'fonts-noto-color-emoji': ['Emoji'],

@@ -14,7 +14,9 @@ import {
 } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
-/** The lowest protocol version. It is that of MongoDB 4.2, the oldest version that the driver supports. */
+/**
+ * The lowest accepted version of the wire protocol: that of MongoDB 4.2, the oldest version that the driver supports.
+ */
 const MIN_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =

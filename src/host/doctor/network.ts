@@ -43,7 +43,7 @@ async function checkPort(
   }
 }
 
-/** An address that reaches a listener on the host. */
+/** The address at which this host reaches its own listener. */
 function reachableAddressOf(host: string, port: number): string {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

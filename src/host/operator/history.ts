@@ -203,7 +203,8 @@ export class LoadRecorder {
 }
 
 /**
- * Passes the snapshots of every process that cluster.fork() started or will start to a recorder, and runs its rounds.
+ * Gives a recorder the snapshots of every process that cluster.fork() has started or will start, and runs the rounds of
+ * the recorder.
  */
 export function recordLoad(recorder: LoadRecorder, log: Logger): void {
   cluster.on('message', ({ id }, message: ProcessMessage) => {

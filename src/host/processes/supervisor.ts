@@ -38,7 +38,7 @@ export interface SupervisorOptions {
   onGone: (processId: number) => void;
   /** Called when a process ended unexpectedly and is replaced. */
   onDeath: (reason: RestartReason, processId: number) => void;
-  /** Called when no process stays alive. */
+  /** Called when processes die so often that no process is started again. */
   onHopeless: (reason: string) => void;
 }
 

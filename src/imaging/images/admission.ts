@@ -42,8 +42,8 @@ const MAX_BURST_MS = 1_000;
 /** While its body is received, a call counts as waiting for at most this long. */
 const MAX_RECEIVING_MS = 1_000;
 /**
- * The longest total time of a call (body, wait and work), as a multiple of the limit of its wait. A queued call that
- * would take longer is refused.
+ * The longest total time of a call (for its body, its wait and its work), as a multiple of the longest wait. A queued
+ * call that would take longer is refused.
  */
 const MAX_TOTAL_TIME_FACTOR = 1.3;
 const MAX_RETRY_SECONDS = 60;
@@ -99,8 +99,9 @@ export class AdmissionQueue {
 
   /**
    * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) for a full queue, also later, when a call of an account
-   *   with fewer waiting calls needs the room; the signal's reason when it aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue is full. A call that already waits can be
+   * refused too, to make room for a call of an account with fewer waiting calls.
+   * @throws the signal's reason when it aborts.
    */
   async acquire(request: PoolSlotRequest): Promise<PoolSlot> {
     request.signal.throwIfAborted();
@@ -182,8 +183,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * The number of taken slots that count for a class of work. If calls have their own slots beside jobs, calls count
-   * only the slots of calls.
+   * The number of taken slots that limit a class of work. If calls run in addition to jobs, only the slots of calls
+   * limit a call.
    */
   #takenSlotsFor(work: WorkClass = 'call'): number {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
@@ -243,8 +244,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * Serves requests in turn. A smaller request never overtakes a larger one that lacks memory, because the larger one
-   * might then wait for ever.
+   * Serves requests in turn. A smaller request never overtakes a larger one that waits for memory, because the larger
+   * one might then wait for ever.
    */
   #admitNext(): void {
     for (;;) {
@@ -386,7 +387,7 @@ export class AdmissionQueue {
     if (!this.#isOverloaded()) return;
     this.#stopCountingSlowBodies();
     const wait = this.#expectedWait(accountId);
-    // If one piece of work takes longer than the limit, one call may still wait for it.
+    // If the usual work takes longer than the limit, one call may still wait for it.
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);

@@ -118,7 +118,10 @@ export function fewerFramesParameters(
 
 /** The most bytes per pixel of an animated photograph that still looks acceptable. */
 const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
-/** The share of the allowed bytes for which a drawing is reduced, so that its file surely fits. */
+/**
+ * A proposed size of a drawing is chosen so that its file is estimated to take this share of the allowed bytes. It then
+ * surely fits.
+ */
 const SURE_SIZE_SHARE = 0.9;
 
 /**

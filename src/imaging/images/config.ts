@@ -91,7 +91,7 @@ const QUICK_BUDGET_DIVISOR = 2;
 /** The budget of all pools together, as a multiple of the quick budget. */
 const ALL_POOLS_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;
 
-/** The memory in bytes that the image work of one API process may take at once by estimate, per pool. */
+/** The estimated memory in bytes that the image work of one API process may take at once, per pool. */
 interface ImageBudgets {
   quickBytes: number;
   slowBytes: number;

@@ -90,7 +90,7 @@ interface FailedCall {
 }
 
 /**
- * The error of a call whose task failed in a worker. A worker may notice the deadline before this process does, and the
+ * The error of a call whose task failed in a worker. If a worker notices the deadline before this process does, the
  * error is the same.
  */
 export function apiErrorOfTask(
@@ -107,7 +107,10 @@ export function apiErrorOfTask(
   return new ApiError(error.code, error.message, { ...error, details: { ...error.details, instead } });
 }
 
-/** The refusal at the deadline with the details of the worker. A search reports the nearest file that it had. */
+/**
+ * The refusal at the deadline, with the details that the worker reports, such as the nearest file that a search has
+ * found.
+ */
 function withSearchDetails(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
   const { achieved } = details as Partial<SearchDetails>;
   if (achieved === undefined) return refusal;

@@ -89,7 +89,7 @@ const ANSWER_KINDS = {
 type TaskKind = ImageTask['kind'];
 type AnswerTo<K extends TaskKind> = Extract<ImageTaskResult, { kind: (typeof ANSWER_KINDS)[K] }>;
 
-/** The workers for image work. Nothing else reaches the image threads and processes. */
+/** Runs image work in the image threads and processes. Nothing else has access to them. */
 export class ImageWorkers {
   readonly #clock: Clock;
   readonly #meter: ImageWorkersOptions['meter'];

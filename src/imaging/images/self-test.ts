@@ -11,7 +11,7 @@ interface TinyCall {
 
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_CALL_TIMEOUT_MS = 10_000;
-/** The time for which a response proves that the threads work. */
+/** For this long, a response proves that the threads work. */
 const PROOF_LIFE_MS = 5_000;
 
 /** Finds out whether the threads work. */

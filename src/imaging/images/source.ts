@@ -51,7 +51,7 @@ export interface ImageSourceFile {
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
-/** The pass by which the pixels of a second picture are counted: only its first frame is read. */
+/** A pass that reads only the first frame. The pixels of a second picture are counted as for this pass. */
 const FIRST_FRAME_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 /** Reads the pictures of one call, and counts the bytes that they hold until the call has its slot. */

@@ -28,7 +28,7 @@ const inflateRaw = promisify(zlib.inflateRaw);
 const gunzip = promisify(zlib.gunzip);
 /** The decoder window of 8 MB that RFC 9659 allows. Each decoder holds one window in memory. */
 const ZSTD_OPTIONS = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
-/** Limit on zstd frames, far above the number of any real image. Each frame takes a decoder. */
+/** The most zstd frames of a body, far more than any real image has. Each frame needs its own decoder. */
 const MAX_ZSTD_FRAMES = 1_000;
 
 const DECODERS: Readonly<Record<string, Decoder>> = {

@@ -144,7 +144,7 @@ function samplesHtml({ samples }: SamplesBlock, group: number): string {
   return `<div class="samples">${bar}${panels.join('')}</div>`;
 }
 
-/** Tabs made of a radio button per language. The style sheet shows the sample of the chosen one. */
+/** Tabs made of one radio button per language. The style sheet shows the sample of the chosen language. */
 function tabsHtml(samples: SamplesBlock['samples'], group: number): string {
   const tabs = samples.map(({ label }, index) => {
     const id = `tab-${group}-${index}`;

@@ -4,7 +4,7 @@ import { type DocumentStore, StoreUnavailableError } from './documents/port.ts';
 export type StoreStepInterceptor = (step: () => unknown) => unknown;
 
 /**
- * Wraps each method of a port.
+ * Wraps each method of a store interface.
  * @param interceptorOf makes the interceptor of a method. It is called once for each method, with its name.
  */
 export function wrapMethods<P extends object>(

@@ -2,7 +2,7 @@ import type { Size } from '../../formats/size.ts';
 import { invalidArgument, type PassRefusal } from '../refusal.ts';
 import { MIN_SCORED_EDGE_PX } from './ssimulacra2.ts';
 
-/** The size in pixels above which a search by SSIMULACRA 2 would not end in time. */
+/** The most pixels of a picture that is scored. For a larger one, a search by SSIMULACRA 2 would not end in time. */
 const MAX_SCORED_PX = 4_000_000;
 
 /** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */

@@ -67,7 +67,7 @@ interface CarriedMetadataOptions {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
-  /** Index of the page that the picture is; each page of a TIFF has its own metadata. */
+  /** The index of the page from which the picture is read; each page of a TIFF has its own metadata. */
   page: number;
   /** Whether the result is an animation. The codec does not turn its frames upright. */
   isAnimated: boolean;

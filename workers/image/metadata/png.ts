@@ -60,7 +60,7 @@ const XMP_START = `${XMP_KEYWORD}\0`;
 
 /**
  * Moves EXIF and XMP before the pixels of a PNG. The format allows them anywhere, and some programs write them at the
- * end, where libvips does not look. The first chunk of a kind counts, as in the reader of headers.
+ * end, where libvips does not look. If there are several of a kind, the first one is used, as in the reader of headers.
  */
 
 /**

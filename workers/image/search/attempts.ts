@@ -154,7 +154,7 @@ async function makePlans<J extends EncodingTrial>(
   return [{ ...plan, search: exactly, ladder, efforts: [effort], largest: exact }, plan];
 }
 
-/** Whether there is no time for the whole picture, even at the lowest effort. */
+/** Whether the time is too short for the whole picture, even at the lowest effort. */
 function isLate({ estimates }: SearchPlan<EncodingTrial>): boolean {
   return estimates?.timeShare !== undefined;
 }

@@ -2,7 +2,7 @@ import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 import type { PictureShape } from '../pixels/geometry.ts';
 import { invalidArgument } from '../refusal.ts';
 
-/** The least content of a file of a format. Even a picture of one colour needs it. */
+/** The minimum content of a file in a format, which even a picture of one colour needs. */
 interface MinimumContent {
   /** The bytes of headers and tables, which do not depend on the size of the picture. */
   headerBytes: number;

@@ -1,8 +1,6 @@
 import { DeadlineError, isDeadlineError } from '../refusal.ts';
 
-/**
- * The time before the deadline at which a search that has reached its target ends. The rest is kept for the response.
- */
+/** A search that has reached its target ends this long before the deadline. The rest is kept for the response. */
 export const MIN_TRIAL_TIME_MS = 2_000;
 /** A search that has not reached its target ends this long before the deadline, which leaves time for the response. */
 export const RESPONSE_RESERVE_MS = 500;

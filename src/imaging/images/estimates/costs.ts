@@ -66,8 +66,8 @@ const SSIMULACRA2_MS_PER_MEGAPIXEL = 450;
  */
 const QUALITY_TRIALS = 4;
 /**
- * The cost of a search over an animation, in trials of the whole animation: one or two of these, and the trials of a
- * short sample.
+ * The cost of a search over an animation, counted in trials of the whole animation. The search makes one or two of
+ * these, and several trials of a short sample.
  */
 const ANIMATION_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
@@ -115,7 +115,7 @@ export function estimatedMs(
   layers: LayerHeaders = {},
 ): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS_PER_MEGAPIXEL;
-  // A single pass shares its decoding with no other pass.
+  // A single pass shares its decoding with no other pass, so no key is computed for it.
   const readings =
     passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => decodingKeyOf(header, pass)).values();
   const decodings = Array.from(readings, (same) =>
@@ -293,7 +293,7 @@ function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEn
 const BASE_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
-/** The assumed size of a finished file. Most encoders stay below it. */
+/** The assumed bytes per pixel of a finished file. Most encoders write less. */
 const FILE_BYTES_PER_PIXEL = 1;
 const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   jpeg: 7,

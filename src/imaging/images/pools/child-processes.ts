@@ -49,7 +49,7 @@ const IDLE_TIMEOUT_MS = 60_000;
  */
 export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
   readonly #options: ChildProcessesOptions<Result>;
-  /** Idle processes, each with the function that cancels its end. */
+  /** Idle processes, each with a function that cancels the timer that would end it. */
   readonly #idle = new Map<TaskProcess, () => void>();
 
   constructor(options: ChildProcessesOptions<Result>) {

@@ -6,7 +6,9 @@ import { SpacedCallTimes } from '../spaced-times.ts';
 /** The seconds for which late work is not started again. */
 export const LATE_WORK_MEMORY_SECONDS = 60;
 const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
-/** Work with less than this share of the size of late work of the same kind may be in time. */
+/**
+ * Work may begin if it has less than this share of the size of late work of the same kind, because it may be in time.
+ */
 const MIN_SIMILAR_SIZE_SHARE = 0.8;
 /**
  * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less

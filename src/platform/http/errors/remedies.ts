@@ -174,7 +174,7 @@ function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'i
 }
 
 const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
-/** Signs that patterns accept between two numbers. */
+/** The separators that patterns accept between two numbers. */
 const SEPARATORS = [':', '..', 'x'];
 
 /**

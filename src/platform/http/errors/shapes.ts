@@ -58,8 +58,8 @@ export function reshapingCorrections(param: string, { of, by }: Reshaping): Call
 }
 
 /**
- * Fields of a list's entry that were sent without the list. For example, x, y, width and height belong in an entry of
- * `regions`, and op and parameters in an entry of `steps`.
+ * Recognises fields of a list's entry that were sent without the list. For example, x, y, width and height belong in an
+ * entry of `regions`, and op and parameters in an entry of `steps`.
  */
 function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | undefined {
   const [list] =
@@ -80,14 +80,17 @@ function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | unde
 }
 
 /**
- * A key that is the value of a declared field. For example, `{"resize": {"width": 9}}` means an op and its parameters.
+ * Recognises a key that should be the value of a declared field. For example, `{"resize": {"width": 9}}` means an op
+ * and its parameters.
  */
 function asKey({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const by: Reshaping['by'] | undefined = schema.within?.keyed?.(name, sent[name]);
   return by && { of: [name], by };
 }
 
-/** An undeclared object, or its JSON text, around declared fields: `{"viewport": {"width": 9, "height": 9}}`. */
+/**
+ * Recognises an undeclared object, or its JSON text, around declared fields: `{"viewport": {"width": 9, "height": 9}}`.
+ */
 function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   const inner = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
@@ -95,7 +98,7 @@ function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping 
   return { of: [name], by: inner };
 }
 
-/** A nested field as some libraries write it in a query: `parameters[width]` for width. */
+/** Recognises a nested field as some libraries write it in a query: `parameters[width]` for width. */
 function asBracketed({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
   const [, inner] = /^\w+\[(\w+)\]$/.exec(name) ?? [];
   return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
@@ -104,7 +107,7 @@ function asBracketed({ names: [name], sent }: MisshapenObject): Reshaping | unde
 const SIZE_FIELDS = ['width', 'height'];
 const RECTANGLE_FIELDS = ['x', 'y', ...SIZE_FIELDS];
 
-/** Numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
+/** Recognises numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
 function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const numbers = numbersIn(sent[name]);
   const fields = [SIZE_FIELDS, RECTANGLE_FIELDS].find(({ length }) => length === numbers.length);
@@ -120,7 +123,7 @@ const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readon
   [/^https?:\/\//i, ['url', 'input', 'inputs']],
 ];
 
-/** The id of an asset, or a URL, that was sent under a wrong name. */
+/** Recognises the id of an asset, or a URL, that was sent under a wrong name. */
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   if (typeof value !== 'string' || isMisspelt(name, schema)) return undefined;

@@ -61,7 +61,7 @@ export function installValidation(app: FastifyInstance): void {
 }
 
 /**
- * Validates a value within a body, such as the entry of an import, like the body of a route.
+ * Validates a value within a body, such as an entry of an import, in the same way as the body of a route.
  * @param name the name of the whole value in messages.
  * @throws ApiError (from the check) invalid_param on the invalid field.
  */

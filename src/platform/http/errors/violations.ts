@@ -111,7 +111,7 @@ export function missingFieldDiagnosis(
 }
 
 /**
- * The first sentence of a field's description, in parentheses. It is a hint for a text without a format, and empty for
+ * The first sentence of the description of a text field without a format, in parentheses, as a hint. It is empty for
  * every other field.
  */
 function descriptionHint({ type, enum: words, pattern, examples, format, description }: TSchema): string {

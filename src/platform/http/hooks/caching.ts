@@ -83,8 +83,8 @@ const MAX_CACHED_BODIES = 600;
 const compressedBodies = new Map<string, Buffer>();
 
 /**
- * Sends long texts compressed, or 304 if the client has the current response. The hook is added only to the routes with
- * `compress`, as their first, so that other routes have no cost.
+ * Sends long texts compressed, or 304 if the client has the current response. The hook is added only to routes with
+ * `compress`, as their first hook, so that it costs other routes nothing.
  */
 export function installCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {

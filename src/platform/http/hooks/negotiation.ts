@@ -45,8 +45,8 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
 }
 
 /**
- * Warns that the type of the response is not in the Accept header, though another type of the endpoint is. The call
- * alone decides the type.
+ * Warns that the Accept header does not allow the type of the response, although it allows another type of the
+ * endpoint. The header does not choose the type: the parameters of the call do.
  */
 export function acceptWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
   const { accept = '' } = request.headers;

@@ -96,7 +96,7 @@ interface SlotOwner {
   waitsSinceMs?: number;
 }
 
-/** The owners that request the slots of one key. It decides which of them is served next. */
+/** The owners that request the slots of one key. The class decides which of them is served next. */
 class SlotOwners {
   readonly #owners = new Map<string, SlotOwner>();
 
