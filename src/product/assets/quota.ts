@@ -70,8 +70,8 @@ export class AssetQuota {
   }
 
   /**
-   * Takes one unit of the quota. `full` is final. `moving` is not: no unit is free, but some assets are being added or
-   * removed.
+   * Takes one unit of the quota. `full`: no unit is free. `moving`: no unit is free now, but this may change, because
+   * some assets are being added or removed.
    */
   async reserve(accountId: string, assetId: string, limit: number): Promise<'reserved' | 'full' | 'moving'> {
     const update = { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } };

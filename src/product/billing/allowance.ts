@@ -120,7 +120,7 @@ export class RunAllowance {
 
   /**
    * Counts a run in a billing period. If the clock of another host is ahead, the account may already be in the next
-   * period; the run is then counted there.
+   * period. In this case, the run is counted in that period.
    */
   async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(

@@ -196,7 +196,10 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
   return credits + past * overageCredits;
 }
 
-/** A movement of a job with no change filled in yet. Each job makes at most one movement of each type. */
+/**
+ * A movement of a job that changes nothing yet; the caller fills in its changes. Each job makes at most one movement of
+ * each type.
+ */
 function emptyMovementOf(jobId: string, type: MovementType): CreditMovement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }

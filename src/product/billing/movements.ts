@@ -27,7 +27,8 @@ export interface CreditMovement {
   /** Runs of the allowance that the same update counts or gives back. */
   runs?: RunsChange;
   /**
-   * Whether the plan has no limit of runs. The runs are then counted even if another call changed the count in between.
+   * Whether the plan has no limit of runs. If so, the runs are counted even if another call has changed the count since
+   * it was read.
    */
   isUnlimited?: boolean;
 }
@@ -103,7 +104,7 @@ export class CreditMovements {
    * Makes a movement, unless its reference exists already.
    * @param snapshot the account, read before the reference was created. Without it, an earlier movement with the
    * reference is looked up.
-   * @returns `insufficient` when the available credits do not suffice; nothing is moved then.
+   * @returns `insufficient` when the available credits do not suffice. In this case, nothing is moved.
    */
   move(
     accountId: string,

@@ -17,8 +17,8 @@ export const MAX_FLUSH_DELAY_MS = 1_000;
 const FIRST_RETRY_PAUSE_MS = 50;
 const MAX_RETRY_PAUSE_MS = 5_000;
 /**
- * The number of failed attempts after which `onError` is called. They take about 6 s. It is called again each time the
- * number has doubled.
+ * The number of failed attempts after which `onError` is called. So many attempts take about 6 s. `onError` is called
+ * again each time the number has doubled.
  */
 const MIN_REPORTED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */
@@ -61,9 +61,9 @@ interface RunBatch {
  * one by one.
  *
  * A failed write is repeated until it succeeds. It takes effect only once: a batch has a number, and each document
- * records the numbers of the batches that it contains. Meanwhile, new counts go into the next batch. Its size depends
- * on the number of different minutes, accounts, ops and keys, but not on the number of calls. Above the size limit, new
- * counts are dropped and reported.
+ * records the numbers of the batches that it contains. Meanwhile, new counts go into the next batch. The size of a
+ * batch depends on the number of different minutes, accounts, ops and keys, but not on the number of calls. Above the
+ * size limit, new counts are dropped and reported.
  */
 export class SyncRunCounter {
   readonly #store: BillingStore;
@@ -126,7 +126,10 @@ export class SyncRunCounter {
     return this.#nextWrite;
   }
 
-  /** Flushes before a read, for at most half a second. If the store fails, the read itself fails, too. */
+  /**
+   * Flushes before a read, for at most half a second. It need not report a failure of the store, because the read
+   * itself fails as well.
+   */
   catchUp(): Promise<void> {
     return Promise.race([this.flush(), sleep(FLUSH_INTERVAL_MS, undefined, { ref: false })]);
   }

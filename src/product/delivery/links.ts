@@ -114,7 +114,7 @@ export class SignedLinks {
     return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
   }
 
-  /** The source in the form that the address contains. For an asset, its file is returned, too. */
+  /** The source in the form that the address contains. For an asset, the result also contains its file. */
   async #findSource(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
     const names = { assetId: `${where}assetId`, url: `${where}url` };
     const source = parseImageSource({ assetId, url }, names);
@@ -234,8 +234,8 @@ interface Rung {
 /**
  * The widths from which a browser chooses. Pictures are never enlarged, so all widths from the picture's own width
  * upwards lead to the same file; only the smallest of them is listed.
- * @param largest the size of the picture at the largest width. Null if it is unknown before the pixels are read; every
- * width is then listed.
+ * @param largest the size of the picture at the largest width. Null if it is unknown before the pixels are read. In
+ * this case, every width is listed.
  */
 function selectRungs(widths: readonly number[], largest: Size | null): Rung[] {
   const ownPx = largest?.width ?? Number.POSITIVE_INFINITY;

@@ -13,9 +13,7 @@ const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
  */
 const SOURCE_RETRY_MS = 10_000;
 const MAX_FAILING_PICTURES = 10_000;
-/**
- * The number of latest cache reads that are remembered. A picture that is read again within them is put into memory.
- */
+/** How many of the latest cache reads are remembered. A picture that is read twice among them is put into memory. */
 const MAX_RECENT_READS = 500;
 
 /** A picture that was made, with its size and ETag. */

@@ -88,18 +88,21 @@ type StoredSegment = Exclude<PlanSegment, { runs: 'model' }> | StoredModelSegmen
 
 interface StoredModelSegment extends Omit<Extract<PlanSegment, { runs: 'model' }>, 'parameters'> {
   /**
-   * Stored as a difference. The base is the same segment in the first variant; in the first variant itself, it is the
-   * variant's parameters.
+   * Stored as a difference from the same segment of the first variant. In the first variant itself, the base is the
+   * parameters of the variant.
    */
   parameters: ParameterDelta;
-  /** Set if the schema equals the segment's parameter `schema`. It is then stored only once, in the parameters. */
+  /**
+   * True if the schema equals the segment's parameter `schema`. In this case, it is stored only once, in the
+   * parameters.
+   */
   hasSentSchema?: true;
 }
 
 interface StoredVariant extends Omit<PricedVariant, 'parameters' | 'segments'> {
   /**
-   * Stored as a difference. The base is the first variant's parameters; for the first variant itself, it is the job's
-   * parameters.
+   * Stored as a difference from the parameters of the first variant. For the first variant itself, the base is the
+   * parameters of the job.
    */
   parameters: ParameterDelta;
   segments: StoredSegment[];

@@ -39,7 +39,7 @@ export interface CreationWindow {
 
 /**
  * Parses a range of creation times from epoch milliseconds, dates or instants.
- * @param prefix what precedes the names of the fields in messages.
+ * @param prefix the text before the field names in messages, such as `from.`.
  * @throws ApiError invalid_param on createdFrom or createdTo.
  */
 export function parseCreationWindow(

@@ -68,7 +68,7 @@ interface JobRoutesOptions extends JobCheckDependencies, JobFonts {
 
 const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, resumeJob];
 
-/** The routes of jobs: an op, a preset or steps over many assets at once. */
+/** The routes of jobs. A job runs an op, a preset or steps over many assets. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
   // With `fields`, the response lacks properties that its schema requires. A serializer that is generated from the
   // schema would refuse it.
@@ -180,7 +180,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
       const answer = await readJobView(options, job, view);
-      // The job may have ended in the meantime. The warnings of its items are then added to those of the job.
+      // If the job has ended in the meantime, the warnings of its items are added to those of the job.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
       return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
     },

@@ -48,7 +48,7 @@ export class ItemStoppedError extends Error {
 
 /** How often an item is tried when its failures are retryable. */
 const MAX_TRIES = 3;
-/** How many claims of an item may end because their process died. The item is then assumed to be the cause. */
+/** How many claims of an item may end because their process died. After that, the item is assumed to be the cause. */
 const MAX_DEATHS = 2;
 /**
  * The same limit for claims whose lease expired although no process was seen to end. It is higher, because an item
@@ -56,7 +56,9 @@ const MAX_DEATHS = 2;
  */
 const MAX_LAPSES = 5;
 const FIRST_RETRY_PAUSE_MS = 1_000;
-/** How many threads or browsers may be lost while they work on an item. The item is then assumed to be the cause. */
+/**
+ * How many threads or browsers may be lost while they work on an item. After that, the item is assumed to be the cause.
+ */
 const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage, in milliseconds. It grows with each outage. */
 const OUTAGE_PAUSE_MS = { first: 1_000, longest: 30_000 };

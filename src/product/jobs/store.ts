@@ -21,8 +21,8 @@ import {
 import { JOB_TRANSITIONS, transitionFilter, transitionUpdate } from './transitions.ts';
 
 /**
- * An index for listings. Its fields with fixed values come first, then the newest first, then the expiry, so that a
- * count reads only the index.
+ * An index for listings. The fields for which a query has fixed values come first, then the id (newest first), then the
+ * expiry. A count therefore reads only the index.
  */
 const listingIndex = (name: string, ...equal: string[]): IndexSpec => ({
   name,
@@ -153,7 +153,7 @@ export class JobsStore {
     return (await this.#jobs.find({ ...this.#visibleFilter(accountId), phase: 'ended' })) as EndedJob[];
   }
 
-  /** Sums over the jobs that were created in a window, grouped by one of their fields and by phase. */
+  /** The usage of the jobs that were created in a window, summed by one of their fields and by phase. */
   async sumUsage(
     accountId: string,
     window: { from: string; to: string },
@@ -340,7 +340,7 @@ export class JobsStore {
     return Promise.all(oldest);
   }
 
-  /** For the operator: jobs that run or wait, of every account. */
+  /** For the operator: the jobs of every account that run or wait. */
   async findUnfinished(limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase: 'open' }, { sort: sortBy('_id'), limit });
   }

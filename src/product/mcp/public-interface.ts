@@ -6,7 +6,7 @@ interface ServiceRequest {
   path: string;
   headers: Record<string, string>;
   body: Buffer<ArrayBuffer> | string | null;
-  /** Whether the response is a picture that the tool passes on. Its size is then not limited. */
+  /** Whether the response is a picture that the tool passes on. If so, its size is not limited. */
   isPicture: boolean;
   /** Aborts when nobody waits for the response any more. */
   signal: AbortSignal;

@@ -122,7 +122,8 @@ const SANDBOX_MODELS = new Set(
 );
 
 /**
- * Whether a model belongs to the sandbox, whose results are invented. Models that are no longer offered are known, too.
+ * Whether a model belongs to the sandbox, whose results are invented. This includes sandbox models that are no longer
+ * offered.
  */
 export function isSandboxModel(id: string): boolean {
   return SANDBOX_MODELS.has(id);

@@ -86,7 +86,7 @@ function priceSpanOf(rows: Model['price']['rows']): { low: bigint; high: bigint 
   return { low, high: sorted.at(-1) ?? low };
 }
 
-/** Parses an amount such as "0.04", which is how config/models.json contains dollars. */
+/** Parses an amount in dollars as config/models.json contains it, such as "0.04". */
 function parseDollars(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(DOLLAR_PLACES, '0'));

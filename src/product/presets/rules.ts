@@ -107,7 +107,7 @@ export function parsePresetContent(
 
 /**
  * Applies a PUT to the current preset: sent fields replace current ones. Returns null when nothing changes. Unchanged
- * steps and subjects are not checked again; a preset can thus be renamed even if one of its assets was deleted.
+ * steps and subjects are not checked again, so that a preset can be renamed even if one of its assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkPresetRevision(

@@ -47,7 +47,7 @@ export interface EndpointRequest {
   method?: 'GET' | 'POST';
   json?: unknown;
   form?: FormData;
-  /** Whether the answer may contain a picture. It may then be larger. */
+  /** Whether the answer may contain a picture. If so, a larger answer is allowed. */
   answersPicture?: boolean;
 }
 

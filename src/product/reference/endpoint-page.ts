@@ -98,7 +98,7 @@ export function endpointPage(
   };
 }
 
-/** A form that makes the call of the page. Its inputs contain the values of the example at first. */
+/** A form that makes the call of the page. At first, its inputs contain the values of the example. */
 function trialForm(
   path: string,
   { method, query = {}, needsKey, body }: SampleCall,

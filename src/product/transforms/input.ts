@@ -245,8 +245,8 @@ function unknownFields(
 }
 
 /**
- * Parses a URL and checks its scheme. The scheme is checked here because this error can suggest another way to send the
- * image. The fetcher checks the host.
+ * Parses a URL and checks its scheme. The scheme is checked here, because the error made here can suggest another way
+ * to send the image. The fetcher checks the host.
  */
 export function parseImageUrl(value: unknown, param: string): string {
   const url = parseText(param, value);

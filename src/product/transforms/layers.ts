@@ -29,8 +29,8 @@ export interface RequestedLayer {
  */
 const DEFAULT_LAYER_PART = 'layer';
 /**
- * Matches the names of parts that are meant as second pictures. Such a part is refused if no step reads it; parts with
- * other names are then ignored.
+ * Matches the names of parts that are meant as second pictures. If no step reads such a part, the call is refused,
+ * whereas unused parts with other names are ignored.
  */
 const LAYER_PART_PATTERN = /^layer/i;
 const PART_NAME_PATTERN = /^[a-z][a-z0-9_-]{0,39}$/i;

@@ -31,7 +31,8 @@ const TRANSFORM_OPTIONS = {
 
 const MAX_CONCURRENCY = 64;
 /**
- * Errors that concern the account. After one of them, the remaining images are skipped, because they would fail, too.
+ * Errors that concern the account. After one of them, the remaining images are skipped, because they would fail as
+ * well.
  */
 const ACCOUNT_ERRORS = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 

@@ -68,7 +68,7 @@ interface GateOptions {
   authentication: Authentication;
   /** Identifies the host. Rate windows are counted per host, over all of its processes. */
   hostId: string;
-  /** Identifies this process as the holder of its slots. */
+  /** The name under which this process holds slots. */
   processId: string;
   settings: GateSettings;
   /** Epoch milliseconds. */

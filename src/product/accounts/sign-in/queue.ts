@@ -82,8 +82,9 @@ export class SignInQueue {
   }
 
   /**
-   * Makes room for one more waiting sign-in of the network. If the queue is full and the network has no waiting
-   * sign-in, the newest sign-in of the network that is served last is refused instead.
+   * Makes room for one more waiting sign-in of the network. If the network already has its maximum of waiting sign-ins,
+   * the new one is refused. If the whole queue is full, the newest sign-in of the network that would be served last is
+   * refused, unless the new sign-in belongs to that network.
    */
   #makeRoom(network: string): void {
     const line = this.#queueOf(network);

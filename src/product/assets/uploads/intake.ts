@@ -177,7 +177,7 @@ export class UploadIntake {
     options.capacity.onChange(() => this.#queue.resize(queueSizeOf(options.capacity)));
   }
 
-  /** Streams the image to the object store. A failed stream stores nothing, and its error is thrown. */
+  /** Streams the image to the object store. If the stream fails, nothing is stored, and the error is thrown. */
   async store(key: string, image: IncomingImage): Promise<ContentChecksums> {
     const checksums: RunningChecksums = { hash: createHash('sha256'), crc32: 0 };
     const body = Readable.from(withChecksums(image.bytes, checksums), { objectMode: false });

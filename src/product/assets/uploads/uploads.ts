@@ -85,8 +85,8 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of an image. The caller must then call `finish` to make them an asset, or `abandon`.
-   * @throws ApiError for the image or the object store. Nothing is stored then.
+   * Stores the bytes of an image. Afterwards, the caller must call either `finish` to make them an asset, or `abandon`.
+   * @throws ApiError for the image or the object store. In this case, nothing is stored.
    */
   async storeBytes(
     { accountId }: AssetOwner,
@@ -113,7 +113,7 @@ export class Uploads {
 
   /**
    * Makes stored bytes an asset. If the account has uploaded equal bytes before, the existing asset is returned.
-   * @throws ApiError for the image, the plan's limit or the object store. Nothing is stored then.
+   * @throws ApiError for the image, the plan's limit or the object store. In this case, nothing is stored.
    */
   async finish(
     owner: AssetOwner,

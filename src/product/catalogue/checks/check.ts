@@ -125,7 +125,7 @@ export function findFirstViolation(
 ): ParameterViolation | undefined {
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
-  // A misspelt name is reported before a missing one, because the latter usually results from the former.
+  // A misspelt name is reported before a missing one, because a misspelt name usually causes the missing one.
   const [unknown, ...others] = unknownKeys(schema, value);
   if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
   // For a choice between schemas, ajv lists the failures of each schema first, and the failure of the choice last.

@@ -14,7 +14,7 @@ export interface StepWarning {
   meant?: { name: string; value: string };
   /** One sentence that names the steps by their index. */
   message: string;
-  /** The indexes of the steps concerned. The redundant step is the first. */
+  /** The indexes of the steps that the warning concerns. The redundant step comes first. */
   steps: number[];
 }
 

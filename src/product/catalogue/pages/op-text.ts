@@ -13,7 +13,7 @@ export function defaultTextOf({ default: fallback }: OpParameter): string | unde
   return fallback === undefined ? undefined : String(fallback).replace(/\.$/, '');
 }
 
-/** The types of a parameter with their bounds, or its values. */
+/** The types of a parameter with their bounds, or the words that it accepts. */
 export function acceptedValuesText({ type, enum: words, min, max }: OpParameter): string {
   const types = type.split(' or ');
   // If a parameter has several types, its bounds apply to the number, and its list of values applies to the text.

@@ -104,7 +104,7 @@ export class ActiveJob {
 
   /**
    * Gives an item one of the reserved slots.
-   * @param onRelease called once.
+   * @param onRelease called once, when the slot is freed.
    */
   slot(onRelease: () => void): RunnerItemSlot {
     let isHeld = true;

@@ -50,7 +50,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
   const isCancelled = job.status === 'CANCELLING';
   const status = finalJobStatusOf(job);
   const [cancelledUsage, error, isAnnounced, cancelledItems] = await Promise.all([
-    // An item that was cancelled between two segments of a chain has used runs and credits, too.
+    // An item that was cancelled between two segments of a chain has used runs and credits as well.
     isCancelled && job.type === 'chain' ? items.sumUsageOfCancelled(job._id) : { runs: 0, credits: 0 },
     readJobError(context, job),
     events.isWanted(job.accountId, jobEventTypeOf(status)),

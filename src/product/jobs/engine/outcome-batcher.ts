@@ -50,7 +50,7 @@ export class OutcomeBatcher {
   /**
    * Decides the outcome of an item and records it. The item's slot is freed when the outcome is decided. If the batch
    * of the job is full, it is freed only after the recording.
-   * @returns false if the claim had been lost; nothing is recorded then.
+   * @returns false if the claim had been lost. In this case, nothing is recorded.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
@@ -89,7 +89,7 @@ class JobBatch {
   #lastRecordingMs = Number.NEGATIVE_INFINITY;
   /** Cancels the timer of the next recording; null when no timer runs. */
   #cancelTimer: (() => void) | null = null;
-  /** Whether this process will decide more outcomes of the job. It asks the slot of the latest item. */
+  /** Whether this process will decide more outcomes of the job. The function asks the slot of the latest item. */
   #hasMore = () => false;
 
   constructor(job: JobDocument, options: BatcherOptions, onIdle: (isOver: boolean) => void) {

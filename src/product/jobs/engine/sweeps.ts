@@ -108,8 +108,8 @@ export class JobSweeps {
       if (isPoisonItem(item)) {
         this.#options.metrics.countExpiredLease('poison');
         const outcome = poisonItemOutcome(item, now);
-        // The owner may be alive and may just have finished a segment, which must be billed. In that case the item is
-        // left to the next sweep.
+        // The owner may still be alive and may just have finished a segment, which must be billed. If so, nothing is
+        // decided here, and the item is left to the next sweep.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;

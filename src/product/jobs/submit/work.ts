@@ -43,7 +43,7 @@ export interface CheckedWork {
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: ItemInputKind;
-  /** At least one. */
+  /** The variants of the work, at least one. */
   variants: PricedVariant[];
   subjects: PromptSubject[];
   /** The assets besides those of the items. Whether they exist must still be checked. */

@@ -120,8 +120,8 @@ export class TypicalItemSeconds {
   }
 
   /**
-   * The median duration in whole seconds, rounded up; undefined while too few items were measured. If the value is
-   * older than a minute, it is returned and then refreshed.
+   * The median duration in whole seconds, rounded up; undefined while too few items were measured. A value that is
+   * older than a minute is still returned, and refreshed in the background.
    */
   of = (op: string, model: string): number | undefined => {
     if (performance.now() - this.#refreshedMs > REFRESH_INTERVAL_MS)

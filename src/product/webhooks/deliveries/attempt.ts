@@ -12,8 +12,8 @@ export const MAX_DELIVERY_ATTEMPTS = 12;
 /**
  * When a delivery is tried again: attempt n starts min(2^(n-2) minutes, 6 h) after the end of the previous attempt.
  * Null when that would be more than 24 h after the delivery was queued, or when all 12 attempts were made. If attempts
- * take no time, they are at 0, 1, 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no
- * jitter, because endpoints fail at different times anyway.
+ * take no time, they are made at 0, 1, 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There
+ * is no jitter, because endpoints fail at different times anyway.
  * @param attempts the number of attempts so far, at least 1.
  */
 export function nextAttemptAt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {

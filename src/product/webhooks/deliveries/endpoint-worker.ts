@@ -80,8 +80,8 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       await disabling.disable(endpoint, error);
       return true;
     }
-    // Generations are compared instead of instants. Deliveries that were queued after the endpoint was enabled again
-    // thus stay open.
+    // Generations are compared instead of instants. In this way, deliveries that were queued after the endpoint was
+    // enabled again stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.closeQueued(accountId, endpointId, last);

@@ -49,8 +49,8 @@ export async function releaseEndpointsByHolder(
 
 /**
  * Schedules every endpoint with a delivery that is due now or soon. Endpoints that are scheduled already stay as they
- * are. If the schedule was lost, one rebuild thus restores it; retries that are due later are scheduled by a later
- * rebuild in time.
+ * are. One rebuild therefore restores a lost schedule. Retries that are due later are scheduled in time by a later
+ * rebuild.
  */
 export async function rebuildEndpointSchedule(
   coordination: Coordination,

@@ -122,7 +122,7 @@ export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
  */
 const DUE_ORDER_FIELDS = ['dueAt', 'sequence'];
 const NEWEST_FIRST = sortBy('-createdAt', '-_id');
-/** How many records are read at most in the search for failed deliveries. */
+/** The maximum number of records that the search for failed deliveries reads. */
 const MAX_SEARCHED_RECORDS = 20_000;
 
 export const DELIVERIES_COLLECTION: DeclaredCollection = {

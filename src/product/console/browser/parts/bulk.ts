@@ -61,7 +61,7 @@ export function useBulk() {
         } catch (error) {
           if (signal.aborted) return;
           fail(nameOf(value), error);
-          // Without a session, every further call would fail, too.
+          // Without a session, every further call would fail as well.
           if (error instanceof UnauthorizedError) return ending.abort();
         }
         change(({ done }) => ({ done: done + 1 }));

@@ -6,7 +6,7 @@ import { countText } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf, type PlaygroundWork } from './work.ts';
 
-/** The price of a run, from a dry run. */
+/** The price of the work, as a dry run returned it. */
 interface Price {
   credits: number;
   /** The number of results, which count against the allowance. */
