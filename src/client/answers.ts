@@ -95,7 +95,7 @@ export class Pages<T> implements AsyncIterable<T> {
 
   /**
    * Reads the rows into an array.
-   * @param limit how many rows are read at most. Default: all.
+   * @param limit the maximum number of rows. Default: all.
    */
   async all(limit = Number.POSITIVE_INFINITY): Promise<T[]> {
     const rows: T[] = [];

@@ -140,7 +140,7 @@ export class BillingStore {
     return (await this.#accounts.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }
 
-  /** Changes the credits of an account in one update, if the condition holds. Returns whether it did. */
+  /** Changes the credits of an account in one update, if the condition holds. Returns whether the condition held. */
   async change(accountId: string, condition: DocumentFilter, update: DocumentUpdate): Promise<boolean> {
     const { modified } = await this.#accounts.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;

@@ -154,7 +154,7 @@ export class JobResults {
   /**
    * Opens the archive of one job, or of all attempts of a job, in the order of the items. Results that were deleted are
    * left out.
-   * @param jobs one job, or every attempt with the first one first. All of them must have ended.
+   * @param jobs one job, or all attempts of a job in order. All of them must have ended.
    * @throws ApiError invalid_state when a job has not ended, and when there are no pictures or too many.
    */
   async openArchive(jobs: readonly JobDocument[]): Promise<ZipArchive> {

@@ -90,8 +90,8 @@ export class Providers {
   }
 
   /**
-   * Makes one attempt. It has its own trace span, which contains no prompts, pictures or addresses. Rejects only with
-   * the signal's reason when it aborts, and when `keep` or `pictures` rejects.
+   * Makes one attempt. It has its own trace span, which contains no prompts, pictures or addresses. Rejects only if the
+   * signal aborts (with the signal's reason), or if `keep` or `pictures` rejects.
    */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
     const attributes = { 'darkroom.op': call.op, 'darkroom.model': call.model };

@@ -50,8 +50,8 @@ ${sections.join('\n')}`;
 }
 
 /**
- * A path without `/api/v1/`, which is left out because most paths begin with it. The text should be short, because
- * models read all of it.
+ * A path without the prefix `/api/v1/`. Most paths have this prefix, and the text should be short, because models read
+ * all of it.
  */
 function shortPath(path: string): string {
   return path.replace(/^\/api\/v1\//, '');

@@ -12,7 +12,7 @@ import { suggestOp } from '../catalogue/usual-words.ts';
 import type { JobInputs } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
-/** How many ops an error suggests at most. If more of them have the sent parameters, none is suggested. */
+/** The maximum number of ops that an error suggests. If more of them have the sent parameters, none is suggested. */
 const MAX_SUGGESTED_OPS = 8;
 /** How many parameters of a call without an op are compared with those of the ops. */
 const MAX_COUNTED_NAMES = 20;

@@ -72,7 +72,7 @@ export const RequestedOutputs = Type.Array(RequestedOutput, {
   ],
 });
 
-/** The op in an empty form of the documentation. It needs no parameters, so the call is valid at once. */
+/** The op that a form of the documentation contains at first. It needs no parameters, so the call is valid at once. */
 const EXAMPLE_OP = 'thumbnail';
 
 interface DeclaredParameter {

@@ -109,8 +109,7 @@ export function sentSteps(steps: readonly PresetStep[], where = 'steps'): Reques
 
 /**
  * The steps of a saved preset. They are checked again, because an earlier release may have accepted other parameters.
- * An error names the parameter of the call that contains the preset's name.
- * @param param the name of that parameter.
+ * @param param the parameter of the call that contains the preset's name. Errors about the steps name this parameter.
  */
 export function savedSteps(steps: readonly PresetStep[], param: string): RequestedStep[] {
   return steps.map((step, index) =>

@@ -243,7 +243,7 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedWork, isD
   throw invalidParamError('imageCount', message, { received: imageCount, min: 0, max: MAX_JOB_ITEMS });
 }
 
-/** The asset ids in the request. A repeated id makes several items. */
+/** Checks the asset ids in the request, and returns them. A repeated id makes several items. */
 function checkAssetIds(
   { assetIds = [], collection }: JobRequest,
   { takes }: CheckedWork,

@@ -5,7 +5,7 @@ import type { Job, JobItem } from '../../jobs/schema.ts';
 import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
-/** How long the tool waits for a job at most. Most clients wait a minute for a tool. */
+/** The maximum time for which the tool waits for a job. Most clients wait a minute for a tool. */
 const MAX_WAIT_SECONDS = 50;
 /** The maximum number of items in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;

@@ -87,9 +87,9 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
 interface ErrorBoxProps {
   error: unknown;
   onRetry?: () => void;
-  /** Called to apply the changes that an error lists to the form. If absent, the changes are only shown. */
+  /** Called to change the form as an error suggests. If absent, the suggested changes are only shown. */
   onFix?: (fix: readonly Fix[]) => void;
-  /** Called to replace the contents of the form by the alternative that an error lists. */
+  /** Called to replace the contents of the form by an alternative that an error suggests. */
   onInstead?: (instead: OtherCall) => void;
 }
 
