@@ -88,7 +88,7 @@ export interface PngColours {
   codePoints?: ColourCodePoints;
   hasProfile: boolean;
   isSrgb: boolean;
-  /** The exponent from light to value, such as 0.45455. */
+  /** The exponent that converts light to a stored value, such as 0.45455. */
   gamma?: number;
   chromaticities?: { white: Chromaticity; red: Chromaticity; green: Chromaticity; blue: Chromaticity };
 }

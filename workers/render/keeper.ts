@@ -35,7 +35,9 @@ const systemClock: KeeperClock = {
 /** The browser holds more memory than it may. */
 export interface MemoryExcess {
   limitBytes: number;
-  /** Whether the browser has drawn no page before this one. If it has, those pages may have left some of the memory. */
+  /**
+   * Whether the browser has drawn no page before this one. Otherwise earlier pages may still hold some of the memory.
+   */
   isFirstPage: boolean;
 }
 

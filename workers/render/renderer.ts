@@ -87,8 +87,8 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /**
-   * Draws a page, and a second time in a new browser if the first browser may be the cause of the failure: a document
-   * did not load, or earlier pages had left memory.
+   * Draws a page. If the browser may be the cause of a failure, draws it a second time in a new browser: the document
+   * did not load, or earlier pages still hold memory.
    */
   function drawWithRetry(task: RenderTask, client: RenderClient): Promise<PageCapture> {
     return draw(task, client).catch((error) => {

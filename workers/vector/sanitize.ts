@@ -102,8 +102,8 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedDrawingState)
 }
 
 /**
- * Returns a `data:` URL of pixels unchanged, and that of a drawing with the drawing made safe. The result is empty for
- * any other address.
+ * Returns a `data:` URL of a raster picture unchanged, and one of a drawing after the drawing was made safe. The result
+ * is empty for any other address.
  */
 function safeDataAddress(address: string, depth: number, shared: SharedDrawingState): string {
   const data = decodeDataAddress(address);

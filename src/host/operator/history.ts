@@ -90,7 +90,7 @@ export class LoadHistory {
   }
 }
 
-/** The values of a sample by the names of their series. */
+/** The values of a sample, keyed by the names of their series. */
 function seriesOf(row: LoadRow): Map<string, number> {
   const none = Number.NaN;
   const named = (prefix: string, values: Readonly<Record<string, number>>) =>

@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BenchRun, BenchRunsQuery } from './schema.ts';
 
-/** The number of bytes that are read of each report for the list. They contain all fields before the figures. */
+/** For the list, only this many bytes of each report are read. They contain all fields that precede the figures. */
 const REPORT_HEAD_BYTES = 32_768;
 const MAX_REPORT_FILES = 2_000;
 const MAX_LISTED_RUNS = 500;
-/** The most bytes of a report. A report of hours of load has some ten megabytes. */
+/** The most bytes of a report. The report of a load of several hours has about ten megabytes. */
 const MAX_REPORT_BYTES = 128 * 1024 * 1024;
 /** Matches a field at the first level of a report, as JSON.stringify writes it. */
 const TOP_LEVEL_FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;

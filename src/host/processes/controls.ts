@@ -41,7 +41,10 @@ export interface ControlAnswer extends ProcessAddress {
 export type ControlHandler = (control: ProcessControl) => Promise<Record<string, unknown> | null>;
 
 const CONTROLS_CHANNEL = 'controls';
-/** The timeout of the answers to each control. A process that is replaced finishes its calls first. */
+/**
+ * The timeout of the answers to each control. For `set` and `drain` it is long, because a process that is replaced
+ * finishes its calls first.
+ */
 const CONTROL_TIMEOUTS_MS: Record<ProcessControl['kind'], number> = {
   pools: 5_000,
   load: 5_000,

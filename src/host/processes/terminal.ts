@@ -30,7 +30,7 @@ export function printToStdout(text: string): Promise<boolean> {
   return new Promise((resolve) => process.stdout.write(text, (error) => resolve(!error)));
 }
 
-/** The programs that open an address in the browser of the user, by platform. */
+/** The programs that open an address in the browser of the user, keyed by platform. */
 const BROWSER_OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...words: string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],

@@ -79,8 +79,8 @@ export const imagesSettings = {
 };
 
 /**
- * The memory divided by this number is for the image pools of all API processes together. The other half is for
- * browsers, stores and code.
+ * The image pools of all API processes together get the memory divided by this number. The other half is for browsers,
+ * stores and code.
  */
 const MEMORY_DIVISOR = 2;
 /**

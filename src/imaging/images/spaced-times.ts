@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
-/** How the time of a call is chosen, in milliseconds. */
+/** The durations, in milliseconds, from which the time is computed at which a call may be sent again. */
 interface CallSpacing {
   /** The shortest time from now until the call may be sent again. */
   waitMs: number;

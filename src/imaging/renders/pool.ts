@@ -372,7 +372,8 @@ export class UsualDrawingTime {
   /** The median drawing time of the last page of each account; 0 before the first page. */
   medianMs(): number {
     const sorted = [...this.#lastMs.values()].sort((a, b) => a - b);
-    // With two accounts the quicker one counts, because the slower one may be the one that keeps it waiting.
+    // With two accounts, the quicker time counts, because the slower account may be the one that keeps the other
+    // waiting.
     return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
   }
 }

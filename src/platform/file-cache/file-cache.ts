@@ -5,7 +5,7 @@ import { StorageFullError } from '../stores/documents/port.ts';
 import type { EventLog } from '../tracing/tracing.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
-/** The share of the space that an eviction leaves in use. The rest is free for many writes. */
+/** The share of the space that an eviction leaves in use. The rest is then free for new files. */
 const SHARE_AFTER_EVICTION = 7 / 8;
 /** A process starts an eviction when it has written this share of the space. */
 const SHARE_WRITTEN_BETWEEN_EVICTIONS = 1 / 32;

@@ -216,7 +216,7 @@ export function importResultSchema<T extends TSchema>(title: string, entry: T) {
  * Sends the response to an import.
  * @param data the imported entries, as the API shows them.
  * @param sent the number of sent entries.
- * @param of the plural name of the entries, which is also their path: 'presets'.
+ * @param of the plural name of the entries, such as `presets`, which is also their path.
  */
 export function sendImportResult(
   reply: FastifyReply,

@@ -76,7 +76,7 @@ interface PoolStats {
   slots: number;
   busy: number;
   waiting: number;
-  /** The estimated memory of the running work, and its limit; absent for a pool that does not admit by memory. */
+  /** The estimated memory of the running work, and its limit; absent for a pool without a memory budget. */
   reservedBytes?: number;
   budgetBytes?: number;
 }

@@ -107,7 +107,7 @@ export interface TryItForm {
   inputs: readonly TrialInput[];
 }
 
-/** A call of an endpoint that is none of the other kinds. */
+/** A call of any endpoint that the other kinds do not cover. */
 export interface TrialEndpointCall {
   method: string;
   needsKey: boolean;

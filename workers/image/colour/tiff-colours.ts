@@ -160,8 +160,8 @@ function labConversionOf(bits: number, photometric: number, sample: number): (va
 type YcbcrConverter = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
 
 /**
- * Defaults for a file without these tags: the weights of red, green and blue in Y (ITU-R BT.601), and the reference
- * black and white.
+ * Defaults for a file without the tags YCbCrCoefficients and ReferenceBlackWhite: the weights of red, green and blue in
+ * Y (ITU-R BT.601), and the reference black and white.
  */
 const DEFAULT_LUMA_WEIGHTS = [0.299, 0.587, 0.114];
 const DEFAULT_REFERENCE_LEVELS = [0, 255, 128, 255, 128, 255];

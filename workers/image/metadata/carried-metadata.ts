@@ -152,8 +152,8 @@ function losesProfile(picture: PassPicture, { source, profile }: FileWithMetadat
 
 /**
  * Returns a pipeline over raw pixels that writes the metadata that the policy keeps. sharp attaches metadata only to
- * the pixels of the file that has it. Therefore a pixel of the file is resized to the size of the pixels, and the
- * pixels are laid over it. The decoders of most formats stop after the first rows.
+ * the pixels of the file that has it. Therefore one pixel of the file is enlarged to the size of the result, and the
+ * raw pixels are laid over it. The decoders of most formats stop after the first rows.
  * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(

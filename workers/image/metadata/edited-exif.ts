@@ -36,8 +36,8 @@ export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefi
 
 /**
  * The EXIF of a file may hold small copies of the picture, which would show what a crop cut away and what a redaction
- * covered. libvips would carry them along, so they are removed from all EXIF that is carried, and so are facts that
- * libvips does not correct.
+ * covered. libvips would copy them to the result. They are therefore removed from all EXIF that is kept, and so are
+ * facts that libvips does not correct.
  *
  * No bytes are moved. The directory entries are blanked in place, and the codec writes only what an entry refers to.
  */

@@ -38,7 +38,7 @@ export interface SearchGoal<J extends EncodingTrial> {
   quantity: SearchedQuantity;
   criteria: Omit<SettingSearch, 'count' | 'expected' | 'hasTime' | 'attempt'>;
   ladder: SettingLadder;
-  /** Whether a drawing is encoded losslessly. Its colours may be reduced before. */
+  /** Whether a drawing is encoded losslessly. Its colours may be reduced first. */
   keepsDrawings?: boolean;
   /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
   judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;

@@ -10,8 +10,8 @@ import { completesInTime, MIN_TRIAL_TIME_MS } from './time.ts';
  */
 export const SURE_SIZE_SHARE = 0.8;
 /**
- * The share of the allowed bytes that a drawing should take according to a sample. It is smaller, because drawings with
- * scattered changes take twice the estimate.
+ * The share of the allowed bytes that a drawing should take according to a sample. It is smaller than SURE_SIZE_SHARE,
+ * because drawings with scattered changes take twice the estimate.
  */
 const SURE_SAMPLE_SHARE = 0.5;
 /**

@@ -183,7 +183,8 @@ const PASSED_VARIABLES = [
   'LD_PRELOAD',
   'MALLOC_ARENA_MAX',
   'MALLOC_CONF',
-  // The code cache halves the start time of a process, which on a busy host takes seconds of a call's ten.
+  // The code cache halves the start time of a process. On a busy host, a start takes several of the ten seconds that a
+  // call has.
   'NODE_COMPILE_CACHE',
 ];
 

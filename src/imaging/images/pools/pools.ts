@@ -113,7 +113,7 @@ const BATCH_NICENESS = 5;
  * it saves.
  */
 const MIN_DIVIDED_MS = 20;
-/** The divisor of the quick budget for the bodies of waiting calls: they may take a quarter. */
+/** The bodies of waiting calls may take the quick budget divided by this number. */
 const WAITING_BODIES_DIVISOR = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);

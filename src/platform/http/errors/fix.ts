@@ -32,7 +32,7 @@ declare module 'fastify' {
 }
 
 const MAX_CORRECTIONS = 20;
-/** The largest query and body that are corrected, in characters of JSON. They are checked again after each change. */
+/** The most characters of JSON in a query and body that are corrected. Both are checked again after each change. */
 const MAX_CORRECTED_CHARACTERS = 65_536;
 
 /**

@@ -139,7 +139,7 @@ function createRouteTable() {
       const suggest = names.map((name) => `${parent}/${name}`);
       return { says: ` Below ${parent} there are ${names.join(', ')}.`, suggest };
     },
-    /** Routes below a path that change its resource, such as the cancel of a job. */
+    /** Routes below a path that change its resource, such as the cancellation of a job. */
     changingRoutesBelow(path: string): string[] {
       return [...routesBelow(path)].flatMap(([rest, url]) => {
         const method = recommendedMethod(url, 'POST');

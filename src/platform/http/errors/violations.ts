@@ -26,7 +26,7 @@ export interface Diagnosis {
   corrections?: CallCorrection[];
   /** Words or numbers of which one was probably meant, or calls that accept the value that was sent. */
   suggest?: (string | number)[];
-  /** Values of which one was probably meant, as parameters of the call. */
+  /** Alternatives of which one was probably meant, as parameters of the call. */
   instead?: { parameters: Record<string, unknown> }[];
 }
 

@@ -47,7 +47,7 @@ export class StaticFiles {
   readonly #prefix: string;
   readonly #packages: Readonly<Record<string, URL>>;
   readonly #sources = new Map<string, URL>();
-  /** The served files by the address of their source. */
+  /** The served files, keyed by the URL of their source. */
   readonly #served = new Map<string, ServedFile>();
   readonly #files = new Map<string, StaticFile>();
 

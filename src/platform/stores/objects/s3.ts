@@ -23,7 +23,7 @@ const UPLOAD_TIMEOUT_MS = 20_000;
  */
 const MAX_REQUEST_TRIES = 2;
 /**
- * The longest pause within a response. It is long, because the pause of a slow client, which delays the reading, looks
+ * The longest pause within a response. It is long, because a slow client delays the reading, and its pause then looks
  * like a dead server.
  */
 const IDLE_TIMEOUT_MS = 60_000;

@@ -90,7 +90,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
   };
 }
 
-/** The messages of SQLite for a damaged file. */
+/** Matches the messages of SQLite for a damaged file. */
 const DAMAGED_FILE_MESSAGE = /not a database|malformed|corrupt/i;
 
 function failureReason(error: unknown, path: string): string {
