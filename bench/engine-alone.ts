@@ -67,7 +67,7 @@ export async function engineAlone(
     topUpUrl: () => '',
     maxKeptBytes: 512 * 2 ** 20,
     owner: name,
-    widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
+    concurrency: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
     maxClaimedItems: () => 1_000,
     onEnd: () => undefined,
     draining: draining.signal,

@@ -131,7 +131,7 @@ export async function openWorld({
       topUpUrl: () => 'http://localhost/docs',
       maxKeptBytes: 512 * 2 ** 20,
       owner,
-      widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
+      concurrency: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
       maxClaimedItems: () => 1_000,
       onEnd: () => undefined,
       draining: draining.signal,

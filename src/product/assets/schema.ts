@@ -220,17 +220,21 @@ export const AssetContentQuery = Type.Object({
 });
 export type AssetContentQuery = Static<typeof AssetContentQuery>;
 
-const LINK_BOUNDS = { minimum: 60, maximum: 604_800 };
+const LINK_LIFE_BOUNDS = { minimum: 60, maximum: 604_800 };
 
 export const AssetLinkQuery = Type.Object({
   expiresInSeconds: Type.Optional(
     Type.Integer({
-      ...LINK_BOUNDS,
+      ...LINK_LIFE_BOUNDS,
       description: `How long the link is valid; default ${LINK_LIFE_SECONDS}.`,
     }),
   ),
   expiresIn: Type.Optional(
-    Type.Integer({ ...LINK_BOUNDS, deprecated: true, description: 'The former name of expiresInSeconds.' }),
+    Type.Integer({
+      ...LINK_LIFE_BOUNDS,
+      deprecated: true,
+      description: 'The former name of expiresInSeconds.',
+    }),
   ),
 });
 export type AssetLinkQuery = Static<typeof AssetLinkQuery>;

@@ -53,8 +53,8 @@ function addUsage(
   sum.sync += sync;
 }
 
-const DEFAULT_DAYS = 30;
-const MAX_DAYS = 366;
+const DEFAULT_WINDOW_DAYS = 30;
+const MAX_WINDOW_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;
 
 export type UsageGrouping = (typeof GROUPINGS)[number];
@@ -82,13 +82,13 @@ export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: 
   const nextMinute = new Date(floorInstant(now, MINUTE_MS).getTime() + MINUTE_MS);
   const end = to === undefined ? nextMinute : parseBound('to', to);
   const start =
-    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : parseBound('from', from);
+    from === undefined ? new Date(end.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS) : parseBound('from', from);
   if (start >= end) {
     throw invalidParamError('from', 'from must be before to, both rounded down to whole minutes.');
   }
-  if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
-    const message = `The window spans more than ${MAX_DAYS} days: move from closer to to.`;
-    throw invalidParamError('from', message, { limit: MAX_DAYS });
+  if (end.getTime() - start.getTime() > MAX_WINDOW_DAYS * DAY_MS) {
+    const message = `The window spans more than ${MAX_WINDOW_DAYS} days: move from closer to to.`;
+    throw invalidParamError('from', message, { limit: MAX_WINDOW_DAYS });
   }
   return { from: start, to: end, groupBy: grouping };
 }

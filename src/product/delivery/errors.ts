@@ -5,8 +5,8 @@ import { MAX_SIGNING_KEYS } from './schema.ts';
  * How long a cache may store an error, in seconds. It is short, so that the error disappears soon after its cause was
  * corrected.
  */
-const REFUSAL_CACHED_SECONDS = 10;
-const BRIEF_CACHE_HEADERS = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
+const ERROR_CACHE_SECONDS = 10;
+const BRIEF_CACHE_HEADERS = { 'cache-control': `public, max-age=${ERROR_CACHE_SECONDS}` };
 
 /**
  * The error 404 for every address that cannot be served. Its form, signature or width is wrong, it has expired, its key

@@ -18,7 +18,7 @@ export const DEFAULT_WIDTHS: readonly number[] = [
   16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840,
 ];
 
-const MAX_RECIPES = 1_000;
+const MAX_CACHED_RECIPES = 1_000;
 /** The longest text of ops for which the recipe is cached. Longer texts rarely repeat. */
 const MAX_CACHED_OPS_CHARACTERS = 500;
 /** How long a process uses a cached preset before it is read again. */
@@ -67,7 +67,7 @@ export class PictureRecipes {
   readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #presetRecipes: LRUCache<string, CachedPresetRecipe>;
   /** Recipes by the text of their ops. The addresses on a page usually have the same ops and different sources. */
-  readonly #opsRecipes = new LRUCache<string, PictureRecipe>({ max: MAX_RECIPES });
+  readonly #opsRecipes = new LRUCache<string, PictureRecipe>({ max: MAX_CACHED_RECIPES });
   /** The compiled passes of each recipe, with one entry per width and format that addresses have added. */
   readonly #passes = new WeakMap<PictureRecipe, Map<string, ImagePass>>();
 
@@ -75,7 +75,12 @@ export class PictureRecipes {
     this.#models = models;
     this.#presets = presets;
     const perf = { now: () => now().getTime() };
-    this.#presetRecipes = new LRUCache({ max: MAX_RECIPES, ttl: PRESET_CACHE_MS, ttlResolution: 0, perf });
+    this.#presetRecipes = new LRUCache({
+      max: MAX_CACHED_RECIPES,
+      ttl: PRESET_CACHE_MS,
+      ttlResolution: 0,
+      perf,
+    });
   }
 
   /**

@@ -7,7 +7,7 @@ import { isSignatureOf } from './address.ts';
 import type { SigningKeysStore } from './keys.ts';
 
 const REVOKED_CHANNEL = 'delivery/revoked';
-const MAX_SIGNERS = 10_000;
+const MAX_CACHED_KEYS = 10_000;
 const MAX_UNKNOWN_KEYS = 10_000;
 /** How long a process uses a cached key before it reads the key again. */
 const KEY_CACHE_MS = 500;
@@ -66,7 +66,7 @@ export class SigningKeyCache {
    * The last result of reading each key, however old. It shows whether the key id exists: a blocked client may still
    * use addresses of existing keys.
    */
-  readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_SIGNERS });
+  readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_CACHED_KEYS });
   readonly #unknownKeys: LRUCache<string, true>;
   readonly #running = new Map<string, Promise<SigningAccount | null>>();
   /** The secret that is used for unknown keys, so that verifying them takes the same time. */

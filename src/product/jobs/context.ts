@@ -43,7 +43,7 @@ export interface JobsContext extends JobStores {
   /** Identifies this process among all processes that share the stores. */
   owner: string;
   /** How many items of each kind of work this process can work on at the same time. */
-  widths: Record<WorkKind, () => number>;
+  concurrency: Record<WorkKind, () => number>;
   /** The maximum number of items of each kind that this process may claim: the setting JOB_ITEMS. */
   maxClaimedItems: () => number;
   /** Called when a job has ended in any process. The document is passed only if the job ended in this process. */

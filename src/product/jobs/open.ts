@@ -22,7 +22,7 @@ import { createPassWork, type PassWorkOptions } from './work/pass.ts';
 import { ItemWork } from './work/perform.ts';
 
 interface JobsOptions
-  extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'maxClaimedItems' | 'onEnd'>,
+  extends Omit<JobsContext, keyof JobStores | 'owner' | 'concurrency' | 'maxClaimedItems' | 'onEnd'>,
     JobCheckDependencies,
     PageWorkOptions,
     PassWorkOptions {
@@ -67,11 +67,11 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     ...options,
     ...(await openJobStores(documents, now)),
     owner: `${options.hostId}/${options.processId}`,
-    widths: {
+    concurrency: {
       pixels: capacity.imageThreads,
       batches: capacity.imageThreads,
       pages: () => 2 * capacity.renderThreads(),
-      models: () => providers.width,
+      models: () => providers.capacity,
     },
     maxClaimedItems: capacity.jobItems,
     onEnd: waits.notify,

@@ -120,7 +120,7 @@ const MAX_CACHED_FILES = 30_000;
  * How long an archive is cached, in milliseconds. The time is short, because an archive contains the names of source
  * assets, which may be deleted.
  */
-const CACHED_MS = 60_000;
+const ARCHIVE_CACHE_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
@@ -144,7 +144,7 @@ export class JobResults {
    */
   readonly #archives = new LRUCache<string, Promise<ZipArchive>>({
     maxSize: MAX_CACHED_FILES,
-    ttl: CACHED_MS,
+    ttl: ARCHIVE_CACHE_MS,
   });
 
   constructor(context: ResultsContext) {

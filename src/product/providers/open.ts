@@ -77,7 +77,7 @@ export class Providers {
   readonly #meter: ReturnType<typeof createProviderMeter>;
   readonly #slots: ProviderSlots;
   /** How many items may run or wait for a slot. Further calls return `busy`. */
-  readonly width: number;
+  readonly capacity: number;
 
   constructor(options: ProvidersOptions) {
     this.#options = options;
@@ -86,7 +86,7 @@ export class Providers {
     this.#providers = createConfiguredProviders(options);
     this.#meter = createProviderMeter(Object.keys(this.#providers));
     this.#slots = new ProviderSlots({ coordination, hostId, processId, limit });
-    this.width = 2 * limit * Object.keys(this.#providers).length;
+    this.capacity = 2 * limit * Object.keys(this.#providers).length;
   }
 
   /**

@@ -6,7 +6,7 @@ import { rejectedFault } from './provider.ts';
 /** The maximum number of nested levels in an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
 /** The number of nested levels of an answer on which optional properties are filled as well as required ones. */
-const MAX_FULL_LEVELS = 2;
+const MAX_OPTIONAL_LEVELS = 2;
 /** The maximum size of one answer. Without it, a small schema could require an answer that does not fit into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** The bytes that are counted for each value, and for each schema that is read for it, in addition to its text. */
@@ -86,7 +86,7 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
 
   function objectFor({ properties, required }: JsonSchema, level: number): unknown {
     const declared = properties as JsonSchema;
-    const fillsAll = level < MAX_FULL_LEVELS && leftBytes > MAX_ANSWER_BYTES / 2;
+    const fillsAll = level < MAX_OPTIONAL_LEVELS && leftBytes > MAX_ANSWER_BYTES / 2;
     const names = new Set([...(required as string[]), ...(fillsAll ? Object.keys(declared) : [])]);
     return Object.fromEntries([...names].map((name) => [name, valueFor(declared[name], name, level + 1)]));
   }

@@ -130,10 +130,10 @@ export function pathWithoutSecrets(path: string): string {
  * contain a signature.
  */
 export function textWithoutSecrets(text: string): string {
-  return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT));
+  return withoutUrlSecrets(text.replaceAll(OWN_SECRET_PATTERN, REDACTED_TEXT));
 }
 
-function withoutSecretsOfAddresses(text: string): string {
+function withoutUrlSecrets(text: string): string {
   if (!text.includes('://')) return text;
   return text.replaceAll(
     ADDRESS_PATTERN,
@@ -148,7 +148,7 @@ function fieldWithoutSecret(field: string): string {
   const value = rest.join('=');
   if (!/:\/\/|%3a/i.test(value)) return field;
   const text = percentDecoded(value.replaceAll('+', ' '));
-  const shown = withoutSecretsOfAddresses(text);
+  const shown = withoutUrlSecrets(text);
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }
 

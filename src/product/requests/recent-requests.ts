@@ -8,7 +8,7 @@ const MAX_BYTES_PER_ACCOUNT = 2 * MEGABYTE_BYTES;
  * The memory limit for all accounts of a process, in bytes. Above it, the account whose last request is oldest is
  * dropped.
  */
-const MAX_BYTES = 16 * MEGABYTE_BYTES;
+const MAX_TOTAL_BYTES = 16 * MEGABYTE_BYTES;
 const REQUEST_LIFE_MS = HOUR_MS;
 
 /** A request with a number that increases within the process. It orders requests of the same millisecond. */
@@ -45,7 +45,7 @@ export class RecentRequests {
   constructor({
     requests = MAX_REQUESTS_PER_ACCOUNT,
     accountBytes = MAX_BYTES_PER_ACCOUNT,
-    bytes = MAX_BYTES,
+    bytes = MAX_TOTAL_BYTES,
   }: MemoryLimits = {}) {
     this.#maxRequests = requests;
     this.#maxAccountBytes = accountBytes;

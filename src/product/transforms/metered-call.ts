@@ -127,7 +127,7 @@ export function beginSyncCall(
     },
     recordRun(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
-      const phases = { ...NO_WORK, ...times, totalMs: reply.elapsedTime };
+      const phases = { ...NO_WORK_TIMINGS, ...times, totalMs: reply.elapsedTime };
       reply.header('server-timing', serverTiming(phases));
       reply.header('x-service-duration-ms', String(workerMs(times)));
       meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut });
@@ -135,7 +135,7 @@ export function beginSyncCall(
   };
 }
 
-const NO_WORK: PassTimings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+const NO_WORK_TIMINGS: PassTimings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
 
 /** The times of a call in milliseconds. If the work failed, its own times are absent. */
 interface CallTimes extends Partial<PassTimings> {

@@ -39,8 +39,8 @@ export function withAssetScheme(html: string, publicUrl: string): string {
   return html.replace(ownAddress, 'asset://$1');
 }
 
-const MAX_ASSETS = 50;
-const MAX_ASSET_BYTES = 64 * MEGABYTE_BYTES;
+const MAX_PAGE_ASSETS = 50;
+const MAX_PAGE_ASSETS_BYTES = 64 * MEGABYTE_BYTES;
 
 /** Media types that the service reads, but browsers cannot draw. */
 const UNDRAWABLE_TYPES: readonly string[] = ['image/tiff'];
@@ -62,9 +62,9 @@ export async function findPageAssets(
   assets: Pick<AssetReader, 'find'>,
 ): Promise<PageAssets> {
   const ids = assetIdsIn(html);
-  if (ids.length > MAX_ASSETS) {
-    const message = `The page names ${ids.length} assets: at most ${MAX_ASSETS} are loaded.`;
-    throw invalidParamError('data', message, { limit: MAX_ASSETS });
+  if (ids.length > MAX_PAGE_ASSETS) {
+    const message = `The page names ${ids.length} assets: at most ${MAX_PAGE_ASSETS} are loaded.`;
+    throw invalidParamError('data', message, { limit: MAX_PAGE_ASSETS });
   }
   const files = new Map<string, StoredFile>();
   const missing: string[] = [];
@@ -83,9 +83,9 @@ export async function findPageAssets(
 }
 
 function assertTotalSize(sizeBytes: number): void {
-  if (sizeBytes <= MAX_ASSET_BYTES) return;
-  const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
-  throw invalidParamError('data', message, { limit: MAX_ASSET_BYTES });
+  if (sizeBytes <= MAX_PAGE_ASSETS_BYTES) return;
+  const message = `The assets of the page are larger than ${MAX_PAGE_ASSETS_BYTES} bytes together.`;
+  throw invalidParamError('data', message, { limit: MAX_PAGE_ASSETS_BYTES });
 }
 
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {

@@ -12,7 +12,7 @@ import { HOUR_MS } from '../../platform/values/units.ts';
 const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, in milliseconds. It is far longer than the link is valid. */
-const RESULT_KEPT_MS = HOUR_MS;
+const RESULT_STORAGE_MS = HOUR_MS;
 const SWEEP_BATCH_SIZE = 100;
 
 export const ResultLink = Type.Object(
@@ -72,7 +72,7 @@ export class TemporaryResults {
 
   /** Deletes a batch of results whose time is over, and returns their number. */
   async sweep(): Promise<number> {
-    const beforeMs = this.#options.now().getTime() - RESULT_KEPT_MS;
+    const beforeMs = this.#options.now().getTime() - RESULT_STORAGE_MS;
     const keys = await this.#options.objects.listOlder(RESULTS_PREFIX, beforeMs, SWEEP_BATCH_SIZE);
     await Promise.all(keys.map((key) => this.#options.objects.delete(key)));
     return keys.length;

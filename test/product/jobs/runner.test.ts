@@ -30,7 +30,7 @@ function runnerOver(items: {
   const context = {
     items,
     owner: 'host/one',
-    widths: { pixels: width, batches: width, pages: width, models: width },
+    concurrency: { pixels: width, batches: width, pages: width, models: width },
     maxClaimedItems: () => 1_000,
     draining: new AbortController().signal,
     now: () => NOW,

@@ -81,7 +81,7 @@ export class AdmissionCache {
     try {
       const askedMs = this.#clock.elapsedMs();
       const answer = await load(prepays ? MAX_PREPAID_REQUESTS : 0);
-      if (answer.rate?.allowed) this.#store(caller, network, askedMs, answer.rate, prepays);
+      if (answer.rate?.allowed) this.#cacheAnswer(caller, network, askedMs, answer.rate, prepays);
       return answer;
     } finally {
       if (prepays) this.#countingAccounts.delete(accountId);
@@ -97,7 +97,13 @@ export class AdmissionCache {
    * Stores an answer. Its lifetime is counted from the moment when the query was sent, so that it never lasts longer
    * than the answer is true.
    */
-  #store(caller: Caller, network: string, askedMs: number, rate: RateWindowAnswer, prepays: boolean): void {
+  #cacheAnswer(
+    caller: Caller,
+    network: string,
+    askedMs: number,
+    rate: RateWindowAnswer,
+    prepays: boolean,
+  ): void {
     this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_MS });
     const { ahead, remaining, resetMs } = rate;
     if (prepays)

@@ -201,7 +201,7 @@ const DEFAULT_PROMPT_SCHEMA = promptSchema('What to heed.');
  * The schema of the prompt of each AI op. Each schema is made only once, because its compiled validator is cached by
  * schema object.
  */
-const PROMPTS = Object.fromEntries(
+const PROMPT_SCHEMAS = Object.fromEntries(
   Object.values<Op>(OPS).map((op) => [
     op.op,
     argumentsSchema({ prompt: op.fields.prompt ?? DEFAULT_PROMPT_SCHEMA }),
@@ -210,7 +210,7 @@ const PROMPTS = Object.fromEntries(
 
 function checkPrompt(op: AiOp, prompt: string | undefined, { name, refuse }: SentField): void {
   if (prompt === undefined && !op.requiresPrompt) return;
-  const violation = findFirstViolation(PROMPTS[op.op], withoutAbsentFields({ prompt }), op.op);
+  const violation = findFirstViolation(PROMPT_SCHEMAS[op.op], withoutAbsentFields({ prompt }), op.op);
   if (violation !== undefined) throw refuse(violation.message, violation.details);
   if (prompt?.trim() === '') throw refuse(`${name} is blank: describe what the model should make.`);
 }

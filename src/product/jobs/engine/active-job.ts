@@ -185,7 +185,7 @@ const CLAIM_PAUSE_MS = { first: 1_000, longest: 5_000 };
  * unavailable, claiming pauses. After the pause, items are claimed one by one, until one of them reaches the stores.
  */
 export class ItemPrefetch {
-  readonly #width: () => number;
+  readonly #concurrency: () => number;
   readonly #maxItems: () => number;
   /** The moving average of the time between two completed items, in milliseconds. Idle time does not count. */
   #meanMs = INITIAL_MEAN_MS;
@@ -199,11 +199,11 @@ export class ItemPrefetch {
 
   /**
    * Both functions are called at each use, because their results may change.
-   * @param width how many items can be worked on at the same time.
+   * @param concurrency how many items can be worked on at the same time.
    * @param maxItems the upper limit of claimed items: the setting JOB_ITEMS.
    */
-  constructor(width: () => number, maxItems: () => number) {
-    this.#width = width;
+  constructor(concurrency: () => number, maxItems: () => number) {
+    this.#concurrency = concurrency;
     this.#maxItems = maxItems;
   }
 
@@ -220,7 +220,7 @@ export class ItemPrefetch {
 
   /** How many items may be claimed in all: enough to keep the threads busy until there is room for another batch. */
   get limit(): number {
-    const base = this.#width() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
+    const base = this.#concurrency() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
     return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));
   }
 
@@ -231,7 +231,7 @@ export class ItemPrefetch {
 
   /** Whether the work on another item could begin immediately. */
   get isIdle(): boolean {
-    return this.claimedCount < Math.min(this.#width(), this.#maxItems()) && this.#pauseMs === 0;
+    return this.claimedCount < Math.min(this.#concurrency(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
   /** Whether items may be claimed at an instant, because claiming is not paused. */

@@ -20,7 +20,7 @@ const MAX_BATCH_SIZE = 64;
  * three writes, however many outcomes it contains. The counts and events of the job are late by at most this time.
  */
 const MIN_RECORDING_INTERVAL_MS = 250;
-const MAX_KEPT_BATCHES = 1_000;
+const MAX_BATCHES = 1_000;
 
 interface BatcherOptions {
   items: Pick<ItemsStore, 'decide'>;
@@ -68,7 +68,7 @@ export class OutcomeBatcher {
     const known = this.#batches.get(job._id);
     if (known !== undefined) return known;
     const batch = new JobBatch(job, this.#options, (isOver) => {
-      if (isOver || this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(job._id);
+      if (isOver || this.#batches.size > MAX_BATCHES) this.#batches.delete(job._id);
     });
     this.#batches.set(job._id, batch);
     return batch;

@@ -41,7 +41,7 @@ const SHUTDOWN_WORK_MS = 8_000;
 const SHUTDOWN_GIVE_BACK_MS = 2_000;
 const MAX_POLLED_JOBS = 500;
 /** The maximum number of items that are made ready in one step because their pauses have ended. */
-const MAX_PROMOTED = 2_000;
+const MAX_PROMOTED_ITEMS = 2_000;
 /** The error that an item has while it waits for an unavailable store. */
 const STORE_OUTAGE_ERROR: ItemError = {
   code: 'internal_error',
@@ -84,12 +84,12 @@ export class JobRunner {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#owner = `${context.owner}/${randomText(8)}`;
-    const { widths, maxClaimedItems } = context;
+    const { concurrency, maxClaimedItems } = context;
     this.#prefetches = {
-      pixels: new ItemPrefetch(widths.pixels, maxClaimedItems),
-      batches: new ItemPrefetch(widths.batches, maxClaimedItems),
-      pages: new ItemPrefetch(widths.pages, maxClaimedItems),
-      models: new ItemPrefetch(widths.models, maxClaimedItems),
+      pixels: new ItemPrefetch(concurrency.pixels, maxClaimedItems),
+      batches: new ItemPrefetch(concurrency.batches, maxClaimedItems),
+      pages: new ItemPrefetch(concurrency.pages, maxClaimedItems),
+      models: new ItemPrefetch(concurrency.models, maxClaimedItems),
     };
     this.#renewTimer = setInterval(() => this.#renew(), RENEW_INTERVAL_MS);
     this.#renewTimer.unref();
@@ -342,7 +342,7 @@ export class JobRunner {
   /** Makes items ready again whose pauses have ended, whichever process put them back, and claims some of them. */
   async #promoteRetries(): Promise<void> {
     try {
-      const { jobIds } = await this.#context.items.promote(MAX_PROMOTED);
+      const { jobIds } = await this.#context.items.promote(MAX_PROMOTED_ITEMS);
       for (const jobId of jobIds) await this.#checkJob(jobId);
     } catch (error) {
       this.#warn('Items that wait to be tried again are left for the sweep')(error);

@@ -92,7 +92,7 @@ export function newJob(
     usedCredits: 0,
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
-    ...(keptBytes >= MIN_KEPT_BYTES && { keptBytes }),
+    ...(keptBytes >= MIN_COUNTED_BYTES && { keptBytes }),
     reservedAssets: maxOutputs,
     settlement: null,
     attemptNumber: (parent?.attemptNumber ?? 0) + 1,
@@ -113,7 +113,7 @@ export function newJob(
  * The size from which a job counts towards the account's limit of stored bytes. Smaller jobs are limited by the rate of
  * calls instead.
  */
-const MIN_KEPT_BYTES = 16 * 1024;
+const MIN_COUNTED_BYTES = 16 * 1024;
 /** The estimated bytes of an item's document and its index entries, without the row. */
 const BYTES_PER_ITEM = 512;
 

@@ -10,7 +10,7 @@ import type { AttemptSlots, WorkerSlot } from './slots.ts';
  * attempt.
  */
 const LEASE_MS = 30_000;
-const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_INTERVAL_MS = 5_000;
 /**
  * The longest pause between two reads of the schedule, in milliseconds. Without it, a lost wake-up would delay
  * deliveries.
@@ -72,7 +72,7 @@ export class WebhookDispatcher {
     this.#unsubscribe = await this.#options.coordination.subscribe(DISPATCHER_WAKE_CHANNEL, () =>
       this.#wake(),
     );
-    this.#heartbeat = setInterval(() => this.#renewClaims(), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => this.#renewClaims(), HEARTBEAT_INTERVAL_MS);
     this.#heartbeat.unref();
     this.#wake();
   }

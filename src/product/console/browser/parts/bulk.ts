@@ -28,7 +28,7 @@ interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
 }
 
 /** The number of concurrent calls. The account has more slots, but other programs of the account need some of them. */
-const MAX_CALLS = 3;
+const MAX_CONCURRENT_CALLS = 3;
 const MAX_ATTEMPTS = 6;
 const MAX_WAIT_SECONDS = 70;
 const MAX_SHOWN_FAILURES = 20;
@@ -67,7 +67,9 @@ export function useBulk() {
         change(({ done }) => ({ done: done + 1 }));
       }
     }
-    await Promise.all(Array.from({ length: MAX_CALLS }, follow)).catch((error) => fail('The list', error));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_CALLS }, follow)).catch((error) =>
+      fail('The list', error),
+    );
     unlisten();
     change(() => ({ isRunning: false, wasStopped: signal.aborted }));
     onEnd?.();

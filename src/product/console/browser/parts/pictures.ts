@@ -12,9 +12,9 @@ interface ThumbProps {
  * The maximum number of cached previews. Each has an object URL, which is revoked when the preview is dropped from the
  * cache.
  */
-const MAX_PREVIEWS = 400;
+const MAX_CACHED_PREVIEWS = 400;
 /** The maximum number of previews that are fetched at the same time, because each takes a slot of the account. */
-const MAX_FETCHES = 2;
+const MAX_CONCURRENT_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
 const previewUrls = new Map<string, string>();
@@ -66,7 +66,7 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
     const address = URL.createObjectURL(await preview.blob());
     previewUrls.set(key, address);
     for (const [oldest, address] of previewUrls) {
-      if (previewUrls.size <= MAX_PREVIEWS) break;
+      if (previewUrls.size <= MAX_CACHED_PREVIEWS) break;
       previewUrls.delete(oldest);
       URL.revokeObjectURL(address);
     }
@@ -79,7 +79,8 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
 
 /** Waits until another preview may be requested. */
 async function waitForTurn(signal: AbortSignal): Promise<void> {
-  while (fetchCount >= MAX_FETCHES) await new Promise<void>((resolve) => waitingFetches.push(resolve));
+  while (fetchCount >= MAX_CONCURRENT_FETCHES)
+    await new Promise<void>((resolve) => waitingFetches.push(resolve));
   fetchCount += 1;
   if (!signal.aborted) return;
   fetchCount -= 1;

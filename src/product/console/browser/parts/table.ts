@@ -41,7 +41,7 @@ interface TableProps<Row> {
 const ROW_PX = 36;
 /** The number of rows that are drawn above and below the visible ones. */
 const SPARE_ROWS = 12;
-const FIRST_ROWS = 60;
+const INITIAL_ROWS = 60;
 const PAGE_ROWS = 10;
 
 /**
@@ -193,7 +193,7 @@ function useRowsInView<Row>(
   box: RefObject<HTMLDivElement | null>,
   { rows, hasMore, isLoading, more }: TableProps<Row>,
 ) {
-  const [view, setView] = useState({ first: 0, last: FIRST_ROWS });
+  const [view, setView] = useState({ first: 0, last: INITIAL_ROWS });
   const look = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     const first = Math.max(0, Math.floor(scrollTop / ROW_PX) - SPARE_ROWS);

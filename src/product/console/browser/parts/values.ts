@@ -2,7 +2,7 @@ import { lazy } from '../../../../platform/http/lazy.ts';
 import { html, useState, type View } from '../html.ts';
 import { Tabs } from './controls.ts';
 
-const COPIED_MS = 1_500;
+const COPIED_LABEL_MS = 1_500;
 const THIS_YEAR: Intl.DateTimeFormatOptions = {
   month: 'short',
   day: 'numeric',
@@ -103,7 +103,7 @@ export function Copy({ text, label }: { text: string; label?: View }) {
     event.stopPropagation();
     await copyText(text);
     setIsCopied(true);
-    setTimeout(() => setIsCopied(false), COPIED_MS);
+    setTimeout(() => setIsCopied(false), COPIED_LABEL_MS);
   };
   return html`<button type="button" class="copy" title="Copy" aria-label=${`Copy ${text}`} onClick=${copy}>
     <span class="copy-text">${label ?? text}</span>

@@ -17,7 +17,7 @@ import { transport } from '../session.ts';
 
 /** How long the work waits after the last change before it is run, in milliseconds. */
 const RUN_DELAY_MS = 500;
-const MAX_UNDO = 50;
+const MAX_UNDO_STEPS = 50;
 /** The query fields of the address. Another screen sets `asset` to open an asset in the playground. */
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
@@ -189,7 +189,7 @@ function useUndo(work: PlaygroundWork, set: (work: PlaygroundWork) => void) {
   return {
     canUndo: past.length > 0,
     change(next: PlaygroundWork) {
-      setPast([...past, work].slice(-MAX_UNDO));
+      setPast([...past, work].slice(-MAX_UNDO_STEPS));
       set(next);
     },
     undo() {

@@ -19,7 +19,7 @@ import { addressOf, navigate } from '../../router.ts';
 
 export const ASSETS_PATH = '/console/assets';
 
-const LINK_SECONDS = 3_600;
+const LINK_LIFE_SECONDS = 3_600;
 
 /** The page of one asset: its picture, its facts, and similar assets. */
 export function AssetPage({ assetId }: { assetId: string }) {
@@ -88,7 +88,7 @@ function Swatch({ colour }: { colour: string }) {
 function AssetActs({ asset }: { asset: Asset }) {
   const { act, isActing, error } = useAction();
   const link = async () => {
-    const options = { expiresInSeconds: LINK_SECONDS };
+    const options = { expiresInSeconds: LINK_LIFE_SECONDS };
     return (await api.assets.link(asset.id, options)).url;
   };
   const download = () =>

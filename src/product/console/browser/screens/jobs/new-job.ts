@@ -34,7 +34,7 @@ const EMPTY_DRAFT: JobDraft = {
   values: {},
   json: '',
 };
-const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
+const EXAMPLE_REQUEST = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
 /** The form for a new job. A dry run shows the price, and the submit sends exactly the job that was priced. */
 export function NewJob() {
@@ -48,7 +48,7 @@ export function NewJob() {
   const definition = ops.data?.find((one) => one.op === op);
   const change = (part: Partial<JobDraft>) => setDraft((last) => ({ ...last, ...part }));
   const body = useMemo(
-    () => (by === 'json' ? draft.json || EXAMPLE : JSON.stringify(bodyOf(op, definition, draft))),
+    () => (by === 'json' ? draft.json || EXAMPLE_REQUEST : JSON.stringify(bodyOf(op, definition, draft))),
     [by, op, definition, draft],
   );
   const take = (request: JobRequest) => {
@@ -98,7 +98,7 @@ export function NewJob() {
               class="code-input"
               rows="14"
               spellcheck=${false}
-              value=${draft.json || EXAMPLE}
+              value=${draft.json || EXAMPLE_REQUEST}
               onInput=${onText((json) => change({ json }))}
             ></textarea>
           <//>`

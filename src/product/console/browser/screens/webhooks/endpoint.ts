@@ -86,7 +86,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
       <div class="list-head">
         <${Tabs}
           label="Which deliveries"
-          choices=${CHOICES}
+          choices=${STATUS_TABS}
           current=${status}
           onChoose=${(status: string) => setFilters({ status })}
         />
@@ -109,7 +109,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   <//>`;
 }
 
-const CHOICES = [
+const STATUS_TABS = [
   { name: '', label: 'All' },
   { name: 'PENDING', label: 'Pending' },
   { name: 'DELIVERED', label: 'Delivered' },
@@ -201,7 +201,7 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
       >
         <p>Each event whose last delivery failed is sent once more, oldest first. Tests are left out.</p>
         <${Field} label="Queued within the last">
-          <${Select} value=${hours} choices=${SPANS} onChange=${setHours} />
+          <${Select} value=${hours} choices=${SINCE_CHOICES} onChange=${setHours} />
         <//>
       <//>`
     }
@@ -224,7 +224,7 @@ async function* resentEvents(endpointId: string, since: string): AsyncGenerator<
   }
 }
 
-const SPANS = [
+const SINCE_CHOICES = [
   { value: '1', label: 'hour' },
   { value: '6', label: '6 hours' },
   { value: '24', label: 'day' },
