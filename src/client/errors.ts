@@ -64,16 +64,16 @@ export class DarkroomError extends Error {
 
   /** Changes after which the call is accepted; empty if the service is not certain of them. */
   get fix(): Fix[] {
-    return listOrEmpty(this.details.fix) as Fix[];
+    return toArray(this.details.fix) as Fix[];
   }
 
   /** Words or calls that the caller may have meant; empty if the service has no suggestion. */
   get suggest(): string[] {
-    return listOrEmpty(this.details.suggest).map(String);
+    return toArray(this.details.suggest).map(String);
   }
 }
 
-function listOrEmpty(value: unknown): unknown[] {
+function toArray(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 

@@ -23,7 +23,7 @@ import type { PassWork, PlannedStep } from './work.ts';
  */
 export async function performBranchTask(task: BranchTask, canBeKilled = false): Promise<BranchTaskResult> {
   const startedMs = performance.now();
-  const { outputs, leavesWork } = await attemptPasses(task, canBeKilled);
+  const { outputs, leavesWork } = await runPassesWithRetry(task, canBeKilled);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   let countedMs = 0;
   for (const output of outputs) {
@@ -41,7 +41,7 @@ export async function performBranchTask(task: BranchTask, canBeKilled = false): 
 type BranchOutput = TransformTaskResult | TaskFailure;
 type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOutput[] };
 
-async function attemptPasses(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
+async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const first = await runPasses(task, canBeKilled);
   const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
   const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));

@@ -149,7 +149,7 @@ function writes16Bits({ encode, source }: PassWork): boolean {
  * The input formats that hold drawings and screenshots besides photographs. Pictures in other formats have lost their
  * hard edges by compression.
  */
-const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
+const LOSSLESS_INPUT_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
 /**
  * The largest photographic result, in pixels, that is searched for hard edges too. Its source may have had hard edges
@@ -167,7 +167,7 @@ async function colourDetailFor(work: PassWork): Promise<Partial<EncodeSettings>>
   const { format, chroma, lossless } = encode;
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
-  const isDrawn = DRAWN_FORMATS.includes(source.format);
+  const isDrawn = LOSSLESS_INPUT_FORMATS.includes(source.format);
   if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_EDGE_SEARCH_PX)) return {};
   if (!isDrawn && steps.every(isGeometricStep) && isCameraOriginal(task.input)) return {};
   return colourDetailSettings(format, await picture.pixels());
@@ -192,7 +192,10 @@ async function pngRowFilterFor({ encode, source, picture, steps }: PassWork): Pr
 async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<EncodeSettings>> {
   const { format, effort, lossless } = encode;
   if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
-  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > AVIF_DRAWING_EFFORT.maxPx)
+  if (
+    !LOSSLESS_INPUT_FORMATS.includes(source.format) ||
+    picture.width * picture.height > AVIF_DRAWING_EFFORT.maxPx
+  )
     return {};
   return choosePngRowFilter(await picture.pixels()).filtered ? {} : { effort: AVIF_DRAWING_EFFORT.effort };
 }

@@ -101,7 +101,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT', 'PLAN'],
     async run(given, context) {
       const plan = checkPlanId(given.words[1] ?? '', context.planIds, 'PLAN');
-      return changeAccount(given, context, `on plan ${plan}`, (operator, id) => operator.setPlan(id, plan));
+      return setAccountState(given, context, `on plan ${plan}`, (operator, id) => operator.setPlan(id, plan));
     },
   },
   {
@@ -111,7 +111,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     options: { password: 'PASSWORD' },
     async run(given, context) {
       const password = givenOrRandomPassword(given.options.password);
-      const { data, text } = await changeAccount(given, context, 'under a new password', (operator, id) =>
+      const { data, text } = await setAccountState(given, context, 'under a new password', (operator, id) =>
         operator.changePassword(id, password),
       );
       return { data: { ...data, password }, text: `${text}\npassword: ${password}` };
@@ -122,13 +122,14 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     about: 'Refuses every call of the account at once, until it is resumed.',
     takes: ['ACCOUNT'],
     run: (given, context) =>
-      changeAccount(given, context, 'suspended', (operator, id) => operator.suspend(id)),
+      setAccountState(given, context, 'suspended', (operator, id) => operator.suspend(id)),
   },
   {
     name: 'account resume',
     about: 'Lets a suspended account call again.',
     takes: ['ACCOUNT'],
-    run: (given, context) => changeAccount(given, context, 'resumed', (operator, id) => operator.resume(id)),
+    run: (given, context) =>
+      setAccountState(given, context, 'resumed', (operator, id) => operator.resume(id)),
   },
   {
     name: 'account delete',
@@ -139,7 +140,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     async run(given, context) {
       if (given.options.yes !== true)
         throw new CommandUsageError('This cannot be undone: pass --yes, or use account suspend.');
-      return changeAccount(given, context, 'deleted', async (operator, id) => {
+      return setAccountState(given, context, 'deleted', async (operator, id) => {
         const isThere = await operator.close(id);
         if (isThere) await removeAccountData(id, context);
         return isThere;
@@ -152,7 +153,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
  * Applies `change` to the account that the command names. Throws if there is no such account.
  * @returns the new state of the account, as the result of the command.
  */
-async function changeAccount(
+async function setAccountState(
   { words: [accountId = ''] }: ParsedCommandLine,
   { documents, coordination, now }: CommandContext,
   state: string,

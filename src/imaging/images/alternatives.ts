@@ -23,8 +23,8 @@ interface CallForms {
 }
 
 /**
- * The longest estimate of an alternative, as a share of the estimate of the late pass. It applies if the worker has
- * measured nothing.
+ * If the worker has measured nothing yet, an alternative is proposed only if its estimated time is at most this share of
+ * the estimated time of the pass that missed its deadline.
  */
 const UNMEASURED_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */

@@ -12,7 +12,7 @@ interface TinyCall {
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_CALL_TIMEOUT_MS = 10_000;
 /** For this long, a response proves that the threads work. */
-const PROOF_LIFE_MS = 5_000;
+const SELF_TEST_TTL_MS = 5_000;
 
 /** Finds out whether the threads work. */
 export class SelfTest {
@@ -36,7 +36,7 @@ export class SelfTest {
    * transform.
    */
   async run(): Promise<void> {
-    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_LIFE_MS) return;
+    if (this.#clock.elapsedMs() - this.#lastAnswerMs < SELF_TEST_TTL_MS) return;
     this.#testing ??= this.#test();
     return this.#testing;
   }

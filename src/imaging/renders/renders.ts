@@ -237,7 +237,7 @@ function tookLong(answer: RenderAnswer): boolean {
 }
 
 /** An account stays marked as slow for this long after one of its pages was stopped. */
-export const SLOW_ACCOUNT_MS = 60_000;
+export const SLOW_ACCOUNT_TTL_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */
 export class SlowAccounts {
@@ -253,7 +253,7 @@ export class SlowAccounts {
 
   markSlow(accountId: string): void {
     this.#until.delete(accountId);
-    this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_MS);
+    this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_TTL_MS);
     this.#forgetEndedMarks();
   }
 

@@ -9,8 +9,8 @@ import { warnOfUntrustedProxy } from './connection/client.ts';
 import { limitPipelining } from './connection/pipelining.ts';
 import {
   answerUnparsableRequest,
+  decorateWithUnreadablePaths,
   findPathRefusal,
-  installUnreadablePaths,
   refuseConnectRequests,
   refuseExpectHeaders,
   refuseSecondHostHeader,
@@ -34,7 +34,7 @@ export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log:
   installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server);
-  installUnreadablePaths(server);
+  decorateWithUnreadablePaths(server);
   installErrorHandler(server);
   installValidation(server);
   installSerialization(server);

@@ -29,8 +29,8 @@ const FINAL_TRIES = 3;
  */
 const MAX_RECORDED_BATCHES = 64;
 /**
- * The maximum number of counts that wait to be stored. They occupy 15 MB, and last for an hour if 800 combinations of
- * account, op and key are used in every minute.
+ * The maximum number of counts that wait to be stored. They occupy 15 MB. That is enough for an outage of an hour in
+ * which 800 combinations of account, op and key are used in every minute.
  */
 const MAX_WAITING_COUNTS = 50_000;
 

@@ -67,7 +67,7 @@ export class DeliveredPictures {
     maxEntrySize: MAX_PICTURE_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  /** The paths that were last read from the cache, and whose pictures are not in memory. */
+  /** The paths of pictures that were read once from the cached files. A second read keeps the picture in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
   /** The paths of cached pictures whose source failed less than SOURCE_RETRY_MS ago. */
   readonly #failingPaths: LRUCache<string, true>;

@@ -80,7 +80,7 @@ type StoredParameters = Record<string, unknown>;
 /** Parameters, stored as their difference from a base: other parameters that are stored already. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** The names in the base that these parameters do not have; absent if there are none. */
+  /** The names of parameters of the base that are left out here; absent if none is. */
   without?: string[];
 }
 

@@ -222,7 +222,7 @@ export function divideBox({ left, top, width, height }: Box, columns: number, ro
   });
 }
 
-/** A size times a factor, in whole pixels. */
+/** Scales a size and rounds it to whole pixels. No side becomes shorter than 1 pixel. */
 export function scaleSize({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }

@@ -103,7 +103,7 @@ declare module 'fastify' {
  * Lets a prefix declare how paths with malformed percent-encoding are refused. Such a path reaches no route and no
  * hook. It is refused with 400 if no prefix of it is declared.
  */
-export function installUnreadablePaths(app: FastifyInstance): void {
+export function decorateWithUnreadablePaths(app: FastifyInstance): void {
   app.decorate('unreadablePaths', new Map());
 }
 

@@ -285,7 +285,7 @@ function nearestAccepted(
 }
 
 function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
-  if (typeof value === 'boolean') return flagAsNumberRemedy(value, schema);
+  if (typeof value === 'boolean') return booleanForNumberRemedy(value, schema);
   if (isPercentage(schema) && typeof value === 'string') {
     const level = PERCENTAGE_BY_QUALITY_WORD.get(value.toLowerCase());
     if (level !== undefined) return suggestionRemedy([level]);
@@ -356,7 +356,7 @@ const PERCENTAGE_BY_QUALITY_WORD = new Map(
 );
 
 /** The remedy for `true` or `false` where a number with an upper bound is expected, such as a wait. */
-function flagAsNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {
+function booleanForNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {
   const [, most]: readonly (number | undefined)[] = clamped ?? [];
   if (most === undefined) return { says: '' };
   return value

@@ -28,7 +28,14 @@ export interface Reshaping {
  */
 type Recognizer = (object: MisshapenObject) => Reshaping | undefined;
 
-const RECOGNIZERS: readonly Recognizer[] = [asListEntry, asKey, asWrapper, asBracketed, asRow, asOwnValue];
+const RECOGNIZERS: readonly Recognizer[] = [
+  asListEntry,
+  asKey,
+  asWrapper,
+  asBracketedName,
+  asRow,
+  asOwnValue,
+];
 
 /** Finds the declared fields that were meant by undeclared ones; undefined if the wrong shape is not known. */
 export function findReshaping(object: MisshapenObject): Reshaping | undefined {
@@ -99,7 +106,7 @@ function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping 
 }
 
 /** Recognises a nested field as some libraries write it in a query: `parameters[width]` for width. */
-function asBracketed({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
+function asBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
   const [, inner] = /^\w+\[(\w+)\]$/.exec(name) ?? [];
   return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
 }

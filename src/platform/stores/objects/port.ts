@@ -65,7 +65,7 @@ export interface StoredObject {
   contentType: string;
 }
 
-const OBJECT_KEY = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
+const OBJECT_KEY_PATTERN = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
 const MAX_SEGMENT_CHARACTERS = 200;
 
 /**
@@ -75,7 +75,7 @@ const MAX_SEGMENT_CHARACTERS = 200;
 export function assertObjectKey(key: string): void {
   const ordinary = (segment: string) =>
     segment !== '.' && segment !== '..' && segment.length <= MAX_SEGMENT_CHARACTERS;
-  if (!OBJECT_KEY.test(key) || !key.split('/').every(ordinary)) {
+  if (!OBJECT_KEY_PATTERN.test(key) || !key.split('/').every(ordinary)) {
     throw new TypeError(`"${key}" cannot be the key of an object.`);
   }
 }

@@ -44,7 +44,10 @@ export interface AiStep {
 
 export type CompiledStep = DeterministicStep | AiStep;
 
-/** Adjacent deterministic steps as one pass. Its result may be compared or read instead of being returned. */
+/**
+ * Adjacent deterministic steps as one pass. Instead of being returned, its result may be compared with another image, or
+ * passed to a reader of text or codes.
+ */
 export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
   steps: readonly DeterministicStep[];

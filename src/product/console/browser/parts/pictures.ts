@@ -18,7 +18,7 @@ const MAX_CONCURRENT_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
 const previewUrls = new Map<string, string>();
-/** The functions that start the waiting fetches of previews, first come first. */
+/** The functions that start the waiting fetches of previews, in order of arrival. */
 const waitingFetches: Array<() => void> = [];
 let fetchCount = 0;
 
