@@ -23,8 +23,8 @@ interface CallForms {
 }
 
 /**
- * If the worker has measured nothing yet, an alternative is proposed only if its estimated time is at most this share of
- * the estimated time of the pass that missed its deadline.
+ * If the worker has measured nothing yet, an alternative is proposed only if its estimated time is at most this share
+ * of the estimated time of the pass that missed its deadline.
  */
 const UNMEASURED_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */

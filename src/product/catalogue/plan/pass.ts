@@ -45,8 +45,8 @@ export interface AiStep {
 export type CompiledStep = DeterministicStep | AiStep;
 
 /**
- * Adjacent deterministic steps as one pass. Instead of being returned, its result may be compared with another image, or
- * passed to a reader of text or codes.
+ * Adjacent deterministic steps as one pass. Instead of being returned, its result may be compared with another image,
+ * or passed to a reader of text or codes.
  */
 export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
