@@ -151,7 +151,10 @@ async function main(): Promise<void> {
   supervisor.announceStart();
 }
 
-/** Opens the stores. The start ends with a message if one is unreachable, damaged or of another deployment. */
+/**
+ * Opens the stores and the primary. The start ends with a message if a store is unreachable, damaged or of another
+ * deployment.
+ */
 async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Logger): Promise<Primary> {
   const stores = await openStores(settings.stores, host, log);
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);

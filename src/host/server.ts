@@ -41,7 +41,7 @@ process.on('SIGTERM', () => undefined);
 surviveOutputErrors();
 const sendLastMetrics = answerMetricsRequests();
 
-const usedBefore = await waitAsSpare(needed.promise);
+const cpuUsageBefore = await waitAsSpare(needed.promise);
 const settings = readSettings(process.env);
 const tracing = await openTracing(process.env);
 const traceIds = tracing.isOn ? tracing.ids : undefined;
@@ -72,7 +72,7 @@ serving = app;
 if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
-const { user, system } = process.cpuUsage(usedBefore);
+const { user, system } = process.cpuUsage(cpuUsageBefore);
 sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user + system) / 1_000) });
 // Image threads that start earlier would compete with this start for the CPU, and other processes wait for this start.
 app.warmUp();

@@ -179,8 +179,8 @@ interface RefusedImportEntry {
 }
 
 /**
- * Refuses an import of more than ten times the entries that an account may have. Many entries may be refused, but their
- * number is limited.
+ * Refuses an import of more than ten times the entries that an account may have. A smaller import is read, even if most
+ * of its entries are then refused.
  * @throws ApiError resource_limit_exceeded.
  */
 export function checkImportEntryCount({ limit }: ResourceKind, count: number): void {

@@ -102,7 +102,7 @@ async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uin
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   if (file.subarray(-END_OF_IMAGE_BYTES.length).equals(END_OF_IMAGE_BYTES) || !endsInCompleteScan(file))
     return input;
-  // The file may end with the first byte of the marker.
+  // The file may already have the first byte of the end marker.
   const data = file.at(-1) === 0xff ? file.subarray(0, -1) : file;
   const whole = Buffer.concat([data, END_OF_IMAGE_BYTES]);
   const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER_BYTES, END_OF_IMAGE_BYTES])).catch(

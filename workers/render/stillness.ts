@@ -120,7 +120,7 @@ export function withoutDrawingAnimation(html: string): string {
     if (index < copiedTo) continue;
     const from = index + start.length;
     const drawing = /;base64,$/i.test(start) ? stillBase64Svg(html, from) : stillTextSvg(html, from);
-    // If no end tag follows this URL, none follows a later URL either.
+    // The result is null if no end tag follows this URL. Then none follows a later URL either.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
     copiedTo = drawing.to;

@@ -6,9 +6,9 @@ export const SPARE_PROCESS_ARGUMENT = '--spare';
 /**
  * Milliseconds after the start of the service until its spare starts. A service that soon ends again needs no spare.
  */
-const AFTER_START_MS = 15_000;
+const DELAY_AFTER_START_MS = 15_000;
 /** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
-const AFTER_USE_MS = 5_000;
+const DELAY_AFTER_USE_MS = 5_000;
 
 /**
  * The spare process of the primary. It is started some seconds after the service has started, and again some seconds
@@ -29,7 +29,7 @@ export class SpareProcess {
   /** Keeps a spare process from now on. */
   keep(): void {
     this.#isKept = true;
-    this.#createAfter(AFTER_START_MS);
+    this.#createAfter(DELAY_AFTER_START_MS);
   }
 
   is(worker: Worker): boolean {
@@ -41,7 +41,7 @@ export class SpareProcess {
     const worker = this.#worker;
     this.#worker = undefined;
     this.#cancel();
-    if (this.#isKept) this.#createAfter(AFTER_USE_MS);
+    if (this.#isKept) this.#createAfter(DELAY_AFTER_USE_MS);
     return worker;
   }
 

@@ -58,8 +58,8 @@ function joinPreviews(previews: readonly (PredictedResult | ApiError)[]): Predic
   const [refusal] = previews;
   if (refusal === undefined) throw new Error('Every pass has a format.');
   if (first === undefined || others.length === 0) return first ?? refusal;
-  const isSure = others.every(({ transparency }) => transparency === first.transparency);
-  return { ...first, format: null, transparency: isSure ? first.transparency : null };
+  const allAgree = others.every(({ transparency }) => transparency === first.transparency);
+  return { ...first, format: null, transparency: allAgree ? first.transparency : null };
 }
 
 /**

@@ -50,7 +50,10 @@ const MIN_SLOW_MS = 300;
  * waits. Such a page takes only CPU time from them.
  */
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
-/** A later page of an account counts as slow after this time, if other accounts are served but none waits. */
+/**
+ * A page counts as slow after this time, if a page of its account was drawn before, and other accounts are served but
+ * none waits.
+ */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
 /**
  * The highest drawing time at which a page starts to count as slow. That time is computed as a multiple of the usual

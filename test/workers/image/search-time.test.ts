@@ -87,12 +87,12 @@ t.test('a size is estimated by pairs of frames, a likeness by frames that lie ap
   const ofSize = takeTrialSample(animation, 'size');
   const pairs = numbersIn(ofSize?.pixels);
   t.same(pairs, [8, 9, 24, 25, 41, 42, 57, 58, 74, 75, 90, 91]);
-  t.same(numbersIn(ofSize?.heads), [8, 24, 41, 57, 74, 90]);
+  t.same(numbersIn(ofSize?.pairFirstFrames), [8, 24, 41, 57, 74, 90]);
   t.match(ofSize, { timeRatio: 99 / 6 });
   t.equal(ofSize?.bytesRatio.toFixed(1), (99 / 6).toFixed(1), 'each pair changes as much as any other');
   const ofLikeness = takeTrialSample(animation, 'likeness');
   t.same(numbersIn(ofLikeness?.pixels), [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]);
-  t.equal(ofLikeness?.heads, undefined);
+  t.equal(ofLikeness?.pairFirstFrames, undefined);
 });
 
 t.test('pairs are taken where the picture changes, and stand for the changes only', async (t) => {
@@ -110,7 +110,7 @@ t.test('pairs are taken where the picture changes, and stand for the changes onl
     numbered(() => false),
     'size',
   );
-  t.equal(still?.heads?.frames, 6, 'nothing changes');
+  t.equal(still?.pairFirstFrames?.frames, 6, 'nothing changes');
 });
 
 t.test('a sample of large frames has few of them, and at least three pairs', async (t) => {
@@ -118,7 +118,7 @@ t.test('a sample of large frames has few of them, and at least three pairs', asy
     const animation = { data: new Uint8Array(width * 500 * frames), width, height: 500, frames };
     const ofSize = takeTrialSample({ ...animation, channels: 1 }, 'size');
     const ofLikeness = takeTrialSample({ ...animation, channels: 1 }, 'likeness');
-    return [ofSize?.pixels.frames, ofSize?.heads?.frames, ofLikeness?.pixels.frames];
+    return [ofSize?.pixels.frames, ofSize?.pairFirstFrames?.frames, ofLikeness?.pixels.frames];
   };
   t.same(sampledOf(300, 100), [10, 5, 10], 'less than the 13 of small frames');
   t.same(sampledOf(1_000, 100), [6, 3, 6]);

@@ -123,7 +123,7 @@ function clustersOf(bins: readonly ColourBin[], count: number): ColourCluster[] 
     const others = clusters.filter((cluster) => cluster !== weak);
     clusters = groupByNearest(bins, others);
   }
-  while (clusters.length > count) clusters = withMostAlikeJoined(clusters);
+  while (clusters.length > count) clusters = joinMostSimilarClusters(clusters);
   return clusters;
 }
 
@@ -131,7 +131,7 @@ function clustersOf(bins: readonly ColourBin[], count: number): ColourCluster[] 
  * Joins the two clusters whose joining changes the colours least. As in `seedsOf`, the square root of the weight
  * counts.
  */
-function withMostAlikeJoined(clusters: readonly ColourCluster[]): ColourCluster[] {
+function joinMostSimilarClusters(clusters: readonly ColourCluster[]): ColourCluster[] {
   let least = Number.POSITIVE_INFINITY;
   let pair: ColourCluster[] = [];
   for (const [index, one] of clusters.entries()) {

@@ -135,7 +135,7 @@ export async function pipelineWithMetadata(
   picture: PassPicture,
   file: FileWithMetadataPolicy,
 ): Promise<Sharp> {
-  if (!picture.fromFile || file.carried.fileLeaks || losesProfile(picture, file)) {
+  if (!picture.fromFile || file.carried.fileLeaks || wouldCorruptProfile(picture, file)) {
     const pixels = picture.isDeep ? await picture.runPipeline() : await picture.pixels();
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
@@ -146,7 +146,7 @@ export async function pipelineWithMetadata(
  * Whether sharp 0.35.5 would write freed memory in place of the profile. After a conversion of greyscale or 16-bit
  * colours, sharp sets the profile again. By then it has freed the profile if it copied the picture in order to turn it.
  */
-function losesProfile(picture: PassPicture, { source, profile }: FileWithMetadataPolicy): boolean {
+function wouldCorruptProfile(picture: PassPicture, { source, profile }: FileWithMetadataPolicy): boolean {
   return profile === 'own' && (picture.usesSlot('greyscale') || (source.isDeep && !picture.isDeep));
 }
 

@@ -216,7 +216,7 @@ function decodeTagText(held: unknown, littleEndian: boolean): unknown {
   return isBytes ? decodeExifText(Uint8Array.from(held), littleEndian) : held;
 }
 
-/** The value of a reader's tag. The value may be a list (IPTC), or nested (XMP). */
+/** The plain value of a tag that a reader returned. It may be a list (IPTC), or nested (XMP). */
 function valueOfTag(tag: unknown, text: boolean): unknown {
   if (Array.isArray(tag)) return tag.map((one) => valueOfTag(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;

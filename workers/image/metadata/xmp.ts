@@ -183,14 +183,14 @@ class PacketWriter {
         continue;
       }
       const isFact = attribute.uri !== RDF_NAMESPACE;
-      const isRepeated = isDescription && isFact && this.#isInMainPacket(attribute.uri, attribute.local);
+      const isRepeated = isDescription && isFact && this.#recordProperty(attribute.uri, attribute.local);
       const isDropped =
         isRepeated || this.#isDropped(attribute.uri, attribute.local) || containsPicture(value);
       if (isDropped) hasDropped ||= isFact;
       else text += attributeText(attribute.name, value);
       hasKept ||= isFact && !isDropped;
     }
-    const isDropped = (isProperty && this.#isInMainPacket(uri, local)) || this.#isDropped(uri, local);
+    const isDropped = (isProperty && this.#recordProperty(uri, local)) || this.#isDropped(uri, local);
     const around =
       isDescription && this.#mainProperties !== undefined ? this.#open.map((outer) => outer.declared) : [];
     const namespaces: Record<string, string> = Object.assign({}, ...around, declared);
@@ -217,9 +217,9 @@ class PacketWriter {
 
   /**
    * Records a property of the picture.
-   * @returns whether the main packet has that property.
+   * @returns whether the main packet has it too, so that it is repeated here.
    */
-  #isInMainPacket(namespace: string, name: string): boolean {
+  #recordProperty(namespace: string, name: string): boolean {
     const property = `${namespace} ${name}`;
     this.#properties.add(property);
     return this.#mainProperties?.has(property) ?? false;

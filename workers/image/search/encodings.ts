@@ -61,7 +61,7 @@ export interface EncodedSample {
 /** Encodes a sample, and estimates the size and the time of the file of the whole picture. */
 export async function encodeSample(
   search: SearchedPicture,
-  { pixels, heads, bytesRatio, timeRatio }: TrialSample,
+  { pixels, pairFirstFrames, bytesRatio, timeRatio }: TrialSample,
   setting: EncoderSetting,
 ): Promise<EncodedSample> {
   const { encode, nowMs, prepareSample, pixels: whole } = search;
@@ -75,15 +75,16 @@ export async function encodeSample(
   const startedMs = nowMs();
   const file = await write(pixels);
   const tookMs = nowMs() - startedMs;
-  if (heads === undefined) return { file, bytes: bytesRatio * file.info.size, ms: timeRatio * tookMs };
-  const ofHeads = await write(heads);
-  const headsMs = nowMs() - startedMs - tookMs;
-  const changeBytes = Math.max(0, file.info.size - ofHeads.info.size);
-  const changeMs = Math.max(MIN_PAIR_TIME_SHARE * tookMs, tookMs - headsMs);
+  if (pairFirstFrames === undefined)
+    return { file, bytes: bytesRatio * file.info.size, ms: timeRatio * tookMs };
+  const firstFramesFile = await write(pairFirstFrames);
+  const firstFramesMs = nowMs() - startedMs - tookMs;
+  const changeBytes = Math.max(0, file.info.size - firstFramesFile.info.size);
+  const changeMs = Math.max(MIN_PAIR_TIME_SHARE * tookMs, tookMs - firstFramesMs);
   return {
     file,
-    bytes: ofHeads.info.size / heads.frames + bytesRatio * changeBytes,
-    ms: headsMs / heads.frames + timeRatio * changeMs,
+    bytes: firstFramesFile.info.size / pairFirstFrames.frames + bytesRatio * changeBytes,
+    ms: firstFramesMs / pairFirstFrames.frames + timeRatio * changeMs,
   };
 }
 

@@ -6,12 +6,15 @@ export interface TrialSample {
   pixels: Pixels;
   /**
    * The ratio of the whole picture to the sample, in the size of a file and in the time to encode it. The size is that
-   * of the sample without its heads.
+   * of the sample without `pairFirstFrames`.
    */
   bytesRatio: number;
   timeRatio: number;
-  /** The first frame of each pair, if the sample consists of pairs of frames. A file holds these frames completely. */
-  heads?: Pixels;
+  /**
+   * The first frame of each pair, if the sample consists of pairs of frames. An animation stores it completely, and of
+   * the second frame only the changes.
+   */
+  pairFirstFrames?: Pixels;
 }
 
 /** A picture of at least this many pixels is sampled. For a smaller one, a sample would hardly be faster. */
@@ -95,10 +98,10 @@ function sampleFramePairs(pixels: Pixels, count: number): TrialSample {
     if (isDue && !chosen.has(frame - 1)) chosen.add(frame);
   }
   const changed = sumOf([...chosen].map((frame) => changes[frame] as number));
-  const isHead = (frame: number) => chosen.has(frame + 1);
+  const isFirstOfPair = (frame: number) => chosen.has(frame + 1);
   return {
-    pixels: selectFrames(pixels, (frame) => isHead(frame) || chosen.has(frame)),
-    heads: selectFrames(pixels, isHead),
+    pixels: selectFrames(pixels, (frame) => isFirstOfPair(frame) || chosen.has(frame)),
+    pairFirstFrames: selectFrames(pixels, isFirstOfPair),
     bytesRatio: total / changed,
     timeRatio: (pixels.frames - 1) / chosen.size,
   };

@@ -38,7 +38,10 @@ export interface ViolationSubject {
   formats?: FormatDescriptions;
 }
 
-/** The value of the keyword `within` of a schema: the field into which fields of another level belong. */
+/**
+ * The value of the schema keyword `within`: the field that holds other fields, which callers may have sent beside it
+ * instead.
+ */
 export interface ViolationContext {
   /**
    * The name of a field that holds an object, such as `parameters`. Which names it allows depends on the fields beside

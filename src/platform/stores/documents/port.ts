@@ -155,7 +155,7 @@ export interface DocumentStore {
   close(): Promise<void>;
 }
 
-/** Documents whose collections can be listed, to copy a whole store. */
+/** A document store that can list its collections, so that all of it can be copied. */
 export interface ListableDocumentStore extends DocumentStore {
   /** Every collection that was ever declared, with its indexes, sorted by name. */
   collections(): Promise<CollectionSpec[]>;
