@@ -30,7 +30,10 @@ export async function convertColoursToProfile(
   return new Map(colours.map(([text, { alpha }], index) => [text, cssColourAt(converted, index, alpha)]));
 }
 
-/** Converts the row through a temporary file, because sharp reads a profile from a file only. */
+/**
+ * Converts a row of RGB pixels. The profile is written to a temporary file, because sharp reads a profile from a file
+ * only.
+ */
 async function convertRow(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   const path = join(tmpdir(), `darkroom-${randomUUID()}.icc`);
   const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;

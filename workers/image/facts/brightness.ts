@@ -17,10 +17,10 @@ export interface Brightness {
   /** The brightness, 0 to 255, below which a share of the picture lies. The share is 0 to 1. */
   percentile(share: number): number;
   /**
-   * The mean brightness, 0 to 255, that the picture would have if each channel value were replaced by what `answer`
+   * The mean brightness, 0 to 255, that the picture would have if each channel value were replaced by what `convert`
    * returns for it.
    */
-  mean(answer: (value: number) => number): number;
+  mean(convert: (value: number) => number): number;
 }
 
 /**
@@ -47,7 +47,7 @@ export function measureBrightness({ data, channels }: Pixels): Brightness {
   }
   return {
     percentile: (share) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
-    mean: (answer) => values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
+    mean: (convert) => values.reduce((sum, weight, value) => sum + weight * convert(value), 0) / total,
   };
 }
 

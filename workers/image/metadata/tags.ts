@@ -171,7 +171,7 @@ function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefin
   return profile && decodeHexProfile(profile.text);
 }
 
-/** A JPEG without a picture that carries ICC and IPTC, because the reader does not accept these blocks alone. */
+/** A JPEG that consists of ICC and IPTC blocks only. The reader does not accept these blocks outside of a JPEG. */
 function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
   const segments: Buffer[] = [];
   if (icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES) {

@@ -103,14 +103,14 @@ export const DRAWING_OF_FEW_COLOURS: EncoderSetting = { lossless: true, levels: 
 
 /**
  * The settings of an animated drawing.
- * @param exactSize the natural logarithm of the size of its exact file.
+ * @param logExactSize the natural logarithm of the size of its exact file.
  */
-export function drawingLadderFor(exactSize: number) {
+export function drawingLadderFor(logExactSize: number) {
   return {
     settings: DRAWING_LEVELS.map(
       ([levels]): EncoderSetting => ({ lossless: true, ...(levels !== undefined && { levels }) }),
     ),
-    expected: (index: number) => exactSize + (DRAWING_LEVELS[index]?.[1] ?? 0),
+    expected: (index: number) => logExactSize + (DRAWING_LEVELS[index]?.[1] ?? 0),
     tolerance: DRAWING_TOLERANCE,
   };
 }
