@@ -377,7 +377,7 @@ function submitWaitMs({ query, body }: FastifyRequest): number {
 }
 
 /**
- * Converts `wait` from seconds to milliseconds. Absent: 0.
+ * Converts `wait` from seconds to milliseconds; 0 if it is absent.
  * @throws ApiError invalid_param on wait
  */
 function parseWaitMs(seconds: number | undefined): number {

@@ -230,7 +230,8 @@ export async function runCountedWork<T>(
 }
 
 /**
- * Runs work that counts as several runs, as `runCountedWork` does for one. Some of the runs may fail.
+ * Runs work that counts as several runs. As in `runCountedWork`, the runs are admitted before the work starts, and only
+ * those that succeed are counted.
  * @param ops the op of each run.
  * @param work returns which of the runs succeeded.
  */

@@ -78,7 +78,8 @@ function suggestSteps(name: string): (SuggestedWord & { instead: object[] }) | u
 }
 
 /**
- * The ops that have the most of these parameters; similar names count as well. Empty if too many ops have equally many.
+ * The ops that have the largest number of these parameters; similar names count as well. Empty if too many ops have the
+ * same number of them.
  */
 function opsTaking(names: readonly string[]): string[] {
   const counted = TRANSFORM_OPS.map(({ op, parameters }) => {

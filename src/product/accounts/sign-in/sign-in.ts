@@ -18,9 +18,9 @@ import { SignInQueue } from './queue.ts';
 const SIGN_IN_QUEUE = { maxRunning: 2, maxWaiting: 32, maxWaitingPerNetwork: 8, maxWaitMs: 4_000 };
 
 /**
- * Returns the function that verifies an e-mail address and a password. A guess is counted as wrong for its network and
- * its account before it is verified, and is subtracted from the count if it was right. Concurrent guesses therefore
- * cannot exceed the limit of wrong ones.
+ * Returns the function that verifies an e-mail address and a password, and returns their account. A guess is counted as
+ * wrong for its network and its account before it is verified, and is subtracted from the count if it was right.
+ * Concurrent guesses therefore cannot exceed the limit of wrong ones.
  * @throws ApiError (from that function) 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
 export function createSignIn(store: AccountsStore, gate: CallGate, coordination: Coordination) {

@@ -121,8 +121,8 @@ export function findSentParameter(
 }
 
 /**
- * The step, if it is the only one and runs an op. Errors then name a parameter of this op even if the parameter was not
- * sent.
+ * The step, if it is the only one and runs an op. For such a step, errors name a parameter of this op even if the
+ * parameter was not sent.
  */
 function singleOpStep([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
   return others.length === 0 && step?.op !== undefined ? step : undefined;

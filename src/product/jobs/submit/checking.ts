@@ -280,7 +280,7 @@ function collectionSelectionHint(collection: string | undefined): string {
   return `: collection is where the results go, and from: {"collection": ${JSON.stringify(collection)}} takes the images of one`;
 }
 
-/** The segment of a job whose items are one run of a model each; undefined for any other job. */
+/** The only segment of a job in which each item is one run of a model; undefined for any other job. */
 function modelSegmentOf({ type, variants }: CheckedWork): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
   return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;

@@ -51,7 +51,7 @@ export function useBulk() {
         failed: failed + 1,
         failures: [...failures, { name, message: messageOf(error) }].slice(0, MAX_SHOWN_FAILURES),
       }));
-    const next = oneByOne(rows);
+    const next = createRowReader(rows);
     async function follow(): Promise<void> {
       for (;;) {
         const { value, done } = await next();
@@ -81,8 +81,11 @@ export function useBulk() {
   return { run, view, isRunning: state?.isRunning ?? false };
 }
 
-/** Returns the rows one by one to concurrent callers. A caller waits while another one reads a page. */
-function oneByOne<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
+/**
+ * Returns a function that reads the next row. Concurrent callers get different rows; each waits while another one reads
+ * a page.
+ */
+function createRowReader<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();
   return () => {
