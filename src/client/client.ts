@@ -57,7 +57,7 @@ export class Darkroom {
     return (await this.answer(method, path, ...args)).data;
   }
 
-  /** Makes a call like `request`, but also returns the paging facts, the warnings, the request id and the headers. */
+  /** Makes a call like `request`, but also returns the paging, the warnings, the request id and the headers. */
   answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,

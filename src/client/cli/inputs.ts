@@ -51,7 +51,7 @@ export async function findInputs(
 
 /**
  * The error for a file that does not exist.
- * @param isLater whether the path comes after an image. The user may then have meant it as the output.
+ * @param isLater whether the path comes after an image. If so, the user may have meant it as the output.
  */
 function missingFileError(path: string, isLater: boolean): UsageError {
   return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);

@@ -44,7 +44,7 @@ interface Credential {
 
 interface CachedCaller {
   caller: Caller;
-  /** When the credential expires, in epoch milliseconds. A session expires; a key does not. */
+  /** When the session expires, in epoch milliseconds; Infinity for a key, which never expires. */
   expiresAtMs: number;
 }
 

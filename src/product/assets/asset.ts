@@ -10,8 +10,9 @@ export interface AssetDocument {
   accountId: string;
   /**
    * The state of the asset. Only a `kept` asset is visible through the API. The document is stored before the object,
-   * and deleted after it, so that every object has a document. It is `arriving` during the upload, `abandoned` after a
-   * failed upload, and `leaving` after the deletion. The output of a job is `made` until it is recorded with its item.
+   * and deleted after it, so that every object has a document. The state is `arriving` during the upload, `abandoned`
+   * after a failed upload, and `leaving` after the deletion. The output of a job is `made` until it is recorded with
+   * its item.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
   /** When the asset got its current state. */

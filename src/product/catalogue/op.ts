@@ -31,14 +31,15 @@ export interface PassFragment {
   steps: OperationStep[];
   encode: EncodeOptions;
   /**
-   * The asset with which the result of the pass is compared. The call then returns the comparison instead of an image.
+   * The asset with which the result of the pass is compared. If present, the call returns the comparison instead of an
+   * image.
    */
   compareWith?: string;
   /** Whether the comparison includes the SSIMULACRA 2 score. */
   isScored?: boolean;
   /**
-   * What to read from the result of the pass, such as its text. The call then returns what was read instead of an
-   * image.
+   * What to read from the result of the pass, such as its text. If present, the call returns what was read instead of
+   * an image.
    */
   reads?: ReadingTask;
 }
@@ -106,8 +107,8 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
   /**
-   * Whether the parameters are sent to the model unchanged. The contract then only documents them, and the model's own
-   * limits apply.
+   * Whether the parameters are sent to the model unchanged. If so, the contract only documents them, and the model's
+   * own limits apply.
    */
   parametersAsSent: boolean;
   example: GivenParameters;

@@ -32,7 +32,7 @@ interface ParsedEntry extends Omit<ParsedPresetContent, 'content'> {
 const MAX_IMPORTED_SCHEMAS = 20;
 
 /**
- * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each other one its
+ * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each of the others its
  * index and the reason. Each entry and its earlier versions are checked like a new preset; the assets of all entries
  * are looked up together. The event loop serves other calls between two entries.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account

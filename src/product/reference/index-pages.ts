@@ -91,7 +91,7 @@ export function documentationHomePage(
   };
 }
 
-/** The page of all ops by kind, each with a picture if the gallery has one. */
+/** The page of all ops by group, each with a picture if the gallery has one. */
 export function opsPage(
   definitions: readonly OpDefinition[],
   picturesOf: (op: string) => readonly PagePictures[],

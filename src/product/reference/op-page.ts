@@ -160,7 +160,7 @@ function sharedFields(sharedParameters: readonly [name: string, parameter: OpPar
   return { kind: 'fields', summary, fields: fieldsOf(sharedParameters) };
 }
 
-/** A form that runs the op on a picture of the reader. The list is empty for an op that no form can run. */
+/** The form that runs the op on a picture of the reader, as a list; empty for an op that no form can run. */
 function trialForms(definition: OpDefinition): PageBlock[] {
   const { op, kind, params, requiresAssets, endpoint, syncEndpoint, syncParams, syncExample } = definition;
   const path = endpoint ?? syncEndpoint;

@@ -242,7 +242,7 @@ function checkChange(current: Template, change: TemplateChange) {
 }
 
 /**
- * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each other one its
+ * Checks the entries of an import. Returns those that can be stored, in the order sent, and for each of the others its
  * index and the reason. Each entry is checked like a new template. Slug, version and history are not imported.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account
  * may store.

@@ -13,7 +13,8 @@ export interface Template extends TemplateContent {
 }
 
 /**
- * A stored version that never changes. It is an earlier version. After a crash, it may be a copy of the current one.
+ * A stored version, which never changes. It is normally an earlier version, but after a crash it may be a copy of the
+ * current one.
  */
 export interface TemplateVersion extends Omit<TemplateContent, 'description'> {
   /**

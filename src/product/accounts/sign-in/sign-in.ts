@@ -98,8 +98,8 @@ interface Guess {
 }
 
 /**
- * Slows down guesses at one account, from however many addresses they come. No account is ever locked: from a network
- * of an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are treated in the same way.
+ * Slows down guesses at one account, from however many networks they come. No account is ever locked: from a network of
+ * an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are treated in the same way.
  */
 class PasswordGuesses {
   readonly #coordination: Coordination;

@@ -48,8 +48,8 @@ export class OutcomeBatcher {
   }
 
   /**
-   * Decides the outcome of an item and records it. The item's slot is freed when the outcome is decided. If the batch
-   * of the job is full, it is freed only after the recording.
+   * Decides the outcome of an item and records it. The item's slot is freed when the outcome is decided, or only after
+   * the recording if the batch of the job is full.
    * @returns false if the claim had been lost. In this case, nothing is recorded.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {

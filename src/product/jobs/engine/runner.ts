@@ -102,7 +102,7 @@ export class JobRunner {
 
   /**
    * Begins a job that was just read.
-   * @returns whether the work on all of its items begins here at once. Other processes then need no wake-up.
+   * @returns whether the work on all of its items begins here at once. If so, other processes need no wake-up.
    */
   start(job: JobDocument): boolean {
     const { isIdle } = this.#prefetches[workKindOf(job)];

@@ -64,7 +64,7 @@ export function Plot(props: PlotProps) {
   </figure>`;
 }
 
-/** Describes a series in words, for users who cannot see the plot. */
+/** Returns a function that describes a series in words, for users who cannot see the plot. */
 function seriesSummary(textOf: (value: number) => string) {
   return ({ label, values }: Series): string => {
     const known = values.filter((value) => value !== null);

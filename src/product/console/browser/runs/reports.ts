@@ -1,4 +1,4 @@
-/** A figure of a run: a number, or text if it could not be measured. */
+/** A figure of a run: a number, text if it could not be measured, or null if the report does not contain it. */
 export type Figure = number | string | null;
 
 export interface CaseFigures {
