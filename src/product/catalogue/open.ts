@@ -94,7 +94,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   );
 }
 
-/** The route GET /pricing/image-models. Unlike other routes, it lies under /api instead of /api/v1. */
+/** The route GET /pricing/image-models. Unlike the other routes of the API, it lies under /api instead of /api/v1. */
 export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const { models } = options;
   const list: PriceList = {

@@ -83,7 +83,7 @@ export class ProviderError extends Error {
    * the operator must correct the settings.
    */
   readonly errorClass: 'rejected' | 'unavailable' | 'misconfigured';
-  /** How long the provider asks to wait (its Retry-After), in milliseconds. */
+  /** How long the provider asks to wait (its Retry-After), in milliseconds; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(errorClass: ProviderError['errorClass'], message: string, retryAfterMs?: number) {

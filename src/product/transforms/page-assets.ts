@@ -103,7 +103,7 @@ export async function readPageAssets(
   let sizeBytes = 0;
   for (const [id, file] of files) {
     const bytes = await file.read().catch(nullIfMissing);
-    // The asset was deleted after its file had been found.
+    // Null means that the asset was deleted after its file had been found.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
     // The size is checked again, because a converted asset may be larger than its file.

@@ -50,8 +50,8 @@ interface AttemptOptions {
 }
 
 /**
- * Returns the function that makes one attempt. It uses the current secret and URL of the endpoint. It never rejects,
- * because a failed attempt is a result as well.
+ * Returns the function that makes one attempt, with the current secret and URL of the endpoint. The function never
+ * rejects, because a failed attempt is a result as well.
  */
 export function createAttemptDelivery({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
   return async (delivery, { _id, url, secret }) => {
