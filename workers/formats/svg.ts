@@ -113,10 +113,10 @@ function fontSizeOf(attributeOf: AttributeOf): number {
 
 /** A property of the root element. Its `style` attribute takes precedence over its other attributes. */
 function declaredPropertyOf(name: string, attributeOf: AttributeOf): string | undefined {
-  return declarationOf(attributeOf('style') ?? '', name) ?? attributeOf(name);
+  return declaredValueOf(attributeOf('style') ?? '', name) ?? attributeOf(name);
 }
 
-function declarationOf(style: string, name: string): string | undefined {
+function declaredValueOf(style: string, name: string): string | undefined {
   return new RegExp(`(?:^|;)\\s*${name}\\s*:([^;]*)`, 'i').exec(style)?.[1];
 }
 

@@ -91,8 +91,8 @@ const END_OF_IMAGE_BYTES = Buffer.from([0xff, END_OF_IMAGE_MARKER]);
  */
 const FILLER_BYTES = Buffer.alloc(64, 0x5a);
 /**
- * The number of last rows that are compared: more than libvips decodes at once. libvips reports missing data before
- * these rows.
+ * How many of the last rows are compared to detect a truncated file. This is more than libvips decodes at once. If data
+ * of earlier rows is missing, libvips reports it itself.
  */
 const COMPARED_LAST_ROWS = 64;
 const BLOCK_COEFFICIENTS = 64;

@@ -1,5 +1,6 @@
 /**
- * A generator of numbers from 0 to 1 that repeats for each seed. Source: mulberry32 by Tommy Ettinger, public domain.
+ * A pseudo-random generator of numbers from 0 up to, but not including, 1. The same seed gives the same sequence.
+ * Source: mulberry32 by Tommy Ettinger, public domain.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

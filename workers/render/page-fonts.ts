@@ -38,7 +38,7 @@ const MAX_TEXT_CHARACTERS = 50_000;
 /**
  * The last character of Latin Extended-B. The sans-serif font that comes with the service has every letter up to it.
  */
-const LAST_CERTAIN_CHARACTER = '\\u024f';
+const LAST_ALWAYS_COVERED_CHARACTER = '\\u024f';
 
 /** A character that no font has, because Unicode keeps it out of every text. */
 const NONCHARACTER = '\\u{10fffe}';
@@ -69,7 +69,7 @@ export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
     const font = [fontStyle, fontWeight, size + list].join(' ');
     const found = charactersByOwnFont.get(font) ?? new Set();
     charactersByOwnFont.set(font, found);
-    return { found, after: '${LAST_CERTAIN_CHARACTER}' };
+    return { found, after: '${LAST_ALWAYS_COVERED_CHARACTER}' };
   };
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
   let left = ${MAX_TEXT_CHARACTERS};

@@ -128,7 +128,7 @@ export function withoutDrawingAnimation(html: string): string {
   return still + html.slice(copiedTo);
 }
 
-/** A part of a document that ends at `to`, and the text that replaces it. */
+/** The text that replaces an image within a document. The image ends before the index `to`. */
 interface ImageReplacement {
   to: number;
   still: string;

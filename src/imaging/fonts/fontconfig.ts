@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The fontconfig file of the service. It adds the service's fonts to those of the machine. */
-const SERVICE_CONFIGURATION = fileURLToPath(new URL('fonts.conf', import.meta.url));
+const SERVICE_FONTS_CONF_PATH = fileURLToPath(new URL('fonts.conf', import.meta.url));
 
 /**
  * Makes the fonts of the service known to the threads, processes and browsers that this process starts, all of which
@@ -12,7 +12,7 @@ const SERVICE_CONFIGURATION = fileURLToPath(new URL('fonts.conf', import.meta.ur
  * @returns the path of the file that is used.
  */
 export function configureFontconfig(): string {
-  process.env.FONTCONFIG_FILE ??= SERVICE_CONFIGURATION;
+  process.env.FONTCONFIG_FILE ??= SERVICE_FONTS_CONF_PATH;
   return process.env.FONTCONFIG_FILE;
 }
 

@@ -224,8 +224,8 @@ function joinOutputs(outputs: (TransformResult | ApiError)[]): BranchResult {
 }
 
 /**
- * A result with all its times. Its decoding includes the time to draw the vector drawings that were used. Its queue
- * includes the start of a worker, because a child process may have to be started first.
+ * Completes the timings of a result: adds the time to draw vector drawings to the decode time, and the time to start a
+ * child process to the queue time.
  * @param elapsedMs from the sending of the task to its result.
  */
 export function withCompleteTimings<T extends { timings: PassTimings }>(

@@ -105,7 +105,7 @@ export class EventOutbox {
 
   /** Tells every process that the endpoints of an account changed. */
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>
-    this.#subscriptions.announceChange(accountId);
+    this.#subscriptions.announceSubscriptionsChange(accountId);
 
   /** Sets the listener that creates deliveries for the events of this process. */
   onWritten(listen: EventsListener): void {
@@ -171,7 +171,7 @@ class WebhookSubscriptions {
   }
 
   /** Tells every process that the endpoints of an account changed. */
-  async announceChange(accountId: string): Promise<void> {
+  async announceSubscriptionsChange(accountId: string): Promise<void> {
     this.#typesByAccount.delete(accountId);
     await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);
   }

@@ -28,7 +28,7 @@ export interface JobDefinition {
   variants: PricedVariant[];
   subjects: PromptSubject[];
   references: string[];
-  /** The template of a render, with the version that was current at the submit. */
+  /** The template of a render, with the version that was current when the job was submitted. */
   template?: { id: string; version: number };
 }
 

@@ -56,7 +56,7 @@ export interface PresetRoutesOptions extends PresetContentRules {
   now: () => Date;
 }
 
-const writePreset = createRowWriter(PresetData);
+const serializePreset = createRowWriter(PresetData);
 
 const ROUTES = [
   installListRoute,
@@ -87,7 +87,7 @@ function installListRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const rows = await listPresets(store, accountId, request.query, usageOf);
-      return streamList(reply, 'Presets listed.', rows, writePreset);
+      return streamList(reply, 'Presets listed.', rows, serializePreset);
     },
   );
 }

@@ -12,7 +12,7 @@ export type FitMode = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
 export type Anchor = NamedPlace | { x: number; y: number };
 
 /** For each named place, the shares of the free space that lie to the left of the placed box and above it. */
-const FREE_SPACE_SHARES = {
+const OFFSET_SHARES_BY_GRAVITY = {
   center: { x: 0.5, y: 0.5 },
   north: { x: 0.5, y: 0 },
   northeast: { x: 1, y: 0 },
@@ -24,8 +24,8 @@ const FREE_SPACE_SHARES = {
   northwest: { x: 0, y: 0 },
 } as const;
 
-export type NamedPlace = keyof typeof FREE_SPACE_SHARES;
-export const PLACE_NAMES = Object.keys(FREE_SPACE_SHARES) as NamedPlace[];
+export type NamedPlace = keyof typeof OFFSET_SHARES_BY_GRAVITY;
+export const PLACE_NAMES = Object.keys(OFFSET_SHARES_BY_GRAVITY) as NamedPlace[];
 
 /**
  * The largest side and area of a picture during a pass. Without these limits, a few bytes of input could take
@@ -77,7 +77,7 @@ export function assertWithinSizeLimits(size: Size, frames?: number): void {
 export function placeBox(inner: Size, outer: Size, at: Anchor): Box {
   const free = { x: outer.width - inner.width, y: outer.height - inner.height };
   if (typeof at === 'string') {
-    const share = FREE_SPACE_SHARES[at];
+    const share = OFFSET_SHARES_BY_GRAVITY[at];
     return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
   }
   // The centre of the box is as near to the point as the edges of the area allow.

@@ -103,7 +103,7 @@ function isHeldByAnother({ holder }: DueMemberState, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
-/** The time that another process scheduled for a member, even if it did so after the claim was lost. */
+/** The time for which another process has scheduled a member, also while this process held its claim. */
 function timeScheduledByOther(entry: DueMemberState | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;

@@ -77,7 +77,7 @@ interface GateOptions {
 
 /** A credential that was counted as wrong in advance, and is now being verified. */
 interface CountedFailure {
-  /** Removes the credential from the count, because it was right or could not be verified. */
+  /** Removes the credential from the count, because it was right, or because the check itself failed. */
   giveBack(): Promise<void>;
   /** Returns the error to throw for a wrong credential. */
   failed(refusal: ApiError): ApiError;

@@ -28,7 +28,7 @@ const DEADLINE_MS = 20_000;
 export function createPageWork(options: PageWorkOptions) {
   const { renders, templates, assets, publicUrl, imageWorkers, fonts } = options;
 
-  /** The template in the version that was current at the submit, if that version still exists. */
+  /** The template version that was current when the job was submitted, if it still exists. */
   async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
     try {

@@ -170,7 +170,7 @@ function parseJsonOrText(text: string): unknown {
 
 /**
  * Reads a response for display.
- * @param sentPictures the picture that was sent. It is shown beside the result.
+ * @param sentPictures the pictures that were sent; they are shown beside the result.
  */
 async function readResponse(
   response: Response,

@@ -112,7 +112,7 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
   return html`
     <${Section} title="Figures">
       ${!isAlone && html`<${Filters} fields=${[{ name: 'measure', label: 'Measure', kind: 'choice', choices: measures }]} values=${{ measure }} onChange=${change} />`}
-      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : comparedMeasure(runs, names, measure)} />
+      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : compareMeasure(runs, names, measure)} />
     <//>
     ${
       shownCase !== undefined &&
@@ -164,7 +164,7 @@ function CaseTable({ columns, rows }: CaseTableProps) {
 }
 
 /** One measure of every case: a column per run, and the change from the first run to the last. */
-function comparedMeasure(
+function compareMeasure(
   runs: readonly LetteredRun[],
   names: readonly string[],
   measure: string,
