@@ -86,6 +86,18 @@ t.test('a job and a preset take several formats too', async (t) => {
   t.equal((await pictureOf(await sendParts(calls, '?preset=small', [filePart(png)]))).width, 90);
 });
 
+t.test('a job takes several formats where child processes make them', async (t) => {
+  const isolated = await openCalls(t, { IMAGE_ISOLATION: 'process' });
+  const call = { key: isolated.key };
+  const upload = await isolated.server.call('/assets/upload', { ...call, body: png, type: 'image/png' });
+  const parameters = { format: ['webp', 'jpeg'], minSsim: 0.95 };
+  const json = { op: 'compress', assetIds: [upload.json.data.id], parameters, wait: 60 };
+  const [item] = (await isolated.server.call('/jobs', { ...call, json })).json.data.items;
+  t.match(item, { status: 'COMPLETED', resultAssetId: String });
+  const made = await isolated.server.call(`/assets/${item.resultAssetId}/content`, call);
+  t.equal((await pictureOf(made)).width, width);
+});
+
 t.test('a drawing is drawn for each format', async (t) => {
   const svg = Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><circle cx="20" cy="15" r="9" fill="red"/></svg>',

@@ -231,7 +231,9 @@ function withPortErrors<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-function portErrorOf(cause: unknown): StoreUnavailableError | StorageFullError {
+/** Maps an error of the file system to one of the port. Any other error is a fault of the code, and stays as it is. */
+function portErrorOf(cause: unknown): unknown {
+  if (cause instanceof TypeError || cause instanceof RangeError) return cause;
   if (FULL_DISK_CODES.has((cause as NodeJS.ErrnoException).code ?? ''))
     return new StorageFullError('The disk of the objects is full.', { cause });
   const reason = cause instanceof Error ? ` (${cause.message})` : '';

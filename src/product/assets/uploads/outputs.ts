@@ -115,7 +115,8 @@ export class JobOutputs {
   #describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<ExaminedImage> {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     return this.#options.imageWorkers.describe({
-      bytes: bytes.slice(),
+      // The worker takes these bytes. They may be a Buffer, whose `slice` copies nothing.
+      bytes: new Uint8Array(bytes),
       accountId,
       deadlineMs,
       signal,
