@@ -40,7 +40,8 @@ export function requireTransformOp(
 ): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, corrections, ...instead } = suggestSteps(name) ?? suggestOp(name, path, transformOpNames());
+    const { hint, corrections, ...instead } =
+      suggestSteps(name, parametersOf) ?? suggestOp(name, path, transformOpNames());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
     throw refuse(
       hintFirst(hint, message),
@@ -69,12 +70,31 @@ function suggestOtherCall(
   return { instead: [{ job: { ...work, ...(op.requiresAssets && inputs) } }] };
 }
 
-/** Suggests steps for a comma-separated list of ops that was sent as one op. */
-function suggestSteps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
+/**
+ * Suggests steps for a comma-separated list of ops that was sent as one op. Each parameter goes to the last of these
+ * ops that has it. If a parameter belongs to none of the ops, no steps are suggested.
+ */
+function suggestSteps(
+  name: string,
+  parametersOf: (op: Op) => GivenParameters,
+): (SuggestedWord & { instead?: object[] }) | undefined {
   if (!name.includes(',')) return undefined;
-  const steps = name.split(',').map((op) => ({ op: op.trim() }));
   const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
-  return { hint, corrections: [], instead: [{ steps }] };
+  const names = name.split(',').map((op) => op.trim());
+  const sentNames = new Set<string>();
+  const assigned = new Set<string>();
+  const steps = names.toReversed().map((op) => {
+    const found = findOp(op);
+    const sent = found === undefined ? [] : Object.entries(parametersOf(found));
+    for (const [key] of sent) sentNames.add(key);
+    const own = sent.filter(
+      ([key]) => !assigned.has(key) && Object.hasOwn(found?.parameters.properties ?? {}, key),
+    );
+    for (const [key] of own) assigned.add(key);
+    return { op, ...(own.length > 0 && { parameters: Object.fromEntries(own) }) };
+  });
+  const isComplete = sentNames.isSubsetOf(assigned);
+  return { hint, corrections: [], ...(isComplete && { instead: [{ steps: steps.toReversed() }] }) };
 }
 
 /**

@@ -239,6 +239,26 @@ t.test('a field of a preset or template that is not read is named', async (t) =>
   t.same(warned(again), [200, null], 'an answer sent back');
 });
 
+t.test('steps that are proposed for parameters of several ops have all of them, and run', async (t) => {
+  const table = [
+    ['op=resize,grayscale&width=9', [{ op: 'resize', parameters: { width: 9 } }, { op: 'grayscale' }]],
+    [
+      'op=thumbnail&size=16&width=9&height=6',
+      [
+        { op: 'thumbnail', parameters: { size: 16 } },
+        { op: 'resize', parameters: { width: 9, height: 6 } },
+      ],
+    ],
+  ] as const;
+  for (const [query, steps] of table) {
+    const { json } = await server.call(`/images/transform?${query}`, { key, ...image });
+    const [proposed] = json.error.details.instead;
+    t.match(proposed.steps, steps, query);
+    const made = await server.call('/images/transform', { key, json: { assetId, ...proposed } });
+    t.equal(made.status, 200, query);
+  }
+});
+
 t.test('PATCH is another name of PUT, which keeps what is not sent', async (t) => {
   const url = 'https://93.184.216.34/hook';
   const events = ['job.completed'];

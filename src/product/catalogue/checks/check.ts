@@ -74,7 +74,7 @@ interface OtherOpsHint {
 const NO_HINT: OtherOpsHint = { says: '' };
 
 /** Finds other ops with a parameter that this deterministic op lacks. The hint is empty if no op has the parameter. */
-function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: GivenParameters): OtherOpsHint {
+function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NO_HINT;
   const takers = Object.values<Op>(OPS).filter(
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
@@ -83,21 +83,25 @@ function otherOpsHint(op: Op, key: string, { [key]: value, ...parameters }: Give
   if (named.length === 0) return NO_HINT;
   const take = named.length === 1 ? 'takes' : 'take';
   const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
+  const fields = Object.entries(sent);
+  const isOwn = ([name]: [string, unknown]) => Object.hasOwn(op.parameters.properties, name);
+  const own = fields.filter(isOwn);
+  const others = fields.filter((field) => !isOwn(field));
   const instead = named.flatMap((taker) => {
-    const own = typeof value === 'string' ? parseOpParameters(taker, { [key]: value }) : { [key]: value };
-    const problem = findFirstViolation(taker.parameters, own, taker.op) ?? taker.rule?.(own);
-    return problem === undefined
-      ? [
-          {
-            steps: [
-              { op: op.op, parameters },
-              { op: taker.op, parameters: own },
-            ],
-          },
-        ]
-      : [];
+    const steps = [validStep(op, own), validStep(taker, others)];
+    return steps.includes(undefined) ? [] : [{ steps: steps as object[] }];
   });
   return { says, ...(instead.length > 0 && { instead }) };
+}
+
+/** A step with these parameters, whose texts are parsed as in a query; undefined if it would be refused. */
+function validStep(op: Op, sent: readonly [string, unknown][]): object | undefined {
+  const parsed = sent.map(([name, value]) =>
+    typeof value === 'string' ? parseOpParameters(op, { [name]: value }) : { [name]: value },
+  );
+  const parameters = Object.assign({}, ...parsed);
+  const problem = findFirstViolation(op.parameters, parameters, op.op) ?? op.rule?.(parameters);
+  return problem === undefined ? { op: op.op, parameters } : undefined;
 }
 
 /** Types are not coerced and defaults are not filled in, so that parameters stay as sent. */
