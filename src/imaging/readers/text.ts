@@ -93,9 +93,9 @@ export class TextReader {
     if (this.#thread?.language !== language) await this.#stop();
     this.#thread ??= { language, worker: startTesseract(language) };
     const worker = await this.#thread.worker;
-    const column = await readWithLayout(COLUMN_LAYOUT, worker, png);
+    const column = await readWithLayout(COLUMN_LAYOUT, { worker, signal }, png);
     if (column.lines.length === 0) {
-      const block = await readWithLayout(BLOCK_LAYOUT, worker, png);
+      const block = await readWithLayout(BLOCK_LAYOUT, { worker, signal }, png);
       return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
     }
     if (column.confidence < MIN_SURE_CONFIDENCE) return column;
@@ -103,7 +103,7 @@ export class TextReader {
     const areas = await this.#unread.run({ picture: png, size, lines: boxes }, signal);
     const added: TextLine[] = [];
     for (const area of areas) {
-      const { lines } = await readWithLayout(BLOCK_LAYOUT, worker, png, area);
+      const { lines } = await readWithLayout(BLOCK_LAYOUT, { worker, signal }, png, area);
       added.push(...lines.filter(isCertainText));
     }
     return added.length === 0 ? column : addLines(column.lines, added);
@@ -124,16 +124,19 @@ async function startTesseract(language: string): Promise<Worker> {
 }
 
 /**
- * Reads a picture, or an area of it, with a layout. Boxes are in pixels of the picture.
+ * Reads a picture, or an area of it, with a layout. Boxes are in pixels of the picture. An aborted call stops its
+ * worker. Nothing is sent to a stopped worker, because that would be an error that nobody handles.
  * @param area undefined for the whole picture.
  */
 async function readWithLayout(
   layout: PSM,
-  worker: Worker,
+  { worker, signal }: { worker: Worker; signal: AbortSignal },
   png: Uint8Array,
   area?: BoundingBox,
 ): Promise<FoundText> {
+  signal.throwIfAborted();
   await worker.setParameters({ tessedit_pageseg_mode: layout });
+  signal.throwIfAborted();
   const part = area && { rectangle: { left: area.x, top: area.y, width: area.width, height: area.height } };
   const { data } = await worker.recognize(Buffer.from(png), { ...part }, { text: true, blocks: true });
   const lines = (data.blocks ?? []).flatMap(({ paragraphs }) => paragraphs).flatMap(({ lines }) => lines);
