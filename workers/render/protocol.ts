@@ -85,10 +85,9 @@ export interface RenderThreadOptions {
 }
 
 /**
- * A call to a render thread. `warm` starts the browser before the first page. `stop` kills the browser and ends the
- * work of the thread.
+ * A call to a render thread: a page to draw, or `stop`, which kills the browser and ends the work of the thread.
  */
-export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
+export type RenderCall = RenderTask | { kind: 'stop' };
 
 export type RenderAnswer = RenderResult | { kind: 'done' };
 

@@ -47,8 +47,6 @@ export interface RenderClient {
 
 interface Renderer {
   render(task: RenderTask, client?: RenderClient): Promise<RenderResult>;
-  /** Starts the browser, after the pages in progress. */
-  warm(): Promise<{ kind: 'done' } | RenderFailure>;
 }
 
 /**
@@ -115,11 +113,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     }
   }
 
-  function warm(): Promise<{ kind: 'done' } | RenderFailure> {
-    return enqueue(() => keeper.warm()).then(() => ({ kind: 'done' }), failureOf);
-  }
-
-  return { render, warm };
+  return { render };
 }
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */

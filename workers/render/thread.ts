@@ -30,8 +30,6 @@ function answerCall(call: WatchedCall): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
       return renderer.render(call, call.client && renderClientOf(call.client));
-    case 'warm':
-      return renderer.warm();
     case 'stop':
       return keeper.stop().then(() => ({ kind: 'done' }));
   }

@@ -50,7 +50,7 @@ function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | un
     }
   };
   const warmSpare = async () => {
-    const warmed = spare.call({ kind: 'warm' }, 0);
+    const warmed = spare.call({ kind: 'stop' }, 0);
     await soon();
     second.calls.pop()?.answer();
     await warmed;

@@ -192,8 +192,9 @@ t.test('pages of an account past its budget of worker time are drawn apart while
   door.workerTime.recordArrival('acc_b');
   t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
   t.equal(browsers(), 2);
-  await door.draw({ accountId: 'acc_b' });
-  t.equal(browsers(), 2);
+  // The first page of another account may be drawn in the spare browser, or in the usual one.
+  t.same((await pictureOf((await door.draw({ accountId: 'acc_b' })).data)).pixel(9, 9), [0, 255, 0, 255]);
+  t.ok(browsers() <= 3, 'no browser but the usual, the slow and the spare one');
 });
 
 t.test('a page that keeps nobody waiting is drawn for as long as its deadline lets it', async (t) => {

@@ -10,7 +10,7 @@ function openSpare() {
   const thread = standInThread();
   const spare = new SpareRenderThread(thread, clock);
   const draw = async (answer?: typeof KILLED) => {
-    const drawn = spare.call({ kind: 'warm' }, 0);
+    const drawn = spare.call({ kind: 'stop' }, 0);
     await soon();
     thread.calls.at(-1)?.answer(answer);
     await drawn;

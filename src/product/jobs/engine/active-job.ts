@@ -134,9 +134,9 @@ export class PendingClaim {
   readonly #outcomes: ClaimOutcomes;
   #isOver = false;
 
-  constructor(item: ClaimedItem, ends: ClaimOutcomes) {
+  constructor(item: ClaimedItem, outcomes: ClaimOutcomes) {
     this.item = item;
-    this.#outcomes = ends;
+    this.#outcomes = outcomes;
   }
 
   /** Begins the work on the item, because the job is now running. */
