@@ -169,24 +169,6 @@ export function pageLink(text: string, to: string): PageLink {
   return { text, to };
 }
 
-/**
- * The blocks of a description in the API: paragraphs, with samples between fences.
- * @param text as in the OpenAPI document.
- */
-export function descriptionBlocks(text: string): PageBlock[] {
-  const [first = '', ...rest] = text.split(/```(js|python|sh|json)\n([\s\S]*?)\n```/);
-  const blocks = paragraphsOf(first);
-  for (let at = 0; at < rest.length; at += 3) {
-    const [language, code = '', after = ''] = rest.slice(at, at + 3);
-    const known = language as PageSample['language'];
-    blocks.push(
-      samplesBlock({ label: LANGUAGE_LABELS[known], language: known, code }),
-      ...paragraphsOf(after),
-    );
-  }
-  return blocks;
-}
-
 /** The names of the languages, as shown on tabs. */
 export const LANGUAGE_LABELS: Readonly<Record<PageSample['language'], string>> = {
   sh: 'Shell',
@@ -200,11 +182,3 @@ export const LANGUAGE_LABELS: Readonly<Record<PageSample['language'], string>> =
   json: 'JSON',
   html: 'HTML',
 };
-
-function paragraphsOf(text: string): PageBlock[] {
-  return text
-    .split('\n\n')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-    .map((one) => paragraphBlock(one));
-}

@@ -2,7 +2,6 @@ import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import {
   type DocumentationPage,
   type DocumentedField,
-  descriptionBlocks,
   fieldsBlock,
   headingBlock,
   jsonSampleBlock,
@@ -14,6 +13,7 @@ import {
   type TrialEndpointCall,
   type TrialInput,
 } from '../../platform/pages/page.ts';
+import { parseBlocks } from '../../platform/pages/parse.ts';
 import { callSamplesBlock, type SampleCall } from './call.ts';
 import { SchemaReader } from './schema-reader.ts';
 
@@ -81,7 +81,7 @@ export function endpointPage(
     title: summary,
     lead: `\`${method.toUpperCase()} ${path}\``,
     blocks: [
-      ...descriptionBlocks(description),
+      ...parseBlocks(description),
       listBlock(...facts),
       callSamplesBlock(call),
       ...(namedParameters.length === 0

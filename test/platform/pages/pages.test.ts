@@ -5,7 +5,6 @@ import { pageHtml } from '../../../src/platform/pages/html.ts';
 import { pageMarkdown } from '../../../src/platform/pages/markdown.ts';
 import {
   type DocumentationPage,
-  descriptionBlocks,
   fieldsBlock,
   headingBlock,
   listBlock,
@@ -15,6 +14,7 @@ import {
   shellSampleBlock,
   tableBlock,
 } from '../../../src/platform/pages/page.ts';
+import { parseBlocks, parsePage } from '../../../src/platform/pages/parse.ts';
 
 const PAGE: DocumentationPage = {
   title: 'A <page>',
@@ -108,7 +108,7 @@ t.test('groups of samples have names of their own, and a single sample has no ch
 });
 
 t.test('a description is paragraphs, with samples between fences', async (t) => {
-  const blocks = descriptionBlocks('One.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.');
+  const blocks = parseBlocks('One.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.');
   t.same(
     blocks.map(({ kind }) => kind),
     ['paragraph', 'paragraph', 'samples', 'paragraph'],
@@ -117,6 +117,34 @@ t.test('a description is paragraphs, with samples between fences', async (t) => 
     pageMarkdown({ title: 'T', lead: '', blocks }),
     '# T\n\nOne.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.\n',
   );
+});
+
+t.test('a page in Markdown has its title, its lead and every kind of block', async (t) => {
+  const sentence = 'A line that is\ngoes on, and leads to [another page](/docs/ops).';
+  const blocks = [
+    '## Part\n\n### Detail',
+    sentence,
+    '- one\n- `two`,\n  on two lines',
+    '1. first\n2. second',
+    '| Name | Meaning |\n| --- | --- |\n| `a` | [see](/docs/a) |',
+    '```sh cluster.env\nA=1\n```\n\n```python\nb\n\n```',
+  ];
+  t.same(parsePage(`# Title\n\nIts lead,\nwrapped.\n\n${blocks.join('\n\n')}\n`), {
+    title: 'Title',
+    lead: 'Its lead, wrapped.',
+    blocks: [
+      headingBlock('Part'),
+      headingBlock('Detail', 3),
+      paragraphBlock('A line that is goes on, and leads to ', pageLink('another page', '/docs/ops'), '.'),
+      listBlock('one', '`two`, on two lines'),
+      { kind: 'list', isNumbered: true, items: [['first'], ['second']] },
+      tableBlock(['Name', 'Meaning'], [[['`a`'], [pageLink('see', '/docs/a')]]]),
+      samplesBlock(
+        { label: 'cluster.env', language: 'sh', code: 'A=1' },
+        { label: 'Python', language: 'python', code: 'b\n' },
+      ),
+    ],
+  });
 });
 
 t.test('colours leave the text of a sample as it is', async (t) => {
