@@ -101,15 +101,13 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
   const { host, onDrain } = props;
   const columns: Column<OperatorProcess>[] = [
     {
-      name: 'name',
       title: 'Process',
       of: ({ name }) => html`<code title=${name}>${name.split('/').at(-1)}</code>`,
       width: '84px',
     },
-    { name: 'state', title: 'State', of: stateView, width: '100px' },
+    { title: 'State', of: stateView, width: '100px' },
     ...POOL_TITLES.map(
       ([name, title, isWide]): Column<OperatorProcess> => ({
-        name,
         title,
         isNumber: true,
         isWide,
@@ -118,24 +116,16 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
         of: ({ pools }) => poolView(pools?.[name]),
       }),
     ),
-    { name: 'wait', title: 'Wait', isNumber: true, isWide: true, of: ({ pools }) => waitText(pools?.image) },
+    { title: 'Wait', isNumber: true, isWide: true, of: ({ pools }) => waitText(pools?.image) },
     {
-      name: 'memory',
       title: 'Memory',
       isNumber: true,
       isWide: true,
       of: ({ rssBytes }) => (rssBytes === undefined ? '–' : bytesText(rssBytes)),
     },
+    { title: 'Up', isNumber: true, isWide: true, of: ({ uptimeSeconds }) => uptimeText(uptimeSeconds) },
+    { title: 'Log', isWide: true, of: ({ logLevel }) => logLevel ?? '–', width: '72px' },
     {
-      name: 'uptime',
-      title: 'Up',
-      isNumber: true,
-      isWide: true,
-      of: ({ uptimeSeconds }) => uptimeText(uptimeSeconds),
-    },
-    { name: 'log', title: 'Log', isWide: true, of: ({ logLevel }) => logLevel ?? '–', width: '72px' },
-    {
-      name: 'act',
       title: '',
       width: '92px',
       of: (process) =>

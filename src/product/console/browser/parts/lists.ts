@@ -163,7 +163,7 @@ type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
   const of = ({ id }: Row) => html`<${Id} id=${id} />`;
-  return { name: 'id', title: 'Id', isWide: true, width: '13em', of, ...look };
+  return { title: 'Id', isWide: true, width: '13em', of, ...look };
 }
 
 /**
@@ -172,7 +172,7 @@ export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Col
  */
 export function timeColumn<Row>(name: keyof Row & string, title: string, look: ColumnLook = {}): Column<Row> {
   const of = (row: Row) => html`<${Time} at=${row[name]} />`;
-  return { name, title, isWide: true, width: '14em', of, ...look };
+  return { title, isWide: true, width: '14em', of, ...look };
 }
 
 /**
@@ -185,12 +185,12 @@ export function countColumn<Row>(
   look: ColumnLook = {},
 ): Column<Row> {
   const of = (row: Row) => html`<${Count} value=${row[name]} />`;
-  return { name, title, isNumber: true, isWide: true, of, ...look };
+  return { title, isNumber: true, isWide: true, of, ...look };
 }
 
 export function statusColumn<Row extends { status: string }>(look: ColumnLook = {}): Column<Row> {
   const of = ({ status }: Row) => html`<${Status} status=${status} />`;
-  return { name: 'status', title: 'Status', width: '9.5em', of, ...look };
+  return { title: 'Status', width: '9.5em', of, ...look };
 }
 
 interface LiveList<T> extends PagedList<T> {

@@ -3,8 +3,7 @@ import { navigate } from '../router.ts';
 import { Empty, ErrorBox, Placeholder } from './page.ts';
 
 export interface Column<Row> {
-  /** Identifies the column. */
-  name: string;
+  /** The title, which no other column of the table has. */
   title: string;
   of: (row: Row) => View;
   /** Whether the values are numbers, which are aligned to the right. */
@@ -134,8 +133,8 @@ function TableHead<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps
         </th>`
       }
       ${columns.map(
-        ({ name, title, isNumber, isWide, width }) => html`<th
-          key=${name}
+        ({ title, isNumber, isWide, width }) => html`<th
+          key=${title}
           scope="col"
           class=${columnClassOf(isNumber, isWide)}
           style=${width === undefined ? {} : { width }}
@@ -181,7 +180,7 @@ function TableRow<Row>(props: OneRowProps<Row>) {
       </td>`
     }
     ${columns.map(
-      (column, at) => html`<td key=${column.name} class=${columnClassOf(column.isNumber, column.isWide)}>
+      (column, at) => html`<td key=${column.title} class=${columnClassOf(column.isNumber, column.isWide)}>
         ${at === 0 && href !== undefined ? html`<a href=${href}>${column.of(row)}</a>` : column.of(row)}
       </td>`,
     )}

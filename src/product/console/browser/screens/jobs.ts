@@ -168,16 +168,10 @@ const FIELDS = [
 ] as const;
 
 const COLUMNS: readonly Column<JobSummary>[] = [
-  { name: 'what', title: 'Job', of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}` },
+  { title: 'Job', of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}` },
   statusColumn({ width: 'min(9.5em, 28vw)' }),
+  { title: 'Items', width: 'min(16em, 30vw)', of: (job) => html`<${ItemCounts} job=${job} />` },
   {
-    name: 'items',
-    title: 'Items',
-    width: 'min(16em, 30vw)',
-    of: (job) => html`<${ItemCounts} job=${job} />`,
-  },
-  {
-    name: 'reason',
     title: 'Reason',
     isWide: true,
     of: ({ errorCode, errorMessage }) => errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,

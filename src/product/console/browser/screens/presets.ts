@@ -19,21 +19,10 @@ export function PresetsScreen({ rest }: ScreenProps) {
 }
 
 const COLUMNS: readonly Column<PresetData>[] = [
-  { name: 'name', title: 'Name', of: ({ name }) => name },
+  { title: 'Name', of: ({ name }) => name },
+  { title: 'Slug', of: ({ slug }) => html`<${Copy} text=${slug} />`, width: '18em', isWide: true },
+  { title: 'Steps', of: ({ steps }) => steps.map(({ op, operation }) => op ?? operation).join(' › ') },
   {
-    name: 'slug',
-    title: 'Slug',
-    of: ({ slug }) => html`<${Copy} text=${slug} />`,
-    width: '18em',
-    isWide: true,
-  },
-  {
-    name: 'steps',
-    title: 'Steps',
-    of: ({ steps }) => steps.map(({ op, operation }) => op ?? operation).join(' › '),
-  },
-  {
-    name: 'version',
     title: 'Version',
     of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
     isNumber: true,

@@ -134,19 +134,12 @@ function keyOfRequest({ id, at }: RequestRecord): string {
 
 const COLUMNS: readonly Column<RequestRecord>[] = [
   {
-    name: 'call',
     title: 'Call',
     of: ({ method, path }) =>
       html`<span class="method">${method}</span> <code title=${path}>${path.replace(API_PREFIX_PATTERN, '')}</code>`,
   },
+  { title: 'Status', width: '6em', of: ({ status }) => html`<${HttpStatus} status=${status} />` },
   {
-    name: 'status',
-    title: 'Status',
-    width: '6em',
-    of: ({ status }) => html`<${HttpStatus} status=${status} />`,
-  },
-  {
-    name: 'reason',
     title: 'Error',
     isWide: true,
     width: '11em',
@@ -155,14 +148,12 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
       html`<span title=${error.message}>${error.reason ?? error.code}${error.param && ` at ${error.param}`}</span>`,
   },
   {
-    name: 'time',
     title: 'Took',
     isNumber: true,
     width: '7em',
     of: ({ durationMs }) => html`<${Milliseconds} value=${durationMs} />`,
   },
   {
-    name: 'out',
     title: 'Sent',
     isNumber: true,
     isWide: true,

@@ -17,31 +17,17 @@ const FIELDS: readonly FilterField[] = [
   { name: 'kind', label: 'Kind', kind: 'choice', choices: [{ value: '', label: 'all' }, ...KINDS] },
 ];
 const COLUMNS: readonly Column<OperatorRun>[] = [
-  { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
+  { title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
   {
-    name: 'kind',
     title: 'Kind',
     of: ({ kind }) => html`<${Status} status=${kind} tone="quiet" />`,
     isWide: true,
     width: '128px',
   },
   timeColumn('at', 'When', { isWide: false, width: '150px' }),
-  {
-    name: 'commit',
-    title: 'Commit',
-    of: ({ commit }) => html`<code>${commit ?? '–'}</code>`,
-    isWide: true,
-    width: '120px',
-  },
-  { name: 'headline', title: 'Result', of: ({ headline }) => headline ?? '', isWide: true },
-  {
-    name: 'bytes',
-    title: 'Size',
-    of: ({ bytes }) => bytesText(bytes),
-    isNumber: true,
-    isWide: true,
-    width: '88px',
-  },
+  { title: 'Commit', of: ({ commit }) => html`<code>${commit ?? '–'}</code>`, isWide: true, width: '120px' },
+  { title: 'Result', of: ({ headline }) => headline ?? '', isWide: true },
+  { title: 'Size', of: ({ bytes }) => bytesText(bytes), isNumber: true, isWide: true, width: '88px' },
 ];
 
 /** The screen of the bench and tune reports. If the address contains names of reports, these are compared. */

@@ -19,17 +19,15 @@ export function TemplatesScreen({ rest }: ScreenProps) {
 }
 
 const COLUMNS: readonly Column<TemplateSummary>[] = [
-  { name: 'name', title: 'Name', of: ({ name }) => name },
+  { title: 'Name', of: ({ name }) => name },
   idColumn({ width: '20em' }),
   {
-    name: 'size',
     title: 'Size',
     of: ({ width, height }) => `${width} × ${height}`,
     isNumber: true,
     width: 'min(10.5em, 24vw)',
   },
   {
-    name: 'variables',
     title: 'Variables',
     of: ({ variables }) => variables.length,
     isNumber: true,
@@ -37,7 +35,6 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
     width: '8.5em',
   },
   {
-    name: 'version',
     title: 'Version',
     of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
     isNumber: true,

@@ -143,7 +143,6 @@ interface BucketsProps {
 
 function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps) {
   const number = (name: 'sync' | 'items' | 'jobs' | 'credits', heading: string) => ({
-    name,
     title: heading,
     isNumber: true,
     width: '7em',
@@ -154,7 +153,7 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
   return html`<${Table}
     label=${label}
     columns=${[
-      { name: 'key', title, of: ({ key }: Bucket) => html`<span title=${key}>${nameOf(key)}</span>` },
+      { title, of: ({ key }: Bucket) => html`<span title=${key}>${nameOf(key)}</span>` },
       number('sync', 'Calls'),
       number('items', 'Items'),
       number('jobs', 'Jobs'),
@@ -232,22 +231,19 @@ const TONES: Readonly<Record<string, string>> = { grant: 'good', charge: 'quiet'
 
 const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
-    name: 'type',
     title: 'Movement',
     width: '8.5em',
     of: ({ type }) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
   },
   {
-    name: 'credits',
     title: 'Credits',
     isNumber: true,
     width: '8.5em',
     of: ({ credits, held }) => html`<span class="figure">${signedText(credits || held)}</span>`,
   },
   countColumn('balanceAfter', 'Balance after', { width: '11em' }),
-  { name: 'note', title: 'Note', isWide: true, of: ({ note }) => note },
+  { title: 'Note', isWide: true, of: ({ note }) => note },
   {
-    name: 'job',
     title: 'Job',
     isWide: true,
     width: '13em',

@@ -49,21 +49,14 @@ function Endpoints() {
 }
 
 const COLUMNS: readonly Column<WebhookEndpoint>[] = [
-  { name: 'url', title: 'Address', of: ({ url }) => html`<span title=${url}>${url}</span>` },
+  { title: 'Address', of: ({ url }) => html`<span title=${url}>${url}</span>` },
   {
-    name: 'enabled',
     title: 'Status',
     width: '9.5em',
     of: ({ enabled }) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
   },
   countColumn('consecutiveFailures', 'Failed in a row', { width: '11em' }),
-  {
-    name: 'description',
-    title: 'Description',
-    isWide: true,
-    width: '12em',
-    of: ({ description }) => description,
-  },
+  { title: 'Description', isWide: true, width: '12em', of: ({ description }) => description },
   timeColumn('createdAt', 'Registered'),
   idColumn(),
 ];

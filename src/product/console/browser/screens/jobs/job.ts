@@ -183,13 +183,11 @@ interface BarSpan {
 function columnsOf(span: BarSpan): Column<JobItem>[] {
   return [
     {
-      name: 'index',
       title: 'Item',
       width: 'min(8.5em, 18vw)',
       of: ({ index, variant }) => html`<span class="figure">${index}</span> ${variant}`,
     },
     {
-      name: 'result',
       title: 'Result',
       width: 'min(6.5em, 16vw)',
       of: ({ resultAssetId, output, index }) => {
@@ -202,16 +200,14 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
     },
     statusColumn({ width: 'min(9.5em, 28vw)' }),
     {
-      name: 'reason',
       title: 'Reason',
       of: ({ errorCode, errorMessage, warnings }) =>
         errorCode
           ? html`<span title=${errorMessage}><code>${errorCode}</code> ${errorMessage}</span>`
           : warnings?.map(({ code, name }) => html`<code key=${code + name}>${code}: ${name}</code> `),
     },
-    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item) => itemBar(item, span) },
+    { title: 'When', isWide: true, width: '16em', of: (item) => itemBar(item, span) },
     {
-      name: 'took',
       title: 'Took',
       isNumber: true,
       isWide: true,

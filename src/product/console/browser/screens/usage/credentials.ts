@@ -67,14 +67,9 @@ function KeyList() {
 
 function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
+    { title: 'Name', of: ({ name }) => name || html`<span class="quiet">without a name</span>` },
+    { title: 'Key', isWide: true, width: '11em', of: ({ hint }) => html`<code>${hint}</code>` },
     {
-      name: 'name',
-      title: 'Name',
-      of: ({ name }) => name || html`<span class="quiet">without a name</span>`,
-    },
-    { name: 'hint', title: 'Key', isWide: true, width: '11em', of: ({ hint }) => html`<code>${hint}</code>` },
-    {
-      name: 'used',
       title: 'Last used',
       width: '14em',
       of: ({ lastUsedAt }) =>
@@ -85,7 +80,6 @@ function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
     timeColumn('createdAt', 'Issued'),
     idColumn(),
     {
-      name: 'calls',
       title: 'Calls',
       isWide: true,
       width: '6.5em',
@@ -93,7 +87,6 @@ function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
         html`<a href=${addressOf('/console/requests', { apiKeyId: id })} aria-label=${`Calls of ${name || hint}`}>show</a>`,
     },
     {
-      name: 'revoke',
       title: 'Revoke',
       width: '7.5em',
       of: (key) =>
@@ -172,7 +165,6 @@ function SessionList() {
 function sessionColumns(end: (session: Session) => void): Column<Session>[] {
   return [
     {
-      name: 'which',
       title: 'Session',
       of: ({ isCurrent }) =>
         isCurrent
@@ -183,7 +175,6 @@ function sessionColumns(end: (session: Session) => void): Column<Session>[] {
     timeColumn('expiresAt', 'Ends by itself'),
     idColumn(),
     {
-      name: 'end',
       title: 'End',
       width: '8em',
       of: (session) =>

@@ -117,10 +117,9 @@ const STATUS_TABS = [
 ];
 
 const COLUMNS: readonly Column<Delivery>[] = [
-  { name: 'event', title: 'Event', of: ({ eventType }) => eventType },
+  { title: 'Event', of: ({ eventType }) => eventType },
   statusColumn(),
   {
-    name: 'answer',
     title: 'Answer',
     of: ({ responseStatus, error }) => html`<span title=${error}>${error ?? responseStatus}</span>`,
   },
