@@ -36,7 +36,7 @@ export function ConsoleFrame() {
   }, [session.kind, path]);
 
   // The operator's screens need no account; they ask for the operator's own credential.
-  const isOperators = screenAt(path)?.screen.for === 'operator';
+  const isOperators = screenAt(path)?.screen.group === 'Operate';
   const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
     return html`<${ConnectionNotice} /><${SignIn} isOver=${false} />`;
@@ -63,7 +63,7 @@ export function ConsoleFrame() {
 function Menu({ path, session }: { path: string; session: Session }) {
   const isOperator = useIsOperator();
   const screens = SCREENS.filter(
-    (screen) => screen.for !== 'operator' || isOperator || path.startsWith(screen.path),
+    (screen) => screen.group !== 'Operate' || isOperator || path.startsWith(screen.path),
   );
   const groups = [...new Set(screens.map(({ group }) => group))];
   return html`

@@ -4,82 +4,39 @@ import type { ScreenProps } from './router.ts';
 
 /** A screen that the menu lists. */
 export interface ListedScreen {
+  /** Those of the group `Operate` are for the operator alone; all others for everybody who is signed in. */
+  group: 'Make' | 'Work' | 'Account' | 'Operate';
+  title: string;
   /** The path of the screen. The paths of its subpages begin with it. */
   path: string;
-  title: string;
-  group: 'Make' | 'Work' | 'Account' | 'Operate';
-  /** Who sees the screen. Absent: everybody who is signed in. */
-  for?: 'operator';
   Screen: LazyComponent<ScreenProps>;
 }
 
-const lazyScreen = (load: () => Promise<FunctionComponent<ScreenProps>>) =>
-  lazyComponent(load, () => html`<${Placeholder} />`);
+function screen(
+  group: ListedScreen['group'],
+  title: string,
+  path: string,
+  load: () => Promise<{ default: FunctionComponent<ScreenProps> }>,
+): ListedScreen {
+  const Screen = lazyComponent(
+    async () => (await load()).default,
+    () => html`<${Placeholder} />`,
+  );
+  return { group, title, path, Screen };
+}
 
 /** Every screen, in the order of the menu. The first one is the start page of the console. */
 export const SCREENS: readonly ListedScreen[] = [
-  {
-    path: '/console/playground',
-    title: 'Playground',
-    group: 'Make',
-    Screen: lazyScreen(async () => (await import('./screens/playground.ts')).PlaygroundScreen),
-  },
-  {
-    path: '/console/templates',
-    title: 'Templates',
-    group: 'Make',
-    Screen: lazyScreen(async () => (await import('./screens/templates.ts')).TemplatesScreen),
-  },
-  {
-    path: '/console/presets',
-    title: 'Presets',
-    group: 'Make',
-    Screen: lazyScreen(async () => (await import('./screens/presets.ts')).PresetsScreen),
-  },
-  {
-    path: '/console/jobs',
-    title: 'Jobs',
-    group: 'Work',
-    Screen: lazyScreen(async () => (await import('./screens/jobs.ts')).JobsScreen),
-  },
-  {
-    path: '/console/assets',
-    title: 'Assets',
-    group: 'Work',
-    Screen: lazyScreen(async () => (await import('./screens/assets.ts')).AssetsScreen),
-  },
-  {
-    path: '/console/webhooks',
-    title: 'Webhooks',
-    group: 'Work',
-    Screen: lazyScreen(async () => (await import('./screens/webhooks.ts')).WebhooksScreen),
-  },
-  {
-    path: '/console/requests',
-    title: 'Requests',
-    group: 'Account',
-    Screen: lazyScreen(async () => (await import('./screens/requests.ts')).RequestsScreen),
-  },
-  {
-    path: '/console/usage',
-    title: 'Usage and credits',
-    group: 'Account',
-    Screen: lazyScreen(async () => (await import('./screens/usage.ts')).UsageScreen),
-  },
-  {
-    path: '/console/operate',
-    title: 'Operate',
-    group: 'Operate',
-    for: 'operator',
-    Screen: lazyScreen(async () => (await import('./screens/operate.ts')).OperateScreen),
-  },
-  {
-    path: '/console/runs',
-    title: 'Runs',
-    group: 'Operate',
-    for: 'operator',
-    Screen: lazyScreen(async () => (await import('./screens/runs.ts')).RunsScreen),
-  },
+  screen('Make', 'Playground', '/console/playground', () => import('./screens/playground.ts')),
+  screen('Make', 'Templates', '/console/templates', () => import('./screens/templates.ts')),
+  screen('Make', 'Presets', '/console/presets', () => import('./screens/presets.ts')),
+  screen('Work', 'Jobs', '/console/jobs', () => import('./screens/jobs.ts')),
+  screen('Work', 'Assets', '/console/assets', () => import('./screens/assets.ts')),
+  screen('Work', 'Webhooks', '/console/webhooks', () => import('./screens/webhooks.ts')),
+  screen('Account', 'Requests', '/console/requests', () => import('./screens/requests.ts')),
+  screen('Account', 'Usage and credits', '/console/usage', () => import('./screens/usage.ts')),
+  screen('Operate', 'Operate', '/console/operate', () => import('./screens/operate.ts')),
+  screen('Operate', 'Runs', '/console/runs', () => import('./screens/runs.ts')),
 ];
 
 /** The screen for a path, and the rest of the path below the screen's own path. */

@@ -17,7 +17,7 @@ const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', 
 type AssetListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's images. It shows all images, or one. */
-export function AssetsScreen({ rest }: ScreenProps) {
+export default function AssetsScreen({ rest }: ScreenProps) {
   if (rest === '') return html`<${AssetGrid} />`;
   return html`<${AssetPage} key=${rest} assetId=${decodeURIComponent(rest)} />`;
 }

@@ -29,7 +29,7 @@ const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', crea
 type JobListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's jobs. It shows all jobs, one job, or the form of a new one. */
-export function JobsScreen({ rest }: ScreenProps) {
+export default function JobsScreen({ rest }: ScreenProps) {
   if (rest === 'new') return html`<${NewJob} />`;
   return rest === ''
     ? html`<${JobList} />`

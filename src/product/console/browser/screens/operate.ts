@@ -21,7 +21,7 @@ const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
 /** The screen with the current state and the last hour of the service. It can stay open on a wall display. */
-export function OperateScreen() {
+export default function OperateScreen() {
   return html`<${OperatorOnly} title="Operate">${() => html`<${Operate} />`}<//>`;
 }
 

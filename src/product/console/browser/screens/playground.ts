@@ -47,7 +47,7 @@ const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
  * The screen that tries ops, presets and templates on a picture. The user can choose the picture while the ops are
  * still being loaded. The address contains the work, so that it can be shared.
  */
-export function PlaygroundScreen() {
+export default function PlaygroundScreen() {
   const { data: read, error: notRead, reload } = useLoad(readOffer, []);
   const { offer } = read ?? { offer: NO_OFFER };
   const [fields, setFields] = useQuery(FIELDS);

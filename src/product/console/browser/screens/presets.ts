@@ -12,7 +12,7 @@ import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { PresetEditor, StepCards } from '../saved/preset-steps.ts';
 
 /** The screen of presets. It shows their list, or one preset with its versions side by side. */
-export function PresetsScreen({ rest }: ScreenProps) {
+export default function PresetsScreen({ rest }: ScreenProps) {
   if (rest === '') return html`<${PresetList} />`;
   const slug = decodeURIComponent(rest);
   return html`<${PresetBySlug} key=${slug} slug=${slug} />`;

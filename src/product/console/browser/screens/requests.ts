@@ -59,7 +59,7 @@ const NO_FILTERS = {
 type RequestListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's recent calls, and of the errors among them. */
-export function RequestsScreen({ rest }: ScreenProps) {
+export default function RequestsScreen({ rest }: ScreenProps) {
   return rest === '' ? html`<${RequestLog} />` : html`<${RequestPage} id=${decodeURIComponent(rest)} />`;
 }
 

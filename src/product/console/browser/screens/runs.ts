@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<OperatorRun>[] = [
 ];
 
 /** The screen of the bench and tune reports. If the address contains names of reports, these are compared. */
-export function RunsScreen({ rest }: ScreenProps) {
+export default function RunsScreen({ rest }: ScreenProps) {
   return html`<${OperatorOnly} title="Runs">${() => html`<${RunList} isCompared=${rest === 'compare'} />`}<//>`;
 }
 

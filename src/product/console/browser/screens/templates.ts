@@ -11,7 +11,7 @@ import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
 
 /** The screen of templates. It shows their list, an editor, or versions side by side. */
-export function TemplatesScreen({ rest }: ScreenProps) {
+export default function TemplatesScreen({ rest }: ScreenProps) {
   const [id = '', part] = rest.split('/');
   if (id === '') return html`<${TemplateList} />`;
   if (id === 'new') return html`<${TemplateEditor} key="new" />`;

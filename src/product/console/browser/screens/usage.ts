@@ -19,7 +19,7 @@ const VIEWS = [
 ];
 
 /** The screen of the account: its usage and cost, its keys, and its sessions. */
-export function UsageScreen(_: ScreenProps) {
+export default function UsageScreen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">
     <${Tabs} label="What is shown" choices=${VIEWS} current=${view} onChoose=${(view: string) => setQuery({ view })} />

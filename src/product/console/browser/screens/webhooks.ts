@@ -15,7 +15,7 @@ import { DeliveryPage } from './webhooks/delivery.ts';
 import { EndpointPage, EVENT_TYPES, type EventType, Secret, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints. It shows all endpoints, one endpoint with its deliveries, or one delivery. */
-export function WebhooksScreen({ rest }: ScreenProps) {
+export default function WebhooksScreen({ rest }: ScreenProps) {
   const [endpointId = '', deliveryId] = rest.split('/').map(decodeURIComponent);
   if (endpointId === '') return html`<${Endpoints} />`;
   if (deliveryId === undefined) return html`<${EndpointPage} key=${endpointId} endpointId=${endpointId} />`;
