@@ -54,7 +54,7 @@ t.test('every link leads to a file, and its anchor to a heading', async (t) => {
 t.test('every picture of a page is there', async (t) => {
   let pictures = 0;
   for (const page of pages)
-    for (const [, file = ''] of textOf(page).matchAll(/<img src="([^"]+)"/g)) {
+    for (const [, file = ''] of proseOf(page).matchAll(/<img src="([^"]+)"/g)) {
       pictures += 1;
       t.ok(existsSync(join(root, dirname(page), file)), `${page}: ${file}`);
     }
