@@ -42,7 +42,7 @@ export const providersSettings = {
   }),
   PROVIDER_CONCURRENCY: integerSetting({
     description:
-      'Calls that one host has open to one provider. One account has all of them while it is alone; when another one asked in the last minute, it gets no more than half, rounded up.',
+      'Calls that one host has open to one provider. One account has at most all but one of them, so that the next one finds a slot; when another one asked in the last minute, it gets no more than half, rounded up.',
     fallback: 8,
     min: 1,
     max: 1_000,

@@ -122,8 +122,8 @@ class SlotOwners {
       const theirs = held.get(name) ?? 0;
       return theirs < mine || (theirs === mine && waitsSinceMs < since);
     });
-    const hasItsShare = others.length > 0 && mine >= Math.ceil(limit / 2);
-    const mayTake = holders.includes(holder) || (holders.length < limit && !isBehind && !hasItsShare);
+    const share = others.length > 0 ? Math.ceil(limit / 2) : Math.max(1, limit - 1);
+    const mayTake = holders.includes(holder) || (holders.length < limit && !isBehind && mine < share);
     this.#owners.set(owner, { requestedMs: now, ...(!mayTake && { waitsSinceMs: since }) });
     return mayTake;
   }

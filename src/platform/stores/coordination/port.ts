@@ -46,8 +46,8 @@ export interface LeasedSlotRequest {
 
 /**
  * Takes one of `limit` slots that owners share. A free slot is given to the waiting owner with the fewest slots, and
- * among several of them to the one that has waited longest. An owner with half of the slots, rounded up, gets no more
- * while another owner has been seen recently. Every owner therefore gets a turn, and a single owner can have all slots.
+ * among several of them to the one that has waited longest. While another owner has been seen recently, an owner gets
+ * at most half of the slots, rounded up. A single owner gets all but one, so that the next owner need not wait for it.
  */
 export interface SharedSlotRequest extends LeasedSlotRequest {
   /** The holder, whose last part is the owner: `<hostId>/<processId>/<n>/<owner>`. */

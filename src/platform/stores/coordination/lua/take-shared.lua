@@ -27,12 +27,10 @@ end
 local mine = held[owner] or 0
 local since = tonumber(redis.call('ZSCORE', KEYS[3], owner) or now)
 
-local mayTake = taken < slots
-if mine >= math.ceil(slots / 2) then
-  local seen = redis.call('ZCARD', KEYS[2])
-  if redis.call('ZSCORE', KEYS[2], owner) then seen = seen - 1 end
-  if seen > 0 then mayTake = false end
-end
+local seen = redis.call('ZCARD', KEYS[2])
+if redis.call('ZSCORE', KEYS[2], owner) then seen = seen - 1 end
+local share = seen > 0 and math.ceil(slots / 2) or math.max(1, slots - 1)
+local mayTake = taken < slots and mine < share
 local waiting = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
 for at = 1, #waiting, 2 do
   local other, otherSince = waiting[at], tonumber(waiting[at + 1])
