@@ -193,8 +193,9 @@ export class S3ObjectStore implements ObjectStore {
     }
   }
 
+  /** Maps an error of a request to one of the port. A fault of the code stays as it is. */
   #portErrorOf(cause: unknown): unknown {
-    if (cause instanceof RangeError) return cause;
+    if (cause instanceof RangeError || isFaultOfCode(cause)) return cause;
     if (hasErrorName(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
@@ -261,6 +262,11 @@ async function createConnection({ region, endpoint, credentials }: S3Options) {
     },
   });
   return { sdk, client };
+}
+
+/** Whether an error is a fault of the code. The SDK marks the errors of responses that it could not parse. */
+function isFaultOfCode(error: unknown): boolean {
+  return error instanceof TypeError && !('$response' in error);
 }
 
 function nullWhenMissing(error: unknown): null {

@@ -190,6 +190,15 @@ export function objectsContract(t: Test, open: () => ObjectStore): void {
     }
   });
 
+  t.test('bytes that were given away are a fault of the code, and no failure of the store', async (t) => {
+    const objects = open();
+    const name = key();
+    const bytes = new Uint8Array(10);
+    structuredClone(bytes, { transfer: [bytes.buffer] });
+    await t.rejects(objects.put(name, bytes, 'image/png'), { name: 'TypeError' });
+    t.equal(await objects.get(name), null);
+  });
+
   t.test('racing puts of one key leave one of them, whole', async (t) => {
     const objects = open();
     const name = key();
