@@ -52,7 +52,7 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
   app.post<{ Body: FeedbackRequest }>(
     '/feedback',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Report a gap or a bug',
         description: 'Free: it costs no credit and starts no job.',

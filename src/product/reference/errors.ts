@@ -225,6 +225,7 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Delete what is not needed; the message names the limit.',
     causes: [
       'A preset has its 50 versions: delete one.',
+      'A template has its 200 versions: create another one.',
       'The account has its 10 webhook endpoints: delete one, or change its events.',
       'The jobs of the account keep too much: wait until earlier ones are gone.',
     ],

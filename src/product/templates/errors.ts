@@ -31,3 +31,9 @@ export function builtInTemplateReadOnlyError(): ApiError {
   const message = 'A built-in template cannot be changed or deleted: create your own from its html and css.';
   return new ApiError('forbidden', message, { param: 'templateId' });
 }
+
+/** The error 422 when a template already has the maximum number of versions. */
+export function tooManyTemplateVersionsError(limit: number): ApiError {
+  const message = `A template keeps at most ${limit} versions: create another template, or delete this one and create it anew.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit } });
+}

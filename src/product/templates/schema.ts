@@ -20,6 +20,8 @@ export function byteSizeText(bytes: number): string {
 }
 
 export const MAX_TEMPLATE_VARIABLES = 100;
+/** The maximum length of a description, to protect the store: lists contain it. Real values are far shorter. */
+const MAX_DESCRIPTION_CHARACTERS = 10_000;
 
 /** A declared variable: its name, or an object that also says whether a row may omit it. */
 export const DeclaredVariable = Type.Union([
@@ -48,7 +50,10 @@ const contentFields = {
     description: 'Not blank.',
     documented: NOT_BLANK_PATTERN,
   }),
-  description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
+  description: Type.String({
+    maxLength: MAX_DESCRIPTION_CHARACTERS,
+    description: 'Free text, not rendered. An empty string on PUT empties it.',
+  }),
   html: Type.String({
     minLength: 1,
     description: `At most ${byteSizeText(MAX_TEMPLATE_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,

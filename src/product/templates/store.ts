@@ -13,6 +13,7 @@ import {
   type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
+import { tooManyTemplateVersionsError } from './errors.ts';
 import type { TemplateContent } from './rules.ts';
 import {
   currentTemplateVersion,
@@ -23,6 +24,8 @@ import {
 } from './template.ts';
 
 export const MAX_TEMPLATES_PER_ACCOUNT = 200;
+/** The most versions of a template. All of them are stored until the template is deleted. */
+export const MAX_TEMPLATE_VERSIONS = 200;
 
 export const TEMPLATE_KIND: ResourceKind = {
   noun: 'template',
@@ -110,7 +113,8 @@ export class TemplatesStore {
    * The current version is first stored under its own key. Then the document is updated, on the condition that it still
    * has that version. If the process crashes in between, a copy of the current version remains. The next PUT reuses it,
    * and it is never listed as an earlier version.
-   * @throws ApiError invalid_param on slug when another template has it; any error of `revise`.
+   * @throws ApiError invalid_param on slug when another template has it; resource_limit_exceeded; any error of
+   * `revise`.
    */
   async update(
     accountId: string,
@@ -120,6 +124,7 @@ export class TemplatesStore {
   ): Promise<Template | null> {
     return this.#named.update(accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
+      if (current.version >= MAX_TEMPLATE_VERSIONS) throw tooManyTemplateVersionsError(MAX_TEMPLATE_VERSIONS);
       await this.#versions.insertMany([{ accountId, ...currentTemplateVersion(current) }]);
       const fields = { slug, name, description, html, css, width, height, variables };
       return { ...fields, version: current.version + 1, updatedAt: now.toISOString() };

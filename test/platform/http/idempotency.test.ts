@@ -1,5 +1,8 @@
 // needs: server, both stores
+import fastify from 'fastify';
 import t from 'tap';
+import { installIdempotency } from '../../../src/platform/http/hooks/idempotency.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import { startServer } from '../../support/harness.ts';
 
 const server = await startServer(t);
@@ -96,7 +99,7 @@ t.test('malformed JSON is an answer that is kept, and a body over 1 MB is never 
 
   const large = {
     key,
-    json: { ...TEMPLATE, description: 'x'.repeat(1024 * 1024) },
+    json: { ...TEMPLATE, ignored: 'x'.repeat(1024 * 1024) },
     headers: { 'idempotency-key': 'large' },
   };
   t.equal((await server.call('/templates', large)).status, 201);
@@ -150,4 +153,30 @@ t.test('a dry run refuses a malformed key, as its run does', async (t) => {
     t.equal(status, 400, path);
     t.match(answer.error, { code: 'invalid_param', param: 'Idempotency-Key' }, path);
   }
+});
+
+t.test('past its bytes of stored answers an owner gets no replay, and no second run', async (t) => {
+  const app = fastify();
+  t.teardown(() => app.close());
+  const owners = [randomText(8), randomText(8)];
+  const ownerOf = ({ headers }: { headers: object }) => (headers as { owner: string }).owner;
+  installIdempotency(app, server.stores.coordination, ownerOf, { maxBytesPerOwner: 25 });
+  let runs = 0;
+  app.post('/', { config: { idempotency: 'kept' } }, async () => {
+    runs += 1;
+    return '0123456789';
+  });
+  const call = async (owner = '', key = '') => {
+    const headers = { owner, 'idempotency-key': key };
+    const { statusCode, body } = await app.inject({ method: 'POST', url: '/', headers });
+    return statusCode === 200 ? body : /Idempotency-Key was used/.test(body);
+  };
+  const [one, other] = owners;
+  for (const key of ['a', 'b', 'c']) t.equal(await call(one, key), '0123456789');
+  t.same([await call(one, 'a'), await call(one, 'b')], ['0123456789', '0123456789']);
+  t.equal(await call(one, 'c'), true, 'its answer was one too many');
+  t.equal(runs, 3);
+  await call(other, 'c');
+  t.equal(await call(other, 'c'), '0123456789', 'another owner has its own');
+  t.equal(runs, 4);
 });

@@ -58,6 +58,7 @@ t.test('POST refuses every field that breaks its rule', async (t) => {
     ['name', { name: '  ' }],
     ['name', { name: 'x'.repeat(201) }],
     ['name', { name: 7 }],
+    ['description', { description: 'x'.repeat(10_001) }],
     ['html', { html: undefined }],
     ['html', { html: '' }],
     ['html', { html: 'é'.repeat(128 * 1024 + 1) }],

@@ -2,7 +2,11 @@
 import t, { type Test } from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkNewTemplate } from '../../../src/product/templates/rules.ts';
-import { MAX_TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../../src/product/templates/store.ts';
+import {
+  MAX_TEMPLATE_VERSIONS,
+  MAX_TEMPLATES_PER_ACCOUNT,
+  TemplatesStore,
+} from '../../../src/product/templates/store.ts';
 import type { Template } from '../../../src/product/templates/template.ts';
 import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 
@@ -40,6 +44,16 @@ t.test('racing PUTs lose no version and issue no number twice', async (t) => {
     t.equal((await store.findVersion('acc_a', _id, version))?.html, `<p>${version - 1}</p>`);
   }
   t.equal(await store.findVersion('acc_a', _id, 22), null);
+});
+
+t.test('a template keeps 200 versions, and a further PUT is refused', async (t) => {
+  const store = await openStore(t);
+  const { _id } = await store.insertOne('acc_a', { content }, at(0));
+  for (let version = 2; version <= MAX_TEMPLATE_VERSIONS; version += 1)
+    await store.update('acc_a', _id, count, at(1));
+  t.equal(await codeOf(store.update('acc_a', _id, count, at(2))), 'resource_limit_exceeded');
+  t.match(await store.find('acc_a', _id), { version: MAX_TEMPLATE_VERSIONS });
+  t.equal((await store.findVersion('acc_a', _id, 1))?.html, '<p>0</p>', 'the first one stays');
 });
 
 t.test('a crash between keeping a version and moving on costs nothing', async (t) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CountingWindows } from '../../stores/coordination/expiring.ts';
 import type { Coordination, StoredHttpResponse } from '../../stores/coordination/port.ts';
 import { DAY_MS, MEGABYTE_BYTES } from '../../values/units.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
@@ -9,6 +10,11 @@ const RESPONSE_LIFE_MS = DAY_MS;
 const IN_PROGRESS_TTL_MS = 5 * 60 * 1000;
 const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
 const MAX_STORED_BYTES = 512 * 1024;
+/**
+ * The most bytes of responses that a process stores for one owner in a day. The store of a cluster holds them in memory.
+ * A response past it is not stored, as one that is too large.
+ */
+const MAX_STORED_BYTES_PER_OWNER = 256 * MEGABYTE_BYTES;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /** The headers of a response that are stored with its body. */
@@ -45,8 +51,10 @@ export function installIdempotency(
   app: FastifyInstance,
   coordination: Coordination,
   ownerOf: (request: FastifyRequest) => string,
+  { maxBytesPerOwner = MAX_STORED_BYTES_PER_OWNER }: { maxBytesPerOwner?: number } = {},
 ): void {
   const runs = new WeakMap<FastifyRequest, IdempotentRun>();
+  const storedBytes = new CountingWindows(() => performance.now());
 
   // Each hook returns a promise only for a request with a key, because most have none.
   app.addHook('preValidation', (request, reply, done) => {
@@ -88,11 +96,20 @@ export function installIdempotency(
     }
   }
 
+  /** The response to store; null if it cannot be stored, or the owner has stored too much. */
+  function responseWithinBudget(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+    const response = storableResponse(request, reply, payload);
+    if (response === null) return null;
+    const bytes = storedBytes.increment(ownerOf(request), RESPONSE_LIFE_MS, response.body.length);
+    return bytes > maxBytesPerOwner ? null : response;
+  }
+
   async function keep(run: IdempotentRun, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     runs.delete(request);
     try {
       if (reply.statusCode >= 500 || run.mayRunAgain) await coordination.forgetIdempotent(run.key, run.token);
-      else await coordination.keepIdempotent(run.key, run.token, storableResponse(request, reply, payload));
+      else
+        await coordination.keepIdempotent(run.key, run.token, responseWithinBudget(request, reply, payload));
     } catch (error) {
       // The call has taken effect, so its response is sent although it cannot be stored. A repeat is refused for five
       // minutes.
