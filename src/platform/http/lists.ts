@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
@@ -9,6 +10,7 @@ import type {
   DocumentWithId,
   SortOrder,
 } from '../stores/documents/port.ts';
+import { withoutAbsentFields } from '../values/present.ts';
 import { type ListPageMeta, sendCreated, successEnvelope } from './envelope.ts';
 import { invalidParamError } from './errors/errors.ts';
 import { CURSOR_PATTERN } from './fields.ts';
@@ -55,7 +57,14 @@ export interface ListPage<T> {
 }
 
 /**
+ * How many rows of a page are read at a time. A row may have hundreds of kilobytes, and the messages that bring it
+ * occupy an event loop.
+ */
+const ROWS_PER_READ = 20;
+
+/**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
+ * @param fields the fields to read, with those of the sort. Default: all.
  * @throws ApiError invalid_param on `cursor` if it is sent with page, is malformed, or belongs to another listing,
  *   account or filter.
  */
@@ -64,20 +73,38 @@ export async function readListPage<T extends DocumentWithId>(
   filter: DocumentFilter,
   listing: ListingScope,
   query: PagingQuery,
+  fields?: ReadonlyArray<keyof T & string>,
 ): Promise<ListPage<T>> {
+  const { sort } = listing;
   const perPage = requestedPageSize(query);
   if (query.cursor !== undefined) {
-    const after = keysetFilter(query.cursor, listing, query.page);
-    const options = { sort: listing.sort, limit: perPage + 1 };
-    const found = await collection.find({ $and: [filter, after] }, options);
+    const after = afterFilter(sort, parseCursor(query.cursor, listing, query.page));
+    const found = await readRows({ $and: [filter, after] }, 0);
     return toListPage(found, listing, perPage, {});
   }
   const page = requestedPageNumber(query);
-  const [found, total] = await Promise.all([
-    collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
-    collection.count(filter),
-  ]);
+  const [found, total] = await Promise.all([readRows(filter, page * perPage), collection.count(filter)]);
   return toListPage(found, listing, perPage, { total, page });
+
+  /** Reads the rows of the page, and one more. */
+  async function readRows(first: DocumentFilter, skip: number): Promise<T[]> {
+    const rows: T[] = [];
+    for (;;) {
+      const last = rows.at(-1);
+      const rest =
+        last === undefined ? first : { $and: [filter, afterFilter(sort, sortValuesOf(last, sort))] };
+      const limit = Math.min(ROWS_PER_READ, perPage + 1 - rows.length);
+      const options = {
+        sort,
+        limit,
+        skip: last === undefined ? skip : 0,
+        ...withoutAbsentFields({ fields }),
+      };
+      const found = await collection.find(rest, options);
+      rows.push(...found);
+      if (found.length < limit || rows.length > perPage) return rows;
+    }
+  }
 }
 
 /** The size of the page: default 100, clamped to 1 to 100. */
@@ -92,8 +119,12 @@ export function requestedPageNumber(query: PagingQuery): number {
 
 /** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
 function cursorAfter(row: object, listing: ListingScope): string {
-  const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
+  const values = sortValuesOf(row, listing.sort);
   return Buffer.from(JSON.stringify([fingerprintOf(listing), ...values])).toString('base64url');
+}
+
+function sortValuesOf(row: object, sort: SortOrder): unknown[] {
+  return sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
 }
 
 /**
@@ -133,11 +164,10 @@ export function toListPage<T extends object>(
   return { rows, meta: { ...counted, perPage, hasMore, nextCursor } };
 }
 
-/** Keyset condition: rows strictly after the cursor's values in the listing's order. */
-function keysetFilter(cursor: string, listing: ListingScope, page: number | undefined): DocumentFilter {
-  const values = parseCursor(cursor, listing, page);
-  const alternatives = listing.sort.map(([field, direction], position) => {
-    const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
+/** Keyset condition: rows strictly after the one with these sort values. */
+function afterFilter(sort: SortOrder, values: readonly unknown[]): DocumentFilter {
+  const alternatives = sort.map(([field, direction], position) => {
+    const equalBefore = sort.slice(0, position).map(([name], index) => [name, values[index]]);
     return {
       ...Object.fromEntries(equalBefore),
       [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] },
@@ -161,6 +191,33 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** The length of the text that is written of a page before the event loop serves other calls. */
+const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
+
+/** Sends a page whose rows may be long. They are written in several turns of the event loop. */
+export async function sendLongPage<T>(
+  reply: FastifyReply,
+  message: string,
+  { rows, meta }: ListPage<T>,
+  write: (row: T) => string,
+): Promise<FastifyReply> {
+  const [head, tail] = JSON.stringify(successEnvelope(message, [], meta)).split('[]') as [string, string];
+  const texts: string[] = [];
+  let written = 0;
+  for (const row of rows) {
+    const text = write(row);
+    texts.push(text);
+    written += text.length;
+    if (written < WRITTEN_CHARACTERS_PER_TURN) continue;
+    written = 0;
+    await nextTurn();
+  }
+  return reply
+    .type('application/json; charset=utf-8')
+    .serializer((text: unknown) => text as string)
+    .send(`${head}[${texts.join(',')}]${tail}`);
 }
 
 /** Writes a row as JSON. */

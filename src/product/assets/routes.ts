@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { type AssetDocument, assetDataOf } from './asset.ts';
 import type { AccountLinks } from './content/links.ts';
@@ -13,6 +14,8 @@ import type { AssetRemoval } from './removal.ts';
 import { linkExpiry } from './rules.ts';
 import { Asset, AssetLink, AssetLinkQuery, AssetListQuery, AssetParams, ListedAsset } from './schema.ts';
 import type { AssetsStore } from './store.ts';
+
+const writeAsset = createRowWriter(ListedAsset);
 
 interface AssetRoutesOptions {
   gate: CallGate;
@@ -37,16 +40,18 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         response: { 200: pageSchemaOf(ListedAsset) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { query } = request;
       if (query.similarTo !== undefined) {
-        const { rows, meta } = await listSimilarAssets(store, accountId, query.similarTo, query);
-        return successEnvelope('Similar assets listed.', rows.map(similarAssetDataOf), meta);
+        const page = await listSimilarAssets(store, accountId, query.similarTo, query);
+        return sendLongPage(reply, 'Similar assets listed.', page, (row) =>
+          writeAsset(similarAssetDataOf(row)),
+        );
       }
       checkDistance(query);
-      const { rows, meta } = await store.list(accountId, query);
-      return successEnvelope('Assets listed.', rows.map(assetDataOf), meta);
+      const page = await store.list(accountId, query);
+      return sendLongPage(reply, 'Assets listed.', page, (row) => writeAsset(assetDataOf(row)));
     },
   );
 

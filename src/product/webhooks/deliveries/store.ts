@@ -108,7 +108,22 @@ function newDeliveryFields({ _id: endpointId, accountId, generation }: EndpointD
   };
 }
 
-export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
+/** The fields of a delivery in a listing. The body is not one of them, because it may have 256 KB. */
+const LISTED_FIELDS = [
+  'eventId',
+  'eventType',
+  'status',
+  'attempts',
+  'createdAt',
+  'dueAt',
+  'deliveredAt',
+  'responseStatus',
+  'error',
+] as const satisfies ReadonlyArray<keyof DeliveryDocument>;
+
+type ListedDelivery = Pick<DeliveryDocument, '_id' | (typeof LISTED_FIELDS)[number]>;
+
+export function deliveryDataOf(delivery: ListedDelivery): WebhookDelivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
   const { dueAt, deliveredAt, responseStatus, error } = delivery;
   const nextAttemptAt = dueAt && (dueAt > createdAt ? dueAt : createdAt);
@@ -171,10 +186,10 @@ export class DeliveriesStore {
     accountId: string,
     endpointId: string,
     { status, ...query }: WebhookDeliveriesQuery,
-  ): Promise<ListPage<DeliveryDocument>> {
+  ): Promise<ListPage<ListedDelivery>> {
     const filters = { endpointId, ...withoutAbsentFields({ status }) };
     const listing: ListingScope = { name: 'webhook-deliveries', accountId, filters, sort: NEWEST_FIRST };
-    return readListPage(this.#deliveries, { accountId, ...filters }, listing, query);
+    return readListPage(this.#deliveries, { accountId, ...filters }, listing, query, LISTED_FIELDS);
   }
 
   /**
