@@ -32,11 +32,18 @@ const TIFF_TYPE_BYTE = 1;
 export const TIFF_TYPE_SHORT = 3;
 export const TIFF_TYPE_LONG = 4;
 const TIFF_TYPE_RATIONAL = 5;
+const TIFF_TYPE_SBYTE = 6;
+const TIFF_TYPE_SSHORT = 8;
+const TIFF_TYPE_SLONG = 9;
 const TIFF_TYPE_LONG8 = 16;
+/** The types of whole numbers. Some writers use signed types for numbers that are never negative. */
 const WHOLE_NUMBER_TYPES: readonly number[] = [
   TIFF_TYPE_BYTE,
+  TIFF_TYPE_SBYTE,
   TIFF_TYPE_SHORT,
+  TIFF_TYPE_SSHORT,
   TIFF_TYPE_LONG,
+  TIFF_TYPE_SLONG,
   TIFF_TYPE_LONG8,
 ];
 
@@ -215,18 +222,19 @@ function directoriesOverlap(one: TiffDirectory, other: TiffDirectory): boolean {
 }
 
 /**
- * The first value of an entry, if it is an unsigned integer; undefined for any other type and for a value outside the
- * file.
+ * The first value of an entry, if it is a whole number; undefined for any other type, for an entry without values, and
+ * for a value outside the file. A negative number is read as a large one.
  */
 export function firstEntryValue(
   bytes: ByteReader,
   directory: TiffDirectory,
   entry: TiffEntry,
 ): number | undefined {
-  return WHOLE_NUMBER_TYPES.includes(entry.type) ? readNumberAt(bytes, directory, entry, 0) : undefined;
+  const hasNumbers = WHOLE_NUMBER_TYPES.includes(entry.type) && entry.count > 0;
+  return hasNumbers ? readNumberAt(bytes, directory, entry, 0) : undefined;
 }
 
-/** At most `most` values of an entry; none unless they are unsigned integers or fractions within the file. */
+/** At most `most` values of an entry; none unless they are whole numbers or fractions within the file. */
 export function entryValues(
   bytes: ByteReader,
   directory: TiffDirectory,
@@ -250,10 +258,13 @@ function readNumberAt(
   if (at + size > bytes.length) return undefined;
   switch (type) {
     case TIFF_TYPE_BYTE:
+    case TIFF_TYPE_SBYTE:
       return bytes.u8(at);
     case TIFF_TYPE_SHORT:
+    case TIFF_TYPE_SSHORT:
       return bytes.u16(at, littleEndian);
     case TIFF_TYPE_LONG:
+    case TIFF_TYPE_SLONG:
       return bytes.u32(at, littleEndian);
     case TIFF_TYPE_LONG8:
       return bytes.u64(at, littleEndian);

@@ -3,6 +3,8 @@ import sharp from 'sharp';
 import t from 'tap';
 import type { ImageHeader } from '../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { APP1_MARKER, buildJpegSegment } from '../../../workers/formats/jpeg.ts';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
 
@@ -49,6 +51,53 @@ t.test('transparency and channels are told as sharp tells them', corpus, async (
     const { hasAlpha, channels } = metadata;
     t.match(readImageHeader(image(name)), { hasAlpha, channels }, name);
   }
+});
+
+/** A TIFF structure whose only entry is an orientation of 6, in a number of this type. */
+function exifOf(order: 'II' | 'MM', type: number, count: number): Buffer {
+  const exif = Buffer.alloc(26);
+  const view = new DataView(exif.buffer, exif.byteOffset);
+  const isLittle = order === 'II';
+  exif.write(order);
+  view.setUint16(2, 42, isLittle);
+  view.setUint32(4, 8, isLittle);
+  view.setUint16(8, 1, isLittle);
+  view.setUint16(10, 0x0112, isLittle);
+  view.setUint16(12, type, isLittle);
+  view.setUint32(14, count, isLittle);
+  if ([1, 2, 6, 7].includes(type)) exif[18] = 6;
+  else if ([3, 8].includes(type)) view.setUint16(18, 6, isLittle);
+  else view.setUint32(18, 6, isLittle);
+  return exif;
+}
+
+t.test('an orientation in a number of any type is told as sharp tells it', async (t) => {
+  const plain = sharp({ create: { width: 4, height: 2, channels: 3, background: 'red' } });
+  const [jpeg, png] = [await plain.clone().jpeg().toBuffer(), await plain.clone().png().toBuffer()];
+  const afterHead = (file: Buffer, at: number, part: Buffer) =>
+    Buffer.concat([file.subarray(0, at), part, file.subarray(at)]);
+  const prefix = Buffer.from('Exif\0\0');
+  let turned = 0;
+  for (const order of ['II', 'MM'] as const)
+    for (const count of [0, 1, 2])
+      for (let type = 0; type <= 13; type++) {
+        const exif = exifOf(order, type, count);
+        const files = {
+          jpeg: afterHead(jpeg, 2, buildJpegSegment(APP1_MARKER, prefix, exif)),
+          png: afterHead(png, 33, buildPngChunk('eXIf', exif)),
+          'png with a prefix': afterHead(png, 33, buildPngChunk('eXIf', Buffer.concat([prefix, exif]))),
+        };
+        for (const [name, file] of Object.entries(files)) {
+          const { orientation } = (await toldBySharp(file)) ?? {};
+          t.equal(
+            readImageHeader(file)?.orientation,
+            orientation,
+            `${name}: ${count} of type ${type} ${order}`,
+          );
+          turned += Number(orientation === 6);
+        }
+      }
+  t.ok(turned >= 24, `${turned} are turned`);
 });
 
 t.test('an AVIF sequence is counted by its samples', corpus, async (t) => {

@@ -2,6 +2,7 @@
 import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../support/images.ts';
@@ -145,6 +146,25 @@ t.test('what ImageMagick wrote into a PNG as text is kept like any other', corpu
     t.match(exif, { Make: 'Google', Model: 'Pixel 4a' }, `${format}: EXIF`);
     t.match(xmp, { CreatorTool: 'GIMP 2.10' }, `${format}: XMP`);
   }
+});
+
+t.test('an orientation that ImageMagick wrote as text turns no picture, whatever is kept', async (t) => {
+  const plain = await drawn(20, 10, (x) => [x * 10, 0, 0]);
+  const { exif = Buffer.alloc(0) } = await sharp(
+    await sharp(plain).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+  ).metadata();
+  const text = `\nexif\n${`${exif.length}`.padStart(8)}\n${exif.toString('hex')}\n`;
+  const chunk = buildPngChunk('tEXt', Buffer.from(`Raw profile type exif\0${text}`));
+  const input = Buffer.concat([plain.subarray(0, 33), chunk, plain.subarray(33)]);
+  for (const metadata of ['strip', 'keep', 'copyright'] as const)
+    for (const format of ['png', 'jpeg', 'webp'] as const) {
+      const { data, width, height } = await made(
+        input,
+        passOf([['resize', { width: 10 }]], { format, metadata }),
+      );
+      t.same([width, height], [10, 5], `${metadata} ${format}`);
+      t.equal((await sharp(data).metadata()).orientation ?? 1, 1, `${metadata} ${format}`);
+    }
 });
 
 t.test('keep keeps the profile of a picture that is turned and converted', async (t) => {

@@ -75,18 +75,18 @@ export function blankUncarriedExif(
   const at = file.indexOf(tiff);
   if (at === -1) return false;
   const end = at + tiff.length;
-  if (!blankEntriesOf(file.subarray(at, end), orientation)) return false;
+  if (!blankUncarriedEntries(file.subarray(at, end), { orientation })) return false;
   if (file.toString('latin1', at - 4, at) === 'eXIf')
     file.writeUInt32BE(crc32(file.subarray(at - 4, end)), end);
   return true;
 }
 
 /**
- * Blanks entries in every directory, and cuts the chain after the first directory, because the second describes the
- * thumbnail.
+ * Blanks the entries that a result must not have in every directory of a TIFF structure, and cuts the chain after the
+ * first directory, because the second describes the thumbnail.
  * @returns whether there was a directory.
  */
-function blankEntriesOf(tiff: Buffer, orientation: boolean): boolean {
+export function blankUncarriedEntries(tiff: Buffer, { orientation }: { orientation: boolean }): boolean {
   const bytes = new ByteReader(tiff);
   const directories = exifDirectoriesOrNone(bytes);
   let leftBytes = MAX_EXIF_TOTAL_BYTES;

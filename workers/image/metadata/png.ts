@@ -7,6 +7,7 @@ import {
   replacePngChunks,
 } from '../../formats/png.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
+import { blankUncarriedEntries } from './edited-exif.ts';
 import { containsPicture } from './embedded-pictures.ts';
 
 /**
@@ -143,7 +144,9 @@ export function decodeHexProfile(text: string): Buffer {
 /** The chunk for a profile; undefined for a profile that is neither EXIF nor XMP. */
 function profileChunkFor(profile: Buffer): Buffer | undefined {
   const exif = withoutExifPrefix(profile);
-  if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return buildPngChunk('eXIf', exif);
+  // Decoders do not turn a picture by the orientation in such a text, so the chunk must not have it either.
+  if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4)))
+    return blankUncarriedEntries(exif, { orientation: true }) ? buildPngChunk('eXIf', exif) : undefined;
   const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
   const xmp = profile.subarray(start);
   if (!/^\s*(\uFEFF)?<(\?xpacket|x:xmpmeta|rdf:RDF)/.test(xmp.toString('utf8', 0, 64))) return undefined;

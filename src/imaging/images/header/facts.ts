@@ -1,10 +1,5 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
-import {
-  exifDirectories,
-  firstEntryValue,
-  TIFF_TYPE_SHORT,
-  withoutExifPrefix,
-} from '../../../../workers/formats/tiff.ts';
+import { exifDirectories, firstEntryValue, withoutExifPrefix } from '../../../../workers/formats/tiff.ts';
 import type { HeaderDecodeHints, InputHeader } from '../../../../workers/protocol.ts';
 
 const ORIENTATION_TAG = 0x0112;
@@ -69,7 +64,7 @@ export function readExifOrientation(block: Uint8Array): number {
   const bytes = new ByteReader(withoutExifPrefix(block));
   const [directory] = exifDirectories(bytes);
   const entry = directory?.entries.find(({ tag }) => tag === ORIENTATION_TAG);
-  if (directory === undefined || entry?.type !== TIFF_TYPE_SHORT) return 1;
+  if (directory === undefined || entry === undefined) return 1;
   return orientationOrDefault(firstEntryValue(bytes, directory, entry) ?? 1);
 }
 

@@ -56,6 +56,10 @@ const isFrameMarker = (marker: number) =>
 /** Whether a frame marker stands for a progressive frame: SOF2, SOF6, SOF10 and SOF14 do. */
 const isProgressiveMarker = (marker: number) => marker % 4 === 2;
 
+function hasExifPrefix(bytes: ByteReader, at: number): boolean {
+  return bytes.text(at, EXIF_PREFIX.length) === EXIF_PREFIX;
+}
+
 /** Reads the header of a JPEG from its segments up to the first scan. */
 function readJpegHeader(bytes: ByteReader): ImageHeader | null {
   let header: ImageHeader | null = null;
@@ -67,7 +71,7 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
       firstScanChannels = bytes.u8(start);
       break;
     }
-    if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
+    if (marker === APP1_MARKER && hasExifPrefix(bytes, start)) {
       // The decoder reads only the first EXIF block.
       orientation ??= readExifOrientation(bytes.slice(start, end));
     } else if (isFrameMarker(marker) && header === null) {
@@ -127,7 +131,9 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
     // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts.
-    if (type === 'eXIf') orientation ??= readExifOrientation(bytes.slice(start, end));
+    // A chunk that begins with the prefix of a JPEG is invalid, and decoders ignore it.
+    if (type === 'eXIf' && orientation === undefined)
+      orientation = hasExifPrefix(bytes, start) ? 1 : readExifOrientation(bytes.slice(start, end));
   }
   return { orientation: orientation ?? 1, isKeyed };
 }
