@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { parseEnv } from 'node:util';
 import { nearestName } from '../src/platform/ids/nearest.ts';
 
@@ -37,7 +46,7 @@ export function readEnvFile(path: string, known: readonly string[]): EnvFile {
   return {
     settings: parseEnv(text),
     violations: violationsIn(lines, { known, path }),
-    warnings: repeatedSettingsIn(lines, path),
+    warnings: [...repeatedSettingsIn(lines, path), ...cutValuesIn(lines, path)],
   };
 }
 
@@ -68,9 +77,9 @@ export function loadEnvFile(
   return { violations, warnings };
 }
 
-/** A warning that the file is missing. The default file may be missing. */
+/** A warning that the file is missing. The default file may be missing, unless ENV_FILE names it. */
 function missingFileWarnings(path: string): string[] {
-  if (path === DEFAULT_ENV_FILE) return [];
+  if (path === DEFAULT_ENV_FILE && !process.env.ENV_FILE) return [];
   return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];
 }
 
@@ -83,8 +92,12 @@ function violationsIn(
     const where = `${path}, line ${index + 1}`;
     const content = line.trim();
     if (content === '' || content.startsWith('#')) return [];
-    const name = settingNameIn(line);
+    const { name, value = '' } = parseLine(line) ?? {};
     if (name === undefined) return [`${where} is not a setting: write NAME=value, or begin the line with #.`];
+    if (!endsAsItBegins(value))
+      return [
+        `${where}: end the value of ${name} with the quotation mark that it begins with, on this line.`,
+      ];
     const meant = known.includes(name) ? undefined : nearestName(name, known);
     return meant === undefined ? [] : [`${where}: there is no setting ${name}. Did you mean ${meant}?`];
   });
@@ -99,14 +112,35 @@ function repeatedSettingsIn(lines: readonly string[], path: string): string[] {
   });
 }
 
-/** The name that a line sets; undefined if it sets none. */
+/** A warning for each value that a # ends, because it may be a part of a password or an address. */
+function cutValuesIn(lines: readonly string[], path: string): string[] {
+  return lines.flatMap((line, index) => {
+    const { name, value = '' } = parseLine(line) ?? {};
+    if (/^["'`]/.test(value) || !/\S#/.test(value)) return [];
+    return [
+      `${path}, line ${index + 1}: the value of ${name} ends before its #, which begins a comment. Put the value in quotation marks if the # belongs to it.`,
+    ];
+  });
+}
+
+/** Whether a value has no quotation marks, or both. The parser reads further lines after one that is not closed. */
+function endsAsItBegins(value: string): boolean {
+  return !/^["'`]/.test(value) || /^(["'`]).*?\1\s*(?:#.*)?$/.test(value);
+}
+
+/** The name and the value, as it is written, that a line sets; undefined if it sets none. */
+function parseLine(line: string): { name: string; value: string } | undefined {
+  const [, name, value = ''] = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)/.exec(line) ?? [];
+  return name === undefined ? undefined : { name, value: value.trim() };
+}
+
 function settingNameIn(line: string): string | undefined {
-  return /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(line)?.[1];
+  return parseLine(line)?.name;
 }
 
 /**
- * Writes settings into the file, which keeps its comments and its other lines. The file is replaced atomically, so
- * that a crash leaves the old one.
+ * Writes settings into the file, which keeps its comments, its other lines, its mode and its owner. The file is replaced
+ * atomically, so that a crash leaves the old one.
  * @param settings by name; null restores the default, by turning the lines of the setting into comments.
  * @param keepsBefore keeps a copy of the previous file with the suffix `.before`.
  * @throws Error of the file system where the folder cannot be written.
@@ -124,7 +158,12 @@ export function saveSettings(
     if (at === -1) lines.push(line);
     else lines[at] = line;
   }
-  writeFileSync(`${path}.new`, `${lines.join('\n')}\n`);
-  if (keepsBefore && existsSync(path)) copyFileSync(path, `${path}.before`);
+  const replaced = statSync(path, { throwIfNoEntry: false });
+  writeFileSync(`${path}.new`, `${lines.join('\n')}\n`, { mode: replaced?.mode });
+  if (replaced !== undefined) {
+    chmodSync(`${path}.new`, replaced.mode);
+    if (process.getuid?.() === 0) chownSync(`${path}.new`, replaced.uid, replaced.gid);
+    if (keepsBefore) copyFileSync(path, `${path}.before`);
+  }
   renameSync(`${path}.new`, path);
 }

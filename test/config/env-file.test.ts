@@ -1,5 +1,14 @@
 // needs: nothing
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -29,6 +38,17 @@ t.test('settings are merged into the file by name: comments and other lines stay
   t.notOk(existsSync(`${path}.new`));
 });
 
+t.test('a file with secrets stays closed to others, and its owner keeps it', async (t) => {
+  const path = fileOf('OPERATOR_TOKEN=of-the-operator-alone-0123\n');
+  chmodSync(path, 0o600);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(path, 12_345, 54_321);
+  const { uid, gid } = statSync(path);
+  saveSettings({ PROCESSES: '2' }, { path, keepsBefore: true });
+  t.match(statSync(path), { uid, gid });
+  for (const kept of [path, `${path}.before`]) t.equal(statSync(kept).mode & 0o777, 0o600, kept);
+});
+
 t.test('a file that is not there yet is made, and a folder that cannot be written is an error', async (t) => {
   const path = join(folder, 'new.env');
   saveSettings({ PROCESSES: '4' }, { path, keepsBefore: true });
@@ -51,6 +71,29 @@ t.test(
     t.throws(() => loadSettingsFile(path), SettingsError);
   },
 );
+
+t.test('a quotation mark that is not closed is refused: it would take the next lines', async (t) => {
+  const values = ['"/srv', "'a", '"a" b', '`a', '"a\\"'];
+  const right = ['"a b"', "'a' # comment", '"a#b"', 'a"b', '""', '"a" '];
+  const path = fileOf([...values, ...right].map((value, n) => `MY_${n}=${value}\r`).join('\n'));
+  t.same(
+    readEnvFile(path, []).violations,
+    values
+      .slice(0, 4)
+      .map(
+        (_, n) =>
+          `${path}, line ${n + 1}: end the value of MY_${n} with the quotation mark that it begins with, on this line.`,
+      ),
+  );
+});
+
+t.test('a # within a value is a warning, because it begins a comment', async (t) => {
+  const path = fileOf(
+    'DARKROOM_TEST_EIGHT=pa#ss # of the mail\nMY_ONE=a # b\nMY_TWO="a#b"\nMY_THREE=\'a\' #b\n',
+  );
+  t.match(loadSettingsFile(path), [/line 1: the value of DARKROOM_TEST_EIGHT ends before its #/]);
+  t.equal(process.env.DARKROOM_TEST_EIGHT, 'pa');
+});
 
 t.test('a right file is read, names of other programs included; the environment wins', async (t) => {
   const path = fileOf('IMAGE_HEAVY_SLOTS=3\nDARKROOM_TEST_TWO=2\nDARKROOM_TEST_THREE=3\n');
@@ -91,4 +134,7 @@ t.test('a file that somebody named and that is not there is a warning; the defau
   const path = join(folder, 'absent.env');
   t.match(loadSettingsFile(path), [new RegExp(`There is no file ${path}, which ENV_FILE names`)]);
   t.same(loadSettingsFile('darkroom.env'), []);
+  process.env.ENV_FILE = 'darkroom.env';
+  t.teardown(() => delete process.env.ENV_FILE);
+  t.match(loadSettingsFile(), [/There is no file darkroom\.env, which ENV_FILE names/]);
 });
