@@ -1,5 +1,5 @@
-import type { Dirent } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
+import { type Dirent, existsSync } from 'node:fs';
+import { copyFile, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { isFileMissingError, TEMPORARY_FOLDER } from './objects/files.ts';
@@ -44,6 +44,8 @@ export interface BackupReport {
  * Objects never change, so they are copied before the documents and again after them. The first round copies objects
  * that may be deleted before the documents are copied; the second round adds new ones.
  *
+ * The copy has the name `to` only when it is complete. Until then it is `to.partial`.
+ *
  * @param to a directory that does not exist yet.
  * @param onProgress called regularly with a line of text.
  * @throws Error with one sentence.
@@ -53,18 +55,33 @@ export async function backUpEmbeddedStores(
   to: string,
   onProgress: (line: string) => void = () => undefined,
 ): Promise<BackupReport> {
+  if (existsSync(to)) throw new Error(`${to} exists already: name a directory for the copy that does not.`);
+  const partial = `${to}.partial`;
   await mkdir(dirname(to), { recursive: true });
-  await mkdir(to, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+  await mkdir(partial, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
-    throw new Error(`${to} exists already: name a directory for the copy that does not.`);
+    throw new Error(
+      `${partial} exists already: another backup is making it, or one was interrupted. Delete it in that case.`,
+    );
   });
+  try {
+    const objects = await copyStores(dataDir, partial, onProgress);
+    await rename(partial, to);
+    return { directory: to, objects };
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Copies the objects and the documents into a directory. Returns the number of objects. */
+async function copyStores(dataDir: string, to: string, onProgress: (line: string) => void): Promise<number> {
   const objects = join(dataDir, 'objects');
   const before = await copyObjects(objects, join(to, 'objects'), onProgress);
   await copyDatabase(join(dataDir, 'documents.sqlite'), join(to, 'documents.sqlite'));
   await syncFile(join(to, 'documents.sqlite'));
   onProgress('documents: copied');
-  const after = await copyObjects(objects, join(to, 'objects'));
-  return { directory: to, objects: before + after };
+  return before + (await copyObjects(objects, join(to, 'objects')));
 }
 
 /**

@@ -1,0 +1,42 @@
+// needs: nothing
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t from 'tap';
+import { backUpEmbeddedStores } from '../../../src/platform/stores/backup.ts';
+
+/** A data directory with one object and with a file in the place of its documents. */
+function dataDirectory(folder: string, documents: 'whole' | 'damaged'): string {
+  const directory = join(folder, documents);
+  mkdirSync(join(directory, 'objects'), { recursive: true });
+  writeFileSync(join(directory, 'objects/one'), 'bytes');
+  const path = join(directory, 'documents.sqlite');
+  if (documents === 'damaged') writeFileSync(path, 'no database'.repeat(500));
+  else new DatabaseSync(path).exec('CREATE TABLE things (id TEXT)');
+  return directory;
+}
+
+t.test('only a complete copy has its name', async (t) => {
+  const folder = t.testdir();
+  const copy = join(folder, 'copy');
+  const held: string[][] = [];
+  const { objects } = await backUpEmbeddedStores(dataDirectory(folder, 'whole'), copy, () => {
+    held.push(readdirSync(folder).filter((name) => name.startsWith('copy')));
+  });
+  t.equal(objects, 1);
+  t.same(held, [['copy.partial'], ['copy.partial']]);
+  t.same(readdirSync(copy).sort(), ['documents.sqlite', 'objects']);
+  t.notOk(existsSync(`${copy}.partial`));
+});
+
+t.test('a copy that fails leaves nothing, and what an interrupted one left is named', async (t) => {
+  const folder = t.testdir();
+  const copy = join(folder, 'copy');
+  await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'damaged'), copy), /not a database/);
+  t.same(readdirSync(folder), ['damaged']);
+  mkdirSync(`${copy}.partial`);
+  await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'whole'), copy), {
+    message: /copy\.partial exists already: .* interrupted\. Delete it in that case\.$/,
+  });
+  t.notOk(existsSync(copy));
+});
