@@ -39,7 +39,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
       const hello = await database.command({ hello: 1 });
       return [
         ...mongoServerFindings(hello as unknown as MongoFacts),
-        writeConcernFinding(new URL(stores.MONGODB_URL).searchParams.get('w')),
+        writeConcernFinding(client),
         ...(hello.localTime instanceof Date
           ? [clockFinding('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
@@ -92,8 +92,9 @@ export function mongoServerFindings(facts: MongoFacts): DoctorFinding[] {
  * The finding about the write concern in the URL. A weaker one has no effect, because the service itself sets majority
  * and journal.
  */
-export function writeConcernFinding(inAddress: string | null): DoctorFinding {
-  if (inAddress === null || inAddress === 'majority')
+export function writeConcernFinding({ writeConcern }: Pick<MongoClient, 'writeConcern'>): DoctorFinding {
+  const inAddress = writeConcern?.w;
+  if (inAddress === undefined || inAddress === 'majority')
     return okFinding('Writes wait for a majority and its journal.');
   const message = `MONGODB_URL has w=${inAddress}, which is not used.`;
   return warningFinding(message, 'Leave it out: writes wait for a majority.');

@@ -1,5 +1,8 @@
 import { integerSetting, textSetting } from '../setting.ts';
 
+/** The database of the documents if MONGODB_URL names none. */
+export const DEFAULT_DATABASE = 'darkroom';
+
 export const storesSettings = {
   DATA_DIR: textSetting({
     description: 'Directory of the embedded stores and of objects kept as files.',
@@ -13,8 +16,7 @@ export const storesSettings = {
     max: 1_048_576,
   }),
   MONGODB_URL: textSetting({
-    description:
-      'Documents on MongoDB 6 or later instead of the embedded store; REDIS_URL goes with it. FerretDB and DocumentDB are refused.',
+    description: `Documents on MongoDB 6 or later instead of the embedded store, in the database that the address names, else ${DEFAULT_DATABASE}; REDIS_URL goes with it. FerretDB and DocumentDB are refused.`,
     pattern: /^mongodb(\+srv)?:\/\//,
     accepts: 'a mongodb:// or mongodb+srv:// address is expected',
     secret: true,

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { SettingsOf } from '../setting.ts';
 import { withoutAbsentFields } from '../values/present.ts';
 import { MEGABYTE_BYTES } from '../values/units.ts';
-import type { storesSettings } from './config.ts';
+import { DEFAULT_DATABASE, type storesSettings } from './config.ts';
 import {
   coordinationOverChannel,
   EmbeddedCoordination,
@@ -214,7 +214,7 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
   const { DATA_DIR, MONGODB_URL, REDIS_URL, REDIS_PREFIX, S3_BUCKET, S3_ENDPOINT } = settings;
   const directory = resolve(DATA_DIR);
   return {
-    documents: MONGODB_URL === '' ? `embedded in ${directory}` : urlWithoutCredentials(MONGODB_URL),
+    documents: MONGODB_URL === '' ? `embedded in ${directory}` : mongoAddressOf(MONGODB_URL),
     objects:
       S3_BUCKET === ''
         ? `files in ${join(directory, 'objects')}`
@@ -224,6 +224,12 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
         ? `embedded in ${directory}`
         : `${urlWithoutCredentials(REDIS_URL)}, prefix ${REDIS_PREFIX}`,
   };
+}
+
+/** The servers of a MongoDB and the database there, which the URL may leave out. */
+function mongoAddressOf(url: string): string {
+  const [, servers = '', database] = /^([a-z+]+:\/\/[^/]*)\/?(.*)$/.exec(urlWithoutCredentials(url)) ?? [];
+  return `${servers}/${database || DEFAULT_DATABASE}`;
 }
 
 /**

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { browserSandboxFinding, checkBrowser } from '../../../src/host/doctor/browser.ts';
@@ -202,7 +203,9 @@ t.test('faults of MongoDB are found', async (t) => {
     /whole replica set/,
   );
   finds(t, mongoServerFindings({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
-  finds(t, [writeConcernFinding('1')], 'warning', /w=1/, /majority/);
+  const replicas = new MongoClient('mongodb://one:27017,two:27017/x?replicaSet=rs0&w=1');
+  finds(t, [writeConcernFinding(replicas)], 'warning', /w=1/, /majority/);
+  t.equal(writeConcernFinding(new MongoClient('mongodb://one:27017')).state, 'ok');
   const url = 'mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=200';
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: url });
   finds(t, await checkMongo(away, now), 'problem', /does not answer/, /MONGODB_URL/);

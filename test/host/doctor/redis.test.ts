@@ -145,7 +145,13 @@ t.test('a deployment is told by its documents and their database, however its UR
       settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores,
     );
   const mark = markOf('mongodb://one:27017,two:27017/darkroom?replicaSet=rs0');
-  t.equal(markOf('mongodb://ada:secret@two/darkroom'), mark);
+  for (const url of [
+    'ada:secret@two/darkroom',
+    'one:27017',
+    'one:27017/?replicaSet=rs0',
+    'ada:secret@two,one/',
+  ])
+    t.equal(markOf(`mongodb://${url}`), mark, url);
   t.not(markOf('mongodb://one:27017/staging'), mark, 'a copy in another database');
   t.not(markOf('mongodb://one:27017/darkroom', Buffer.alloc(32, 2).toString('base64url')), mark);
 });

@@ -22,5 +22,7 @@ t.test('the places of stores name host, database, bucket or folder, and no secre
     objects: 'bucket pictures of http://objects:9000',
     coordination: 'rediss://cache:6380/3, prefix darkroom',
   });
+  const unnamed = placesWith({ MONGODB_URL: 'mongodb://one:27017/?replicaSet=rs0', REDIS_URL: 'redis://r' });
+  t.equal(unnamed.documents, 'mongodb://one:27017/darkroom', 'the database without a name');
   t.match(placesWith({ S3_BUCKET: 'pictures' }).objects, /^bucket pictures of AWS$/);
 });

@@ -1,5 +1,6 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../ids/ids.ts';
+import { databaseOf } from './mongodb.ts';
 import { DUPLICATE_KEY_CODE, withPortErrors } from './mongodb-errors.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
@@ -12,7 +13,7 @@ export async function verifyMongoDB(url: string): Promise<void> {
   const options = { serverSelectionTimeoutMS: CHECK_TIMEOUT_MS, socketTimeoutMS: CHECK_TIMEOUT_MS };
   const client = new MongoClient(url, options);
   try {
-    await withPortErrors(() => verifyUniqueIndexes(client.db()));
+    await withPortErrors(() => verifyUniqueIndexes(databaseOf(client, url)));
   } finally {
     await client.close();
   }

@@ -6,6 +6,7 @@ import {
   type UpdateFilter,
 } from 'mongodb';
 import { withoutAbsentFields } from '../../values/present.ts';
+import { DEFAULT_DATABASE } from '../config.ts';
 import { duplicatePositionsIn, isIndexConflict, withPortErrors } from './mongodb-errors.ts';
 import {
   assertNoUndefined,
@@ -41,6 +42,11 @@ interface MongoOptions {
   deadlineMs?: number;
 }
 
+/** The database that holds the documents. The driver's own default is `test`. */
+export function databaseOf(client: MongoClient, url: string): Db {
+  return client.db(URL_WITH_DATABASE.test(url) ? undefined : DEFAULT_DATABASE);
+}
+
 /**
  * Documents in the database of the URL (`darkroom` by default). It connects at the first call and reconnects by itself.
  * Without a connection, each call fails with StoreUnavailableError at its timeout. Throws for a URL of another kind
@@ -62,9 +68,8 @@ export async function connectMongoDocuments(
       readPreference: 'primary',
       ignoreUndefined: true,
     });
-  const databaseOf = (client: MongoClient) => client.db(URL_WITH_DATABASE.test(url) ? undefined : 'darkroom');
   const client = connect(deadlineMs);
-  const database = databaseOf(client);
+  const database = databaseOf(client, url);
   /** A connection without a timeout, because building the index of a large collection takes minutes. */
   let builder: MongoClient | null = null;
 
@@ -72,7 +77,7 @@ export async function connectMongoDocuments(
   async function makeIndexes(spec: CollectionSpec): Promise<void> {
     if (spec.indexes.length === 0) return;
     builder ??= connect(0);
-    const target = databaseOf(builder);
+    const target = databaseOf(builder, url);
     await withPortErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
   }
 
