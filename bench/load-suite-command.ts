@@ -4,7 +4,7 @@ import { importSuite, withOverrides } from './load/checked-suite.ts';
 import { inspectInstance, remarksOn } from './load/instance.ts';
 import { runLoad } from './load/run.ts';
 import type { StageProgress, StageResult } from './load/stage.ts';
-import type { CaseResult } from './load/tally.ts';
+import { type CaseResult, mostFrequentErrorOf } from './load/tally.ts';
 import { environmentOf, openTarget } from './load/target.ts';
 import { checkedMemory, checkedThresholds } from './load/thresholds.ts';
 import type { BenchOptions } from './options.ts';
@@ -103,11 +103,6 @@ function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: b
     p50: figure(ms?.p50),
     p95: figure(ms?.p95),
     p99: figure(ms?.p99),
-    'most errors': mostFrequent(result.errors),
+    'most errors': mostFrequentErrorOf(result),
   };
-}
-
-function mostFrequent(errors: Record<string, number>): string {
-  const [first] = Object.entries(errors).sort(([, a], [, b]) => b - a);
-  return first === undefined ? '' : `${first[0]} × ${first[1]}`;
 }

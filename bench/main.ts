@@ -1,17 +1,11 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { type BenchOptions, readBenchOptions } from './options.ts';
 import { runPeers } from './peers/command.ts';
-import {
-  BASELINE_SUITES,
-  LOAD_SUITES,
-  mainHelp,
-  readHelp,
-  runMeasuredSuite,
-  unknownNameError,
-} from './registry.ts';
+import { checkOptions, LOAD_SUITES, mainHelp, readHelp, runMeasuredSuite } from './registry.ts';
+import { makeWritableFolder, RESULTS_FOLDER } from './results.ts';
 import { stopOnSignals, unlessStopped } from './stopping.ts';
 
 /**
@@ -37,6 +31,9 @@ async function main(options: BenchOptions): Promise<void> {
   const command = first ?? (options.suiteFile === '' ? undefined : '--suite');
   if (command === undefined) return console.log(mainHelp());
   if (options.help) return console.log(await readHelp(command));
+  checkOptions(first === undefined ? [command] : options.names, options.given);
+  makeWritableFolder(options.out || RESULTS_FOLDER, '--out');
+  if (options.baseline !== '') makeWritableFolder(dirname(resolve(options.baseline)), '--baseline');
   if (first === 'compare') return runCompare(options);
   if (first === 'capacity') return runCapacity(options, stopping);
   if (first === 'replay') return runReplay(options);
@@ -47,9 +44,7 @@ async function main(options: BenchOptions): Promise<void> {
 async function runNamed(name: string, options: BenchOptions): Promise<void> {
   const loadFile = LOAD_SUITES[name];
   if (loadFile !== undefined) return runLoad(loadFile, options);
-  if (BASELINE_SUITES[name] !== undefined)
-    return unlessStopped(runMeasuredSuite(name, options), stopping.signal);
-  throw unknownNameError(name);
+  return unlessStopped(runMeasuredSuite(name, options), stopping.signal);
 }
 
 /** `replay FILE`: the calls of a log at their own times, as a suite under load. */

@@ -9,6 +9,8 @@ export interface BenchOptions {
   command: string;
   /** Suites; or `compare` and two files; or `capacity` and its cases; or `replay` and a log. */
   names: string[];
+  /** Names of the options that were given, without `help`. */
+  given: string[];
   help: boolean;
   url: string;
   /** API keys of --key, --keys or DARKROOM_KEY; none if the bench starts the service. */
@@ -42,9 +44,10 @@ const MIN_ROUNDS = 3;
 
 /** @throws Error with a sentence that says what is accepted. */
 export function readBenchOptions(argv: readonly string[]): BenchOptions {
-  const { values, positionals } = parseArgs({
+  const { values, positionals, tokens } = parseArgs({
     args: [...argv],
     allowPositionals: true,
+    tokens: true,
     options: {
       help: { type: 'boolean', short: 'h', default: false },
       url: { type: 'string', default: '' },
@@ -73,6 +76,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
   return {
     command: commandLine('npm run bench', argv),
     names: positionals,
+    given: tokens.flatMap((token) => (token.kind === 'option' && token.name !== 'help' ? token.name : [])),
     help: values.help,
     url: values.url,
     keys: parseKeys(values.key, values.keys),

@@ -35,16 +35,8 @@ export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
   console: () => import('./console.ts'),
 };
 
-/**
- * Runs a suite. The exit code is 1 when the suite missed one of its aims. @throws Error for options that only a suite
- * under load has.
- */
-export async function runMeasuredSuite(
-  name: string,
-  { command, url, against, out, formats }: BenchOptions,
-): Promise<void> {
-  if (url !== '' || against !== '')
-    throw new Error(`${name} compares with a baseline on this machine: leave --url and --against out.`);
+/** Runs a suite. The exit code is 1 when the suite missed one of its aims. */
+export async function runMeasuredSuite(name: string, { command, out, formats }: BenchOptions): Promise<void> {
   const suite = await BASELINE_SUITES[name]?.();
   if (suite === undefined) throw new Error(`${name} is not a suite that compares with a baseline.`);
   const result = {
@@ -178,26 +170,43 @@ export function mainHelp(): string {
 /** The help of one command or suite. @throws Error for an unknown name. */
 export async function readHelp(name: string): Promise<string> {
   if (name === 'peers') return PEERS_USAGE;
-  const command = COMMANDS[name] ?? (await loadSuite(name));
-  const { usage, about, options } = command;
-  return [`npm run bench -- ${usage}`, '', about, '', ...optionLines(options)].join('\n');
+  const { usage = `${name} …`, about = await describeSuite(name) } = COMMANDS[name] ?? {};
+  return [`npm run bench -- ${usage}`, '', about, '', ...optionLines(findOptions(name))].join('\n');
 }
 
-async function loadSuite(name: string): Promise<BenchCommand> {
+async function describeSuite(name: string): Promise<string> {
   const file = LOAD_SUITES[name];
-  if (file !== undefined) {
-    const { description, cases } = await importSuite(file);
-    const about = `${description} Its kinds of calls: ${Object.keys(cases).join(', ')}.`;
-    return { usage: `${name} …`, about, options: LOAD_OPTIONS };
+  if (file === undefined)
+    return 'Compares a part of the service with a baseline on this machine, in one run. README.md has the variables that make it longer.';
+  const { description, cases } = await importSuite(file);
+  return `${description} Its kinds of calls: ${Object.keys(cases).join(', ')}.`;
+}
+
+/** The options of a command or suite. @throws Error for an unknown name. */
+function findOptions(name: string): readonly Option[] {
+  const command = COMMANDS[name];
+  if (command !== undefined) return command.options;
+  if (LOAD_SUITES[name] !== undefined) return LOAD_OPTIONS;
+  if (BASELINE_SUITES[name] !== undefined) return RESULT_OPTIONS;
+  throw unknownNameError(name);
+}
+
+/**
+ * Checks a command with its words, or the names of suites.
+ * @throws Error for an unknown name, and for an option that the command or a suite does not have.
+ */
+export function checkOptions(words: readonly string[], given: readonly string[]): void {
+  const [first = ''] = words;
+  for (const name of COMMANDS[first] === undefined ? words : [first]) {
+    const options: readonly string[] = findOptions(name);
+    const other = given.find((option) => !options.includes(option));
+    if (other !== undefined)
+      throw new Error(`${name} has no option --${other}: it takes --${options.join(', --')}.`);
   }
-  if (BASELINE_SUITES[name] === undefined) throw unknownNameError(name);
-  const about =
-    'Compares a part of the service with a baseline on this machine, in one run. README.md has the variables that make it longer.';
-  return { usage: `${name} …`, about, options: RESULT_OPTIONS };
 }
 
 /** The error for an unknown name. It suggests the nearest suite or command. */
-export function unknownNameError(name: string): Error {
+function unknownNameError(name: string): Error {
   return new Error(
     `There is no suite ${name}.${didYouMeanHint(name, NAMES)} There are: ${NAMES.join(', ')}.`,
   );

@@ -1,10 +1,30 @@
 import { execFileSync } from 'node:child_process';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
 /** Folder of the results, unless --out names another. */
 export const RESULTS_FOLDER = join(import.meta.dirname, 'results');
+
+/**
+ * Makes a folder for results, before a run of many minutes.
+ * @param option the option that names it.
+ * @throws Error that names the fix if it cannot be written.
+ */
+export function makeWritableFolder(folder: string, option: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new Error(
+      `${folder} cannot be written: ${(error as Error).message}. Name another one by ${option}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
 
 /** A result, in each form in which it is written. */
 interface ResultFiles {

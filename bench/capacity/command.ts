@@ -1,6 +1,7 @@
 import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
 import { processesBelow } from '../cpu.ts';
 import { importSuite } from '../load/checked-suite.ts';
+import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { type Loader, openLoader } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { LoadSuite } from '../load/suite.ts';
@@ -79,6 +80,8 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
   const suite = await importSuite(suiteFile);
   const names = chooseCases(suite, options.names.slice(1));
   await using target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
+  const instance = await unlessStopped(inspectInstance(target.url, target.keys), signal);
+  for (const sentence of remarksOn(instance, suite)) console.log(sentence);
   const { imagesFolder: picturesFolder, overrides, out } = options;
   using loader = await openLoader({ suiteFile, picturesFolder, target, signal });
   const results: CapacityResult[] = [];

@@ -1,4 +1,4 @@
-import type { CaseResult, Figures } from '../load/tally.ts';
+import { type CaseResult, type Figures, mostFrequentErrorOf } from '../load/tally.ts';
 
 /** A rate that was tried. */
 export interface TriedRate {
@@ -119,14 +119,18 @@ function parseCondition(text: string): Condition {
   return { measure, below: Number(number) * factor, text };
 }
 
-/** The first condition that a case does not meet, with its figure; null when all of them are met. */
+/** The first condition that a case does not meet, with its figure and its errors; null when all of them are met. */
 export function brokenCondition(result: CaseResult, conditions: readonly Condition[]): string | null {
+  const error = mostFrequentErrorOf(result);
+  const errors = error === '' ? '' : `, ${error}`;
   for (const { measure, below, text } of conditions) {
     const value = measure === 'errors' ? result.errorShare : (result.latencyMs?.[measure] ?? null);
     if (value !== null && value < below) continue;
     // Without any error, every condition on errors is met.
     if (measure === 'errors' && value === 0) continue;
-    return value === null ? `${text}: no right answer` : `${text}: ${figureText(measure, value)}`;
+    return value === null
+      ? `${text}: no right answer${errors}`
+      : `${text}: ${figureText(measure, value)}${measure === 'errors' ? errors : ''}`;
   }
   return null;
 }

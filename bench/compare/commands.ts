@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { parseJsonOrUndefined } from '../../src/platform/values/json.ts';
 import { importSuite, withOverrides } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { type Round, runRounds } from '../load/run.ts';
@@ -134,9 +135,10 @@ async function reportComparison(
   if (worse.size > 0 || rows.every(({ change }) => change === null)) process.exitCode = 1;
 }
 
+/** @throws Error that names the file if it is missing, or is no report of a load. */
 async function readReport(file: string): Promise<LoadReport> {
-  const found = JSON.parse(await readFile(file, 'utf8')) as Partial<LoadReport>;
-  if (found.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
+  const found = parseJsonOrUndefined(await readFile(file, 'utf8')) as Partial<LoadReport> | undefined;
+  if (found?.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
   return found as LoadReport;
 }
 

@@ -50,6 +50,12 @@ export interface CaseResult extends Figures {
   curve: Array<[share: number, ms: number]>;
 }
 
+/** The most frequent error with its number, such as `429 request_rate × 12`; empty if there is none. */
+export function mostFrequentErrorOf({ errors }: Pick<CaseResult, 'errors'>): string {
+  const [first] = Object.entries(errors).sort(([, a], [, b]) => b - a);
+  return first === undefined ? '' : `${first[0]} × ${first[1]}`;
+}
+
 /** The delay by the loader from which a call counts as late, in milliseconds. */
 export const LATE_MS = 50;
 /** The shares at which the curve of latencies is reported. They come ever closer to 1. */

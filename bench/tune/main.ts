@@ -1,4 +1,3 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
@@ -9,7 +8,7 @@ import { startTarget } from '../load/target.ts';
 import { commandLine } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
-import { RESULTS_FOLDER, writeResult } from '../results.ts';
+import { makeWritableFolder, RESULTS_FOLDER, writeResult } from '../results.ts';
 import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import type { RoundRatios } from './evidence.ts';
@@ -72,8 +71,8 @@ async function main(): Promise<void> {
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
   const startMs = performance.now();
-  for (const folder of [values.out || RESULTS_FOLDER, dirname(resolve(values['env-file']))])
-    assertWritable(folder);
+  makeWritableFolder(values.out || RESULTS_FOLDER, '--out');
+  makeWritableFolder(dirname(resolve(values['env-file'])), '--env-file');
   const current = readCurrentSettings(values['env-file']);
   const clock = new TrialClock(minutes * MINUTE_MS, () => performance.now());
   console.log(powerBefore(minutes * MINUTE_MS, weights));
@@ -97,22 +96,6 @@ async function main(): Promise<void> {
     },
   });
   await reportOutcome(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
-}
-
-/**
- * Checks that the result can be written, before a run of many minutes.
- * @throws Error that names the fix.
- */
-function assertWritable(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new Error(
-      `${folder} cannot be written: ${(error as Error).message}. Name another folder for the results by --out, and another file of settings by ENV_FILE.`,
-      { cause: error },
-    );
-  }
 }
 
 /** Whole cores and memory that this process may use, within the limits of its control group. */

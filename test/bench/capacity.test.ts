@@ -102,12 +102,13 @@ t.test('the first condition that is not met is named with its figure', async (t)
   if (result === undefined) throw new Error('The stage has no case.');
   t.equal(brokenCondition(result, readObjective('p99<300ms,errors<0%')), null, 'no error meets a share of 0');
   t.equal(brokenCondition(result, readObjective('p50<126ms,p99<200ms')), 'p99<200ms: 250 ms');
+  const errors = { '503 capacity': 1, '429 request_rate': 19 };
   t.equal(
-    brokenCondition({ ...result, errorShare: 0.02 }, readObjective('p99<1s,errors<1%')),
-    'errors<1%: 2 %',
+    brokenCondition({ ...result, errorShare: 0.02, errors }, readObjective('p99<1s,errors<1%')),
+    'errors<1%: 2 %, 429 request_rate × 19',
   );
   t.equal(
-    brokenCondition({ ...result, latencyMs: null }, readObjective('p99<1s')),
-    'p99<1s: no right answer',
+    brokenCondition({ ...result, latencyMs: null, errors }, readObjective('p99<1s')),
+    'p99<1s: no right answer, 429 request_rate × 19',
   );
 });

@@ -10,7 +10,7 @@ import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load
 import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
 import { readBenchOptions } from '../../bench/options.ts';
-import { BASELINE_SUITES, LOAD_SUITES, mainHelp, readHelp } from '../../bench/registry.ts';
+import { BASELINE_SUITES, checkOptions, LOAD_SUITES, mainHelp, readHelp } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
 import { serve } from '../support/loopback.ts';
 
@@ -160,6 +160,28 @@ t.test(
     await t.rejects(readHelp('capcity'), /Did you mean capacity\?/);
   },
 );
+
+t.test('an option that a command or a suite does not have is refused before anything runs', async (t) => {
+  const check = (...argv: string[]) => {
+    const { names, given } = readBenchOptions(argv);
+    checkOptions(names, given);
+  };
+  t.throws(
+    () => check('capacity', 'page-webp', '--against=main'),
+    /^capacity has no option --against: it takes --slo, /,
+  );
+  t.throws(() => check('smoke', '--slo', 'p99<1s'), /smoke has no option --slo/);
+  t.throws(
+    () => check('smoke', 'transform', '--url', 'http://x'),
+    /transform has no option --url: it takes --formats, --out\.$/,
+  );
+  t.throws(() => check('smoke', 'smoek'), /Did you mean smoke\?/);
+  for (const right of [
+    ['smoke', '--rate', '5', '--out', 'x'],
+    ['compare', 'a.json', 'b.json', '--fail-over', '5%'],
+  ])
+    t.doesNotThrow(() => check(...right));
+});
 
 t.test('a result never replaces another one', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-results-'));
