@@ -9,6 +9,7 @@ import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { findProgram } from '../../bench/services/server.ts';
+import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../bench/webhooks/certificate.ts';
 import { findKubernetesValidate } from '../support/services/kubernetes-validate.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -126,3 +127,38 @@ t.test('the unit of systemd is one that systemd reads, and may write its file of
     'a misspelt field is found',
   );
 });
+
+t.test(
+  'the file of nginx is one that nginx takes, and every location passes on the address of the client',
+  async (t) => {
+    const text = await read('deploy/nginx/darkroom.conf');
+    const locations = [...text.matchAll(/location [^{]+\{([^}]*)\}/g)].map(([, body = '']) => body);
+    t.ok(locations.length >= 3);
+    for (const body of locations) t.notMatch(body, 'proxy_set_header', 'it would lose those of the server');
+    t.match(text, /^ {4}proxy_set_header X-Forwarded-For /m);
+    const program = await findProgram('nginx');
+    if (program === null) return t.pass('skipped: there is no nginx');
+    const made = await folder(t);
+    await writeFile(join(made, 'fullchain.pem'), LOOPBACK_CERTIFICATE);
+    await writeFile(join(made, 'key.pem'), LOOPBACK_KEY);
+    const check = async (server: string) => {
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (name) => `${name}_temp_path ${made}/${name};`,
+      );
+      const main = [
+        'pid nginx.pid; error_log stderr; events {} http { access_log off;',
+        ...temporary,
+        server,
+        '}',
+      ];
+      const placed = main.join('\n').replaceAll('/etc/ssl/darkroom', made).replaceAll('/var/cache', made);
+      await writeFile(join(made, 'nginx.conf'), placed.replace('listen 443', 'listen 127.0.0.1:8443'));
+      return run(program, ['-t', '-p', made, '-c', join(made, 'nginx.conf')]).then(
+        ({ stderr }) => stderr,
+        ({ stderr }) => stderr,
+      );
+    };
+    t.match(await check(text), /test is successful/);
+    t.match(await check(text.replace('proxy_cache_lock', 'proxy_cache_look')), /unknown directive/);
+  },
+);
