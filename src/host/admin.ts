@@ -64,13 +64,22 @@ function noServiceMessage(dataDir: string): string {
   return `No service runs on DATA_DIR (${resolve(dataDir)}): start it, or give this command the DATA_DIR of the one that runs.`;
 }
 
-/** Runs a command once a second and shows its result, until the operator stops it. */
+/**
+ * Runs a command once a second and shows its result, until the operator stops it. On a terminal, each result replaces
+ * the last one.
+ */
 async function watchCommand(words: readonly string[]): Promise<never> {
   for (;;) {
-    const { text } = await main(words);
-    process.stdout.write(`\x1b[2J\x1b[H${text}\n`);
+    const result = await main(words);
+    if (process.stdout.isTTY && !isJson) process.stdout.write('\x1b[2J\x1b[H');
+    printResult(result);
     await sleep(WATCH_INTERVAL_MS);
   }
+}
+
+/** Prints a result as text, or with --json as one line of JSON. */
+function printResult({ data, text }: CommandResult): void {
+  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
 }
 
 /**
@@ -95,8 +104,7 @@ try {
   const listenOptions = help === null ? parseListenOptions(words) : null;
   if (listenOptions !== null) await listenForWebhooks(listenOptions);
   if (help === null && words.includes('--watch')) await watchCommand(words);
-  const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
-  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
+  printResult(help === null ? await main(words) : { data: { help }, text: help });
   process.exit(0);
 } catch (error) {
   const message = error instanceof SettingsError ? error.violations.join('\n') : (error as Error).message;

@@ -16,6 +16,7 @@ import {
 import { JOB_COMMANDS } from './job-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
+import { MIGRATE_COMMAND } from './migration.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 
 /** The context of the operator's commands, which run in the primary or in their own process. */
@@ -59,6 +60,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...WEBHOOK_COMMANDS,
   ...JOB_COMMANDS,
   BACKUP_COMMAND,
+  MIGRATE_COMMAND,
 ];
 
 /** The help text, which lists every command with its options. */

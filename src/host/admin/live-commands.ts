@@ -157,15 +157,6 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       return combineAnswers(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
   },
-  {
-    name: 'migrate',
-    about:
-      'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service must be stopped. The command may be stopped, and continues where it was when it is run again.',
-    options: { to: 'FILE' },
-    async run() {
-      throw new CommandUsageError('Stop the service first: migrate copies stores that no service uses.');
-    },
-  },
 ];
 
 /** The hosts whose primary did not answer in time, although some of their processes did. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { parseArgs } from 'node:util';
 import { readSettingsFrom } from '../../../config/index.ts';
 import { CopyProgressReporter } from '../../platform/stores/backup.ts';
 import {
@@ -20,7 +19,24 @@ import {
   storesExist,
 } from '../../platform/stores/open.ts';
 import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
-import { type CommandResult, CommandUsageError, formatTable } from './command.ts';
+import {
+  type AdminCommand,
+  type CommandResult,
+  CommandUsageError,
+  formatTable,
+  parseArguments,
+} from './command.ts';
+
+/** The command as the help shows it. `runMigrateCommand` runs it outside of a primary, because it opens the stores itself. */
+export const MIGRATE_COMMAND: AdminCommand = {
+  name: 'migrate',
+  about:
+    'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service must be stopped. The command may be stopped, and continues where it was when it is run again.',
+  options: { to: 'FILE' },
+  async run() {
+    throw new CommandUsageError('Stop the service first: migrate copies stores that no service uses.');
+  },
+};
 
 /**
  * Copies everything from the stores of the current settings to the stores that a settings file names; the file also
@@ -87,8 +103,8 @@ async function checkStoresRespond(sides: Record<string, StoresToCopy>): Promise<
 }
 
 function parseTargetFile(words: readonly string[]): string {
-  const options = { to: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { to } = parseArgs({ args: words.slice(1), options, strict: false }).values;
+  const rest = words.toSpliced(words.indexOf(MIGRATE_COMMAND.name), 1);
+  const { to } = parseArguments(MIGRATE_COMMAND, rest).options;
   if (typeof to === 'string' && to !== '') return to;
   throw new CommandUsageError('--to FILE is missing: a file of settings that names the target.');
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { listenToAttempts, type TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
@@ -38,7 +38,16 @@ export async function openAdminSocket(
     socket.on('error', () => socket.destroy());
     void serveConnection(socket, context, listeners);
   });
-  await once(server.listen(path), 'listening');
+  server.listen(path);
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EINVAL') throw error;
+    throw new Error(
+      `The path of the socket ${path} is too long for this system: give DATA_DIR a shorter path.`,
+      {
+        cause: error,
+      },
+    );
+  });
   server.on('error', onAcceptError);
   await chmod(path, 0o600);
   return {
@@ -145,12 +154,18 @@ export async function listenThroughPrimary(
 /**
  * Connects to the socket; null when no service listens. The connection is half open: the request ends before the
  * response begins.
+ * @throws Error with one sentence when this user may not connect.
  */
 async function connectToPrimary(dataDir: string): Promise<Socket | null> {
   const socket = createConnection({ path: adminSocketPath(dataDir), allowHalfOpen: true });
-  const connected = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true));
-    socket.once('error', () => resolve(false));
-  });
-  return connected ? socket : null;
+  try {
+    await once(socket, 'connect');
+    return socket;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return null;
+    throw new Error(
+      `This user may not read DATA_DIR (${resolve(dataDir)}): run the command as the user of the service.`,
+      { cause: error },
+    );
+  }
 }

@@ -1,5 +1,5 @@
 // needs: server
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -217,6 +217,22 @@ t.test('commands reach the primary by its socket, which is its own user’s alon
   await t.rejects(askPrimary(directory, ['account', 'credit', id, 'many'], OPERATOR), {
     message: /"many" is not a number/,
   });
+  const asAnotherUser = async () => askPrimary(directory, ['pools'], OPERATOR);
+  if (process.seteuid !== undefined && process.getuid?.() === 0) {
+    process.seteuid(65_534);
+    await t.rejects(
+      asAnotherUser().finally(() => process.seteuid?.(0)),
+      {
+        message: /^This user may not read DATA_DIR \(.*\): run the command as the user of the service\.$/,
+      },
+    );
+  }
   await socket.close();
   t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null);
+  const deep = join(directory, 'long'.repeat(30));
+  await mkdir(deep);
+  await t.rejects(
+    openAdminSocket(deep, context, (error) => t.error(error)),
+    { message: /admin\.sock is too long for this system: give DATA_DIR a shorter path\.$/ },
+  );
 });
