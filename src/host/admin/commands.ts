@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Settings } from '../../../config/index.ts';
+import { didYouMeanHint } from '../../platform/ids/nearest.ts';
 import { backUpEmbeddedStores } from '../../platform/stores/backup.ts';
 import { hasEmbeddedStores, type Stores } from '../../platform/stores/open.ts';
 import { readPlans } from '../../product/billing/plans.ts';
@@ -114,8 +115,9 @@ function unknownCommandError(noun: string, verb: string | undefined): CommandUsa
 }
 
 function unknownCommandMessage(noun: string, verb: string | undefined, verbs: string): string {
-  const nouns = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]));
-  if (verbs === '') return `"${noun}" is not a command: ${[...nouns].join(', ')} are.`;
+  const nouns = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))];
+  if (verbs === '')
+    return `"${noun}" is not a command.${didYouMeanHint(noun, nouns)} Commands are ${nouns.join(', ')}.`;
   if (verb === undefined) return `The verb after ${noun} is missing: ${verbs}.`;
   return `"${noun} ${verb}" is not a command: ${noun} takes ${verbs}.`;
 }

@@ -165,7 +165,7 @@ t.test('help is no mistake, wherever it is asked for', async (t) => {
   t.match(commandHelp(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
   t.equal(commandHelp(['account', 'list']), null);
   t.throws(() => commandHelp(['acount', '--help']), {
-    message: /"acount" is not a command: account, key, console, session/,
+    message: /"acount" is not a command\. Did you mean account\? Commands are account, key, console, session/,
   });
 });
 
@@ -176,7 +176,7 @@ t.test('a wrong command says how it goes', async (t) => {
     ['', /Commands of the operator/],
     ['account', /The verb after account is missing: create, list/],
     ['account destroy', /"account destroy" is not a command: account takes create, list/],
-    ['acount list', /"acount" is not a command: account, key/],
+    ['acount list', /"acount" is not a command\. Did you mean account\?/],
     ['account list all', /"all" is one word too many: account list/],
     ['account create --email a@b --credits -5', /"-5" is not a number of credits/],
     [`account plan ${id} gold`, /PLAN must be one of free, scale/],
