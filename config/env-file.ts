@@ -139,8 +139,8 @@ function settingNameIn(line: string): string | undefined {
 }
 
 /**
- * Writes settings into the file, which keeps its comments, its other lines, its mode and its owner. The file is replaced
- * atomically, so that a crash leaves the old one.
+ * Writes settings into the file, which keeps its comments, its other lines, its mode and its owner. The file is
+ * replaced atomically, so that a crash leaves the old one.
  * @param settings by name; null restores the default, by turning the lines of the setting into comments.
  * @param keepsBefore keeps a copy of the previous file with the suffix `.before`.
  * @throws Error of the file system where the folder cannot be written.

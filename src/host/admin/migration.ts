@@ -27,7 +27,7 @@ import {
   parseArguments,
 } from './command.ts';
 
-/** The command as the help shows it. `runMigrateCommand` runs it outside of a primary, because it opens the stores itself. */
+/** The command as the help shows it. `runMigrateCommand` runs it, and not the primary, because it opens the stores. */
 export const MIGRATE_COMMAND: AdminCommand = {
   name: 'migrate',
   about:
