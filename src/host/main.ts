@@ -156,15 +156,15 @@ async function main(): Promise<void> {
  * deployment.
  */
 async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Logger): Promise<Primary> {
-  const stores = await openStores(settings.stores, host, log);
-  await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!hasEmbeddedStores(settings.stores)) {
-    // The driver is loaded only when it is needed.
-    const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
-    await verifyMongoDB(settings.stores.MONGODB_URL);
+    // The drivers are loaded only when they are needed.
     const { verifyRedis } = await import('../platform/stores/coordination/redis-connection.ts');
     await verifyRedis(settings.stores.REDIS_URL);
+    const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
+    await verifyMongoDB(settings.stores.MONGODB_URL);
   }
+  const stores = await openStores(settings.stores, host, log);
+  await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
   const deployment = deploymentFingerprint(await LinkSigner.open(stores.documents), settings.stores);
   if (!hasEmbeddedStores(settings.stores)) {

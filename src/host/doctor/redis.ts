@@ -1,7 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
-import { findRedisFault, withRedisClient } from '../../platform/stores/coordination/redis-connection.ts';
+import {
+  findRedisFault,
+  REDIS_CONNECTION_REMEDY,
+  withRedisClient,
+} from '../../platform/stores/coordination/redis-connection.ts';
 import { connectRedisCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
@@ -26,15 +30,13 @@ const RECOMMENDED_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const MIN_REDIS_VERSION = [6, 2] as const;
 
-const CONNECTION_REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
-
 /** Checks Redis: version, eviction, persistence, clock and latency. */
 export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<DoctorFinding[]> {
   if (stores.REDIS_URL === '') return [okFinding('Coordination is embedded: there is no Redis to check.')];
   return findingsOrProblem(
     () => withRedisClient(stores.REDIS_URL, (client) => redisFindings(client, processes.PROCESSES, now)),
     (reason) => `Redis does not answer: ${reason}.`,
-    CONNECTION_REMEDY,
+    REDIS_CONNECTION_REMEDY,
   );
 }
 
@@ -69,7 +71,7 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
       }
     },
     (reason) => `The hosts could not be asked: ${reason}.`,
-    CONNECTION_REMEDY,
+    REDIS_CONNECTION_REMEDY,
   );
 }
 

@@ -1,4 +1,7 @@
 // needs: redis
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
@@ -17,6 +20,7 @@ import { verifyRedis } from '../../../src/platform/stores/coordination/redis-con
 import { connectRedisCoordination } from '../../../src/platform/stores/open.ts';
 import { finds } from './finds.ts';
 
+const MAIN = join(import.meta.dirname, '../../../src/host/main.ts');
 const HOUR_MS = 3_600_000;
 const now = () => new Date();
 const settingsOf = (environment: Record<string, string>) => readSettings({ PROCESSES: '4', ...environment });
@@ -98,6 +102,32 @@ t.test(
     await t.rejects(verifyRedis('redis://127.0.0.1:1'), { message: /Redis does not answer: .*ECONNREFUSED/ });
   },
 );
+
+t.test('the start says why Redis cannot be used, and which setting to check', async (t) => {
+  const redis = await startPrivateRedis();
+  if (redis === null) return t.pass('skipped: there is no Redis');
+  t.teardown(() => redis.stop());
+  const client = new Redis(redis.url);
+  t.teardown(() => client.disconnect());
+  await client.config('SET', 'requirepass', 'secret');
+  const { host } = new URL(redis.url);
+  const start = (REDIS_URL: string) => {
+    const env = { ...process.env, REDIS_URL, MONGODB_URL, PORT: '0', DATA_DIR: t.testdirName };
+    return promisify(execFile)(process.execPath, [MAIN], { env });
+  };
+  const rows: Array<[url: string, reason: string]> = [
+    ['redis://127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1'],
+    [`redis://${host}`, 'NOAUTH .*[^.]'],
+    [`redis://:wrong@${host}`, 'WRONGPASS .*[^.]'],
+  ];
+  for (const [url, reason] of rows)
+    await t.rejects(start(url), {
+      code: 1,
+      stderr: new RegExp(
+        `^Redis does not answer: ${reason}\\. Check REDIS_URL \\(.*\\), its password, .*\\n$`,
+      ),
+    });
+});
 
 /** Coordination of a deployment, with what it wrote into its log. */
 async function deploy(t: Test, url: string, prefix = 'darkroom') {

@@ -137,6 +137,9 @@ function unavailableError(cause: unknown): StoreUnavailableError {
 }
 
 const CHECK_TIMEOUT_MS = 5_000;
+/** The remedy for a server that does not respond, or refuses the password. */
+export const REDIS_CONNECTION_REMEDY =
+  'Check REDIS_URL (redis:// without TLS, rediss:// with it), its password, and that the network lets this host through.';
 
 /** A fault of the server at REDIS_URL that makes coordination impossible. */
 export interface RedisFault {
@@ -166,14 +169,17 @@ export async function withRedisClient<T>(url: string, ask: (client: Redis) => Pr
     retryStrategy: () => null,
   });
   // The error of the socket: `connect` rejects only with "Connection is closed".
-  let lastError: unknown;
+  let lastError: Error | undefined;
   client.on('error', (error) => {
     lastError = error;
   });
   try {
     await client.connect().catch((error) => {
       const cause = lastError ?? error;
-      throw new StoreUnavailableError(`Redis does not answer: ${cause.message}.`, { cause });
+      const reason = cause.message.replace(/\.$/, '');
+      throw new StoreUnavailableError(`Redis does not answer: ${reason}. ${REDIS_CONNECTION_REMEDY}`, {
+        cause,
+      });
     });
     return await ask(client);
   } finally {
