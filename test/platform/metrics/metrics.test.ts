@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
 import { installHostMetrics, RestartMeter } from '../../../src/platform/metrics/host.ts';
+import { JOB_TYPES } from '../../../src/product/jobs/job.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
 
@@ -49,6 +50,8 @@ t.test('a fresh instance has each series whose growth an alert looks at, and it 
       `${name} ${pair}`,
     );
   }
+  for (const name of ['darkroom_job_oldest_waiting_seconds', 'darkroom_job_items_open'])
+    for (const type of JOB_TYPES) t.equal(samples.get(`${name}{type="${type}"}`), 0, `${name} ${type}`);
   for (const store of ['documents', 'coordination', 'objects'])
     t.ok(
       [...samples].some(

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
+import { JOB_TYPES } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 
 /**
@@ -52,28 +53,36 @@ export class JobMetrics {
         for (const [type, count] of Object.entries(itemsAtWork())) this.set({ type }, count);
       },
     });
+    let reading: Promise<void> | null = null;
+    /** Both gauges of one scrape come from the same query. */
+    const collect = () => {
+      reading ??= read().finally(() => {
+        reading = null;
+      });
+      return reading;
+    };
     const oldest = new Gauge({
       ...SHARED_GAUGE_OPTIONS,
       name: 'darkroom_job_oldest_waiting_seconds',
       help: 'Age of the oldest job that waits or has items that wait.',
+      collect,
     });
     const open = new Gauge({
       ...SHARED_GAUGE_OPTIONS,
       name: 'darkroom_job_items_open',
       help: 'Items of unfinished jobs that have not settled.',
-      async collect() {
-        // During an outage of the store, these gauges keep their last values, so that reading the metrics does not
-        // fail.
-        const rows = await jobs.readBacklog().catch(() => null);
-        if (rows === null) return;
-        this.reset();
-        oldest.reset();
-        for (const { type, open: items, oldestAt } of rows) {
-          this.set({ type }, items);
-          oldest.set({ type }, (now().getTime() - Date.parse(oldestAt)) / 1_000);
-        }
-      },
+      collect,
     });
+    async function read(): Promise<void> {
+      // During an outage of the store, these gauges keep their last values, so that reading the metrics does not fail.
+      const rows = await jobs.readBacklog().catch(() => null);
+      if (rows === null) return;
+      for (const type of JOB_TYPES) {
+        const row = rows.find((one) => one.type === type);
+        open.set({ type }, row?.open ?? 0);
+        oldest.set({ type }, row === undefined ? 0 : (now().getTime() - Date.parse(row.oldestAt)) / 1_000);
+      }
+    }
     this.#gauges = [running, open, oldest];
   }
 
