@@ -117,6 +117,29 @@ export class FairMutex {
   }
 }
 
+/** The length of the pause after a turn, as a multiple of the turn. */
+const PAUSE_FACTOR = 2;
+/** The longest pause. A turn may have been slow only because the machine is busy. */
+const MAX_PAUSE_MS = 400;
+
+/**
+ * Long work, one piece at a time per process. Owners take turns. A pause follows each turn. It is twice as long as the
+ * turn, so that two thirds of the event loop are left to small calls.
+ */
+export class PacedWork {
+  readonly #turns = new FairMutex();
+
+  /** Resolves when it is the owner's turn. The returned function ends the turn. */
+  async takeTurn(owner: string): Promise<() => void> {
+    await this.#turns.takeTurn(owner);
+    const startedMs = performance.now();
+    return () => {
+      const pauseMs = Math.min(PAUSE_FACTOR * (performance.now() - startedMs), MAX_PAUSE_MS);
+      setTimeout(() => this.#turns.endTurn(), pauseMs);
+    };
+  }
+}
+
 /**
  * Runs a function for each element, a limited number at a time. A failure does not stop the others; the first failure
  * is thrown when all have ended.

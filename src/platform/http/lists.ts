@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
+import { PacedWork } from '../queues.ts';
 import type {
   DocumentCollection,
   DocumentFilter,
@@ -57,10 +58,15 @@ export interface ListPage<T> {
 }
 
 /**
- * How many rows of a page are read at a time. A row may have hundreds of kilobytes, and the messages that bring it
- * occupy an event loop.
+ * How many rows are read first, and at a time of a long page. A row may have hundreds of kilobytes, and the messages
+ * that bring it occupy an event loop. Each part of short rows is twice as large as the one before.
  */
-const ROWS_PER_READ = 20;
+export const ROWS_PER_READ = 8;
+/** A part with more characters than this makes a page long. */
+const MIN_LONG_CHARACTERS = 128 * 1024;
+
+/** The reading of long pages. An account would otherwise occupy the event loop, and the memory, with many at once. */
+const longReads = new PacedWork();
 
 /**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
@@ -87,24 +93,54 @@ export async function readListPage<T extends DocumentWithId>(
   return toListPage(found, listing, perPage, { total, page });
 
   /** Reads the rows of the page, and one more. */
-  async function readRows(first: DocumentFilter, skip: number): Promise<T[]> {
-    const rows: T[] = [];
-    for (;;) {
-      const last = rows.at(-1);
-      const rest =
-        last === undefined ? first : { $and: [filter, afterFilter(sort, sortValuesOf(last, sort))] };
-      const limit = Math.min(ROWS_PER_READ, perPage + 1 - rows.length);
-      const options = {
-        sort,
-        limit,
-        skip: last === undefined ? skip : 0,
-        ...withoutAbsentFields({ fields }),
-      };
-      const found = await collection.find(rest, options);
-      rows.push(...found);
-      if (found.length < limit || rows.length > perPage) return rows;
+  function readRows(first: DocumentFilter, skip: number): Promise<T[]> {
+    return collectParts(listing.accountId, readParts(first, skip));
+  }
+
+  async function* readParts(first: DocumentFilter, skip: number): AsyncGenerator<T[]> {
+    let options = { sort, skip, ...withoutAbsentFields({ fields }) };
+    let rest = first;
+    let size = ROWS_PER_READ;
+    for (let left = perPage + 1; left > 0; ) {
+      const limit = Math.min(size, left);
+      const part = await collection.find(rest, { ...options, limit });
+      size = isLongPart(part) ? ROWS_PER_READ : 2 * size;
+      yield part;
+      const last = part.at(-1);
+      if (last === undefined || part.length < limit) return;
+      left -= part.length;
+      options = { ...options, skip: 0 };
+      rest = { $and: [filter, afterFilter(sort, sortValuesOf(last, sort))] };
     }
   }
+}
+
+/** Collects rows that are read in parts. If they are long, their owner waits for its turn after the first part. */
+export async function collectParts<T>(owner: string, parts: AsyncIterable<T[]>): Promise<T[]> {
+  const rows: T[] = [];
+  let endTurn: (() => void) | undefined;
+  try {
+    for await (const part of parts) {
+      rows.push(...part);
+      if (isLongPart(part)) endTurn ??= await longReads.takeTurn(owner);
+    }
+    return rows;
+  } finally {
+    endTurn?.();
+  }
+}
+
+function isLongPart(part: readonly unknown[]): boolean {
+  return charactersIn(part) > MIN_LONG_CHARACTERS;
+}
+
+/** The number of characters in the texts of a value. */
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let characters = 0;
+  for (const entry of Object.values(value)) characters += charactersIn(entry);
+  return characters;
 }
 
 /** The size of the page: default 100, clamped to 1 to 100. */

@@ -22,6 +22,14 @@ export const HASH_INDEXES: readonly IndexSpec[] = HASH_BYTE_NAMES.map((byte) => 
   whenPresent: [`hashBytes.${byte}`],
 }));
 
+/** The fields of a document that together hold the perceptual hash of its image. */
+export const HASH_FIELDS = HASH_BYTE_NAMES.map((byte) => `hashBytes.${byte}` as const);
+
+/** The perceptual hash of which these are the bytes. */
+export function hashOfBytes(bytes: HashBytes): string {
+  return HASH_BYTE_NAMES.map((byte) => bytes[byte]).join('');
+}
+
 export function hashBytesOf(hash: string): HashBytes {
   return Object.fromEntries(
     HASH_BYTE_NAMES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)]),

@@ -1,7 +1,9 @@
 import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import type { ListPageMeta } from '../../platform/http/envelope.ts';
 import {
+  collectParts,
   type ListPage,
+  ROWS_PER_READ,
   readListPage,
   requestedPageNumber,
   requestedPageSize,
@@ -17,7 +19,7 @@ import {
 import { inBatches } from '../../platform/values/batches.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetContentFields, AssetDocument, AssetStatus } from './asset.ts';
-import { HASH_INDEXES, similarHashFilters } from './likeness.ts';
+import { HASH_FIELDS, HASH_INDEXES, hashOfBytes, similarHashFilters } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -41,6 +43,8 @@ const NEWEST_FIRST = sortBy('-_id');
 const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
 const OLDEST_FIRST = sortBy('_id');
 const IDS_PER_READ = 1_000;
+/** How many hashes are read at a time. It is few, because a document may have 128 KB of tags before its hash. */
+const HASHES_PER_READ = 200;
 
 /** Which images to select. The times are ISO instants, and both ends are inclusive. */
 export interface AssetSelection {
@@ -118,25 +122,30 @@ export class AssetsStore {
     distance: number,
     query: AssetListQuery,
   ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
-    const distances = new Map<string, number>();
+    const candidates = new Set<string>();
     for (const filter of similarHashFilters(hash)) {
-      const candidates = await this.#assets.find(
-        { accountId, ...filtersIn(query), ...filter, state: 'kept' },
-        { fields: ['image.perceptualHash'] },
-      );
-      for (const { _id: id, image } of candidates)
-        if (id !== _id) distances.set(id, hashDistance(hash, image?.perceptualHash ?? ''));
+      const matches = { accountId, ...filtersIn(query), ...filter, state: 'kept' };
+      for (const { _id: id } of await this.#assets.find(matches, { fields: ['_id'] })) candidates.add(id);
+    }
+    candidates.delete(_id);
+    const distances = new Map<string, number>();
+    for (const ids of inBatches([...candidates], HASHES_PER_READ)) {
+      const found = await this.#assets.find({ _id: { $in: ids }, accountId }, { fields: HASH_FIELDS });
+      for (const { _id: id, hashBytes } of found)
+        if (hashBytes !== undefined) distances.set(id, hashDistance(hash, hashOfBytes(hashBytes)));
     }
     const [page, perPage] = [requestedPageNumber(query), requestedPageSize(query)];
     const all = [...distances]
       .filter(([, bits]) => bits <= distance)
       .sort(([id, bits], [otherId, otherBits]) => bits - otherBits || (id < otherId ? 1 : -1));
     const nearest = all.slice(page * perPage, (page + 1) * perPage);
-    const found = await this.#assets.find({
-      _id: { $in: nearest.map(([id]) => id) },
+    const found = await collectParts(
       accountId,
-      state: 'kept',
-    });
+      this.#readKept(
+        accountId,
+        nearest.map(([id]) => id),
+      ),
+    );
     const byId = new Map(found.map((asset) => [asset._id, asset]));
     const rows = nearest.flatMap(([id, bits]) => {
       const asset = byId.get(id);
@@ -152,6 +161,11 @@ export class AssetsStore {
         nextCursor: null,
       },
     };
+  }
+
+  async *#readKept(accountId: string, assetIds: readonly string[]): AsyncGenerator<AssetDocument[]> {
+    for (const ids of inBatches(assetIds, ROWS_PER_READ))
+      yield await this.#assets.find({ _id: { $in: ids }, accountId, state: 'kept' });
   }
 
   async countOutputs(accountId: string, jobId: string): Promise<number> {

@@ -20,6 +20,8 @@ import {
   itemId,
   type JobDocument,
   type OutcomeStatus,
+  SHOWN_ITEM_FIELDS,
+  type ShownItem,
 } from './job.ts';
 import {
   ITEM_END_TRANSITIONS,
@@ -79,29 +81,27 @@ export class ItemsStore {
     { _id: jobId, accountId }: Pick<JobDocument, '_id' | 'accountId'>,
     status: ItemStatus | undefined,
     query: PagingQuery,
-  ): Promise<ListPage<ItemDocument>> {
+  ): Promise<ListPage<ShownItem>> {
     const filter = { jobId, ...withoutAbsentFields({ status }) };
     const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: sortBy('index') };
-    return readListPage(this.#items, filter, listing, query);
+    return readListPage(this.#items, filter, listing, query, SHOWN_ITEM_FIELDS);
   }
 
   async findFirst(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
     return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
 
-  /**
-   * Yields items with these statuses in batches of `size`, in the order of the job.
-   * @param fields the fields to read. Default: all.
-   */
+  /** Yields items with these statuses (null: all) in batches of `size`, in the order of the job. */
   async *readBatches(
     jobId: string,
-    statuses: readonly ItemStatus[],
+    statuses: readonly ItemStatus[] | null,
     size: number,
     fields?: ReadonlyArray<keyof ItemDocument>,
   ): AsyncGenerator<ItemDocument[]> {
     let after = -1;
     for (;;) {
-      const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
+      const rest = { jobId, ...(after >= 0 && { index: { $gt: after } }) };
+      const filter = { ...rest, ...(statuses !== null && { status: { $in: statuses } }) };
       const options = { sort: sortBy('index'), limit: size, ...withoutAbsentFields({ fields }) };
       const batch = await this.#items.find(filter, options);
       yield batch;

@@ -207,6 +207,14 @@ export interface ItemDocument {
   requestId?: string;
 }
 
+/** The fields that a listing of items shows. The row is not one of them, because it may have megabytes. */
+export const SHOWN_ITEM_FIELDS = [
+  ...(['index', 'assetId', 'variant', 'status', 'queue', 'tries', 'lastError'] as const),
+  ...(['startedAt', 'outcome', 'progress'] as const),
+] as const satisfies ReadonlyArray<keyof ItemDocument>;
+
+export type ShownItem = Pick<ItemDocument, '_id' | (typeof SHOWN_ITEM_FIELDS)[number]>;
+
 export interface ItemError {
   code: ErrorCode;
   message: string;

@@ -1,12 +1,13 @@
 import type { ListPage, PagingQuery } from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { JobsContext } from './context.ts';
 import type { JobCompletion } from './engine/completion.ts';
 import type { OutcomeRecorder } from './engine/outcomes.ts';
 import { jobNotFoundError } from './errors.ts';
-import type { JobDocument } from './job.ts';
+import type { ItemDocument, JobDocument } from './job.ts';
 import type { JobCount } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
@@ -14,6 +15,10 @@ interface ReaderOptions {
   completion: Pick<JobCompletion, 'cleanUp'>;
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
+
+const ITEMS_PER_READ = 20;
+/** The most characters of rows and outputs that a job shows. A longer item is shown only if it is the first. */
+const MAX_SHOWN_CHARACTERS = MEGABYTE_BYTES;
 
 /** The field of the job document for each way to group usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
@@ -66,6 +71,25 @@ export class JobReader {
     // In an ended job, the items already have their final status.
     if (job.phase === 'open') await this.#options.outcomes.finalizeItems(job);
     return job;
+  }
+
+  /**
+   * The first items of a job: at most `limit`, and fewer if their rows and outputs are long. They are read in parts,
+   * because the messages that bring them occupy an event loop.
+   */
+  async firstItems(jobId: string, limit: number): Promise<ItemDocument[]> {
+    const shown: ItemDocument[] = [];
+    if (limit === 0) return shown;
+    let characters = 0;
+    for await (const part of this.#context.items.readBatches(jobId, null, Math.min(limit, ITEMS_PER_READ))) {
+      for (const item of part) {
+        characters += (item.row?.length ?? 0) + (item.outcome?.output?.length ?? 0);
+        if (shown.length > 0 && characters > MAX_SHOWN_CHARACTERS) return shown;
+        shown.push(item);
+        if (shown.length === limit) return shown;
+      }
+    }
+    return shown;
   }
 
   /** Lists one page of jobs, newest first. */

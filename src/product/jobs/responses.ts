@@ -3,7 +3,7 @@ import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/neares
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { promptWithDescriptors } from '../catalogue/plan/subjects.ts';
 import { type JobDefinition, sandboxModelsOf } from './definitions.ts';
-import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
+import { hasEnded, type ItemDocument, type JobDocument, type ShownItem } from './job.ts';
 import type { PlanSegment } from './plan.ts';
 import { jobOutcomeOf } from './rules.ts';
 import { Job, type JobItem, JobSummary, type JobViewQuery, MAX_ITEMS_IN_JOB_RESPONSE } from './schema.ts';
@@ -90,7 +90,7 @@ function segmentOf({ subjects }: JobDefinition) {
  * An item as the API shows it. An outcome that the job has counted is shown even if the document of the item does not
  * have its final status yet.
  */
-export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }: JobDefinition): JobItem {
+export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: JobDefinition): JobItem {
   const { index, assetId, startedAt, progress } = item;
   const isCounted = job.settlement?.items.some((settled) => settled.index === index) ?? false;
   const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
@@ -117,7 +117,7 @@ export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }
 }
 
 /** The number of failed tries and the last error, for an item that neither completed nor failed for good. */
-function failedTriesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
+function failedTriesOf({ tries, lastError }: ShownItem): Pick<JobItem, 'attempts' | 'lastError'> {
   return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 

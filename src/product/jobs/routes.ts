@@ -12,12 +12,13 @@ import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
 import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
+import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
 import { parseJobFilters } from './filters.ts';
-import { hasEnded, type JobDocument } from './job.ts';
+import { hasEnded, type JobDocument, type ShownItem } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
 import {
   isSummaryView,
@@ -215,9 +216,9 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
+const writeItem = createRowWriter(JobItem);
+
 function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
-  const { items, definitions } = context;
-  const { reading } = lifecycle;
   app.get<{ Params: JobParams; Querystring: JobItemsQuery }>(
     '/jobs/:jobId/items',
     {
@@ -229,19 +230,19 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
         response: { 200: pageSchemaOf(JobItem) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { params, query } = request;
       const { accountId } = gate.requireCaller(request);
       const job =
         query.status === undefined
-          ? await reading.find(accountId, params.jobId)
-          : await reading.findWithStatuses(accountId, params.jobId);
+          ? await lifecycle.reading.find(accountId, params.jobId)
+          : await lifecycle.reading.findWithStatuses(accountId, params.jobId);
       const [definition, page] = await Promise.all([
-        definitions.find(job._id),
-        items.list(job, query.status, query),
+        context.definitions.find(job._id),
+        context.items.list(job, query.status, query),
       ]);
-      const rows = page.rows.map((item) => jobItemDataOf(item, job, definition));
-      return successEnvelope('Items listed.', rows, page.meta);
+      const write = (item: ShownItem) => writeItem(jobItemDataOf(item, job, definition));
+      return sendLongPage(reply, 'Items listed.', page, write);
     },
   );
 }
@@ -312,14 +313,14 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
 }
 
 async function readJobView(
-  { context }: JobRoutesOptions,
+  { context, lifecycle }: JobRoutesOptions,
   job: JobDocument,
   view: JobView,
 ): Promise<Partial<Job>> {
   if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
   const [definition, first] = await Promise.all([
     context.definitions.find(job._id),
-    view.maxItems === 0 ? [] : context.items.findFirst(job._id, view.maxItems),
+    lifecycle.reading.firstItems(job._id, view.maxItems),
   ]);
   return selectJobFields(jobDataOf(job, definition, first), view);
 }

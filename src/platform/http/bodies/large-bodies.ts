@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairMutex } from '../../queues.ts';
+import { PacedWork } from '../../queues.ts';
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -16,28 +16,20 @@ import {
 
 /** Parsing may block the event loop for this long at a time. A piece that takes longer is finished first. */
 const PARSE_SLICE_MS = 5;
-/** The length of the pause after a slice, as a multiple of the slice. */
-const PAUSE_FACTOR = 2;
-/** The longest pause. A slice may have been slow only because the machine is busy. */
-const MAX_PAUSE_MS = 400;
-
-const pauseMsAfter = (tookMs: number) => Math.min(PAUSE_FACTOR * tookMs, MAX_PAUSE_MS);
 
 /**
- * Parses large JSON bodies one at a time per process. Owners take turns, and the event loop serves other calls between
- * slices. A pause follows each slice. It is twice as long as the slice, so that two thirds of the event loop are left
- * to small calls. A thread would not help: copying its result takes longer than parsing, and cannot be done in slices.
+ * Parses large JSON bodies one at a time per process. The event loop serves other calls between slices. A thread would
+ * not help: copying its result takes longer than parsing, and cannot be done in slices.
  */
 export class LargeBodyQueue {
-  readonly #turns = new FairMutex();
+  readonly #work = new PacedWork();
 
   /**
    * Parses a body when it is the owner's turn.
    * @throws ApiError as `parseJson` does.
    */
   async parse(owner: string, raw: Buffer): Promise<unknown> {
-    await this.#turns.takeTurn(owner);
-    const startedMs = performance.now();
+    const endTurn = await this.#work.takeTurn(owner);
     try {
       await runInSlices(checkJsonInSlices(raw));
       const body = await runInSlices(parseInSlices(raw));
@@ -47,9 +39,7 @@ export class LargeBodyQueue {
     } finally {
       // The next body waits until the handler has validated this one and has made its first checks. The pause is long
       // enough for their time too.
-      setImmediate(() =>
-        setTimeout(() => this.#turns.endTurn(), pauseMsAfter(performance.now() - startedMs)),
-      );
+      setImmediate(endTurn);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { previewPasses } from '../../../imaging/images/preview.ts';
 import type { PictureSize } from '../../../platform/http/errors/corrections.ts';
 import { ApiError, exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
@@ -57,6 +58,8 @@ interface FoundSubmit {
   assetIds: readonly string[];
   /** How many images a dry run assumes when it contains no assets. */
   imageCount: number;
+  /** The rows of a render as JSON text; none in a dry run. */
+  rows: readonly string[];
 }
 
 /**
@@ -88,7 +91,8 @@ export async function checkJobSubmit(
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
   await refuseImpossibleWork(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
-  return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount });
+  const rows = work.takes === 'rows' && !isDryRun ? await serializeRows(body.items ?? []) : [];
+  return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount, rows });
 }
 
 /** The size of the picture, if a submit has exactly one asset; otherwise null. */
@@ -167,9 +171,26 @@ async function refuseImpossibleWork(
   if (refusal !== undefined) throw refusal;
 }
 
+/** The length of the rows that are serialized before the event loop serves other calls. */
+const ROW_CHARACTERS_PER_TURN = 512 * 1024;
+
+async function serializeRows(rows: readonly unknown[]): Promise<string[]> {
+  const texts: string[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const text = JSON.stringify(row);
+    texts.push(text);
+    characters += text.length;
+    if (characters < ROW_CHARACTERS_PER_TURN) continue;
+    characters = 0;
+    await nextTurn();
+  }
+  return texts;
+}
+
 /** Makes the order of a checked submit: the work, the inputs and the price. */
 function orderOf(found: FoundSubmit): JobOrder {
-  const { body, work, count, collection, preset, template, assetIds, imageCount } = found;
+  const { body, work, count, collection, preset, template, assetIds, imageCount, rows } = found;
   const { takes, produces, variants, subjects } = work;
   const model = modelSegmentOf(work);
   const definition: JobDefinition = {
@@ -186,8 +207,11 @@ function orderOf(found: FoundSubmit): JobOrder {
     references: subjectReferencesOf(subjects),
     ...withoutAbsentFields({ template }),
   };
-  const rows = takes === 'rows' ? (body.items ?? []) : [];
-  const itemCounts = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
+  const itemCounts = {
+    assets: assetIds.length + imageCount,
+    rows: body.items?.length ?? 0,
+    nothing: count,
+  };
   const perVariant = itemCounts[takes];
   const head: JobOrderFields = {
     type: work.type,
@@ -304,10 +328,10 @@ function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedWork): st
 function* seedsOf(
   { takes, count, variants }: JobDefinition,
   assetIds: readonly string[],
-  rows: readonly unknown[],
+  rows: readonly string[],
 ): Generator<NewItemFields> {
   if (takes === 'rows') {
-    for (const row of rows) yield { assetId: null, variant: 0, row: JSON.stringify(row) };
+    for (const row of rows) yield { assetId: null, variant: 0, row };
     return;
   }
   const inputs = takes === 'assets' ? assetIds : Array.from({ length: count }, () => null);

@@ -3,6 +3,7 @@ import {
   type DocumentStore,
   type DocumentWithId,
   DuplicateKeyError,
+  sortBy,
 } from '../../../../src/platform/stores/documents/port.ts';
 
 interface Item extends DocumentWithId {
@@ -270,6 +271,25 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
       list: [{ x: 1 }],
     });
     t.same(await picked.find({}, { fields: [] }), [{ _id: 'p' }]);
+
+    const keyed = await documents.collection<Item>({
+      name: 'keyed',
+      indexes: [{ name: 'all', fields: sortBy('n', 'deep.text', 'deep.flag') }],
+    });
+    const rows = [
+      { _id: 'a', n: 1.5, deep: { text: 'x', flag: true, more: 1 } },
+      { _id: 'b', n: -2, deep: { text: '', flag: false } },
+      { _id: 'c', n: null, deep: { text: 'z' } },
+    ];
+    await keyed.insertMany(rows);
+    t.same(await keyed.find({}, { fields: ['n', 'deep.text', 'deep.flag'], sort: sortBy('_id') }), [
+      { _id: 'a', n: 1.5, deep: { text: 'x', flag: true } },
+      { _id: 'b', n: -2, deep: { text: '', flag: false } },
+      { _id: 'c', n: null, deep: { text: 'z' } },
+    ]);
+    t.same(await keyed.find({ n: { $gt: -5 } }, { fields: ['deep.text'], sort: sortBy('n'), skip: 1 }), [
+      { _id: 'a', deep: { text: 'x' } },
+    ]);
   });
 
   t.test('groups count and sum', async (t) => {

@@ -1,4 +1,4 @@
-import type { GroupSumsSpec } from '../port.ts';
+import type { DocumentWithId, GroupSumsSpec } from '../port.ts';
 
 type GroupRow = Record<string, string | number | null>;
 
@@ -89,4 +89,20 @@ export function indexKeyOfField(document: object, path: string): IndexKey {
   const key = indexKeyOfValue(valueAtPath(document, path));
   if (key !== undefined) return key;
   throw new TypeError(`The field ${path} is indexed: it holds text, a number, true, false or null.`);
+}
+
+/** The document that has these values at dotted paths. Each value is given by its key, and none is absent. */
+export function documentOfKeys(keys: ReadonlyArray<readonly [path: string, key: unknown]>): DocumentWithId {
+  const document: Record<string, unknown> = {};
+  for (const [path, key] of keys) {
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    let parent = document;
+    for (const name of names) {
+      parent[name] ??= {};
+      parent = parent[name] as Record<string, unknown>;
+    }
+    parent[last] = key instanceof Uint8Array ? key[0] === TRUE_KEY[0] : key;
+  }
+  return document as unknown as DocumentWithId;
 }

@@ -14,7 +14,15 @@ import {
   type UpdateResult,
 } from '../port.ts';
 import type { SqliteDatabase } from './database.ts';
-import { groupedSums, type IndexKey, indexKeyOfField, pickFields, valueAtPath } from './fields.ts';
+import {
+  ABSENT_INDEX_KEY,
+  documentOfKeys,
+  groupedSums,
+  type IndexKey,
+  indexKeyOfField,
+  pickFields,
+  valueAtPath,
+} from './fields.ts';
 import { filterCondition, selectStatement } from './filter-sql.ts';
 import { quotedIdentifier, type TableShape } from './shape.ts';
 import { applyDocumentUpdate, upsertedDocument } from './update.ts';
@@ -78,6 +86,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   }
 
   find(filter: DocumentFilter, { fields, ...options }: FindOptions = {}): DocumentWithId[] {
+    if (fields?.every((field) => this.#shape.keys.has(field))) return this.#findKeys(filter, fields, options);
     return Array.from(this.#matches(filter, options), ({ document }) =>
       fields === undefined ? document : (pickFields(document, fields) as DocumentWithId),
     );
@@ -137,6 +146,29 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   group({ filter, ...spec }: GroupSumsSpec) {
     const documents = this.#matches(filter).map(({ document }) => document);
     return groupedSums(documents, spec);
+  }
+
+  /** Finds the values of indexed fields in their columns, which is faster than parsing the documents. */
+  #findKeys(
+    filter: DocumentFilter,
+    fields: readonly string[],
+    options: Omit<FindOptions, 'fields'>,
+  ): DocumentWithId[] {
+    const names = ['_id', ...fields];
+    const columns = names.map((field) => quotedIdentifier(this.#shape.keys.get(field) ?? field));
+    const { sql, params } = selectStatement(['rowid', ...columns].join(', '), filter, options, this.#shape);
+    const rows = Array.from(this.#database.iterate(sql, params));
+    return rows.map((row) => {
+      const keys = names.map((field) => [field, row[this.#shape.keys.get(field) ?? field]] as const);
+      // The key does not tell whether a field is null or missing.
+      if (keys.some(([, key]) => key === ABSENT_INDEX_KEY)) {
+        const { body } =
+          this.#database.get(`SELECT body FROM ${this.#quotedName} WHERE rowid = ?`, [Number(row.rowid)]) ??
+          {};
+        return pickFields(JSON.parse(String(body)) as object, fields) as DocumentWithId;
+      }
+      return documentOfKeys(keys);
+    });
   }
 
   /** Iterates over matches with one document in memory at a time. No row may be written during the iteration. */
