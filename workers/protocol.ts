@@ -69,11 +69,15 @@ export interface ImagePass {
   decode: DecodeOptions;
   steps: OperationStep[];
   encode: EncodeOptions;
+  /** Only the smallest file of the passes with the same number is needed. They search for the same likeness. */
+  rivalry?: number;
 }
 
 /** The result of a search for a target. Fields that do not apply to the format and the target are absent. */
 export interface TargetSearchResult {
   quality?: number;
+  /** Present if the file was written without loss. */
+  lossless?: true;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
   ssim?: number;
   /** SSIMULACRA 2, rounded down to two digits. */
@@ -88,7 +92,7 @@ export interface SearchDetails {
   /** The size in bytes, or the likeness, of the nearest file. */
   reached: number;
   /** The values of the nearest file, and the settings that made it. */
-  achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors' | 'lossless'>;
+  achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors'>;
 }
 
 /** The shape of a rasterized vector drawing. `input` then holds its 8-bit sRGB pixels row by row instead of a file. */
@@ -207,13 +211,20 @@ export interface PassWarning {
     | 'not_enlarged'
     | 'larger_than_input'
     | 'no_effect'
+    | 'alpha_lost'
+    | 'frames_lost'
+    | 'pages_lost'
+    | 'text_cut'
+    | 'layer_cut'
+    | 'layer_outside'
     | 'search_cut_short'
     | 'low_quality'
     | 'format_not_tried';
   /**
    * The subject of the warning. For not_enlarged: the side, `width` or `height`, that is smaller than requested. For
-   * no_effect: the parameter. For low_quality: what would look better, `fewer_frames` or `smaller_picture`. For
-   * format_not_tried: the format.
+   * no_effect: the parameter. For frames_lost and pages_lost: their number. For text_cut, layer_cut and layer_outside:
+   * the size of the text or the layer, such as `64x64`. For low_quality: what would look better, `fewer_frames` or
+   * `smaller_picture`. For format_not_tried: the format.
    */
   name?: string;
 }
@@ -334,6 +345,11 @@ export interface TaskFailure {
 /** Whether a pass failed because the deadline passed. */
 export function isLateFailure({ details }: TaskFailure): boolean {
   return details?.reason === 'deadline_exceeded';
+}
+
+/** Whether a pass gave up because another format will make a smaller file. */
+export function isOutdoneFailure({ details }: TaskFailure): boolean {
+  return details?.reason === 'outdone';
 }
 
 export type ImageTaskResult =

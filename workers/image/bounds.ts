@@ -8,7 +8,13 @@ import type {
   TaskFailure,
 } from '../protocol.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import { chooseFrames, type FrameFacts, isAnimationFormat } from './frames.ts';
+import {
+  type ChosenFrames,
+  chooseFrames,
+  type FrameFacts,
+  isAnimationFormat,
+  lostFramesWarnings,
+} from './frames.ts';
 import { assertScoreMeasurable, scoreRefusalFor } from './likeness/measurable.ts';
 import { findStepOperation } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';
@@ -52,11 +58,13 @@ export function predictPass(
   encode: EncodeOptions & { format: OutputFormat },
 ): PassPrediction {
   try {
-    const frames = countFrames(input, decode, steps, encode.format);
-    if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: [] };
+    const chosen = framesChosenBy(input, decode, steps, encode.format);
+    const frames = chosen.count;
+    const ofFrames = lostFramesWarnings(chosen, input.format);
+    if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: ofFrames };
     const { made, warnings } = applyStepRules({ ...input, frames }, steps);
     if (made !== null) assertWritable(made, encode, input);
-    return { frames, made, warnings };
+    return { frames, made, warnings: [...ofFrames, ...warnings] };
   } catch (error) {
     if (error instanceof PassRefusal) return { failure: error.failure };
     throw error;
@@ -69,17 +77,17 @@ function isOtherPage({ format }: InputShape, { frame }: DecodeOptions): boolean 
 }
 
 /**
- * The number of frames that the pass works on.
+ * The frames that the pass works on.
  * @throws PassRefusal if the file lacks the chosen frames. It names the parameter that chose them.
  */
-function countFrames(
+function framesChosenBy(
   input: InputShape,
   decode: DecodeOptions,
   steps: ImagePass['steps'],
   outputFormat: string,
-): number {
+): ChosenFrames {
   const canBeAnimated = steps.every(({ operation }) => findStepOperation(operation)?.frames !== 'first');
-  return chooseFrames(decode, input, { canBeAnimated, outputFormat }).count;
+  return chooseFrames(decode, input, { canBeAnimated, outputFormat });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DecodeOptions } from '../protocol.ts';
+import type { DecodeOptions, PassWarning } from '../protocol.ts';
 import { playedDelayMs } from './encode/delays.ts';
 import { invalidArgument } from './refusal.ts';
 
@@ -127,6 +127,8 @@ export interface ChosenFrames {
   kept?: readonly number[];
   /** The display time of each frame in milliseconds; absent if the file's own times apply. */
   delays?: number[];
+  /** The number of frames that are left out although the caller has chosen none; absent if there are none. */
+  lost?: number;
 }
 
 interface FrameSource extends FrameFacts {
@@ -194,7 +196,14 @@ function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: Frame
   }
   const movesByDefault =
     frame === undefined && canBeAnimated && isAnimationFormat(format) && isAnimationFormat(outputFormat);
-  return { first: 0, count: movesByDefault ? frames : 1 };
+  if (movesByDefault) return { first: 0, count: frames };
+  return { first: 0, count: 1, ...(frame === undefined && frames > 1 && { lost: frames - 1 }) };
+}
+
+/** A warning if frames of an animation, or pages of a document, are left out although the caller has chosen none. */
+export function lostFramesWarnings({ lost }: ChosenFrames, format: string): PassWarning[] {
+  if (lost === undefined) return [];
+  return [{ code: isAnimationFormat(format) ? 'frames_lost' : 'pages_lost', name: String(lost) }];
 }
 
 /**

@@ -3,17 +3,38 @@ import { type Box, intersectBox } from './pixels/geometry.ts';
 import { cutBox } from './pixels/paint.ts';
 import { type Pixels, splitFrames, withoutAlpha } from './pixels/pixels.ts';
 
+/** How much of a layer was drawn: all of it that can be seen, a part of that, or nothing. */
+type DrawnShare = 'all' | 'part' | 'nothing';
+
 /** Draws an RGBA picture over every frame of another picture. Parts of the layer outside the frame are cut off. */
 export async function overlayPicture(
   picture: PassPicture,
   layer: Pixels,
   at: { left: number; top: number },
   mode: BlendMode | 'over' = 'over',
-): Promise<void> {
+): Promise<DrawnShare> {
   const visible = intersectBox({ ...at, width: layer.width, height: layer.height }, picture);
-  if (visible === undefined) return;
-  const part = cutBox(layer, { ...visible, left: visible.left - at.left, top: visible.top - at.top });
+  if (visible === undefined) return 'nothing';
+  const inLayer = { ...visible, left: visible.left - at.left, top: visible.top - at.top };
+  const part = cutBox(layer, inLayer);
   await (mode === 'over' ? compositeLayer(picture, part, visible) : blendInto(picture, part, visible, mode));
+  return canBeSeenOutside(layer, inLayer) ? 'part' : 'all';
+}
+
+/** Whether a layer has a pixel outside of a part of it that is not fully transparent. */
+function canBeSeenOutside({ data, width, height }: Pixels, part: Box): boolean {
+  if (part.width === width && part.height === height) return false;
+  const isInkIn = (y: number, from: number, to: number) => {
+    for (let at = (y * width + from) * 4 + 3; at < (y * width + to) * 4; at += 4)
+      if (data[at] !== 0) return true;
+    return false;
+  };
+  for (let y = 0; y < height; y++) {
+    const isBeside = y >= part.top && y < part.top + part.height;
+    if (isInkIn(y, 0, isBeside ? part.left : width)) return true;
+    if (isBeside && isInkIn(y, part.left + part.width, width)) return true;
+  }
+  return false;
 }
 
 async function compositeLayer(picture: PassPicture, layer: Pixels, at: Box): Promise<void> {

@@ -10,7 +10,7 @@ import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertColoursToProfile } from './colour/profile-colours.ts';
 import { hasSrgbProfile } from './colour/srgb-profile.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { type ChosenFrames, chooseFrames } from './frames.ts';
+import { type ChosenFrames, chooseFrames, lostFramesWarnings } from './frames.ts';
 import {
   createLayerReader,
   decodeKeptFrames,
@@ -88,7 +88,12 @@ export async function runPass(
     // After a failure, another pipeline may still read the pixels, so they are not freed.
     picture.freePixels();
     const { hashes } = context.sideResults;
-    const warnings = [...context.sideResults.warnings, ...writing, ...sizeWarnings(work, task, written)];
+    const warnings = [
+      ...lostFramesWarnings(work.chosen, source.format),
+      ...context.sideResults.warnings,
+      ...writing,
+      ...sizeWarnings(work, task, written),
+    ];
     return {
       kind: 'transformed',
       data: written.data,
@@ -243,6 +248,11 @@ function backgroundColoursOf(encode: PassWork['encode']): { ground: Rgba | undef
   return { ground, fill: mustKeepAlpha(encode) ? TRANSPARENT : ground };
 }
 
+/** Whether transparent pixels are laid on white although the caller has named no background. */
+function laysOnWhiteUnasked({ ground, encode }: PassWork): boolean {
+  return ground !== undefined && encode.background === undefined && !mustKeepAlpha(encode);
+}
+
 function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean {
   return keepsAlpha === true && background === undefined;
 }
@@ -270,10 +280,13 @@ export async function startUpright(work: PassWork): Promise<void> {
 
 /**
  * Whether the picture is flattened before its steps, because three channels are less work than four. This requires that
- * every step commutes with flattening. A JPEG is opaque anyway.
+ * every step commutes with flattening, and that no transparency has to be looked for after the steps. A JPEG is opaque
+ * anyway.
  */
-function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean {
+function isFlattenedEarly(work: PassWork): boolean {
+  const { source, ground, steps, encode } = work;
   if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;
+  if (source.hasAlpha && laysOnWhiteUnasked(work)) return false;
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
@@ -293,10 +306,13 @@ export async function applySteps(
   }
 }
 
-async function flattenBeforeEncode({ picture, ground, encode }: PassWork): Promise<void> {
+async function flattenBeforeEncode(work: PassWork): Promise<void> {
+  const { picture, ground, encode, context } = work;
   if (!picture.hasAlpha) return;
   if (mustKeepAlpha(encode)) assertAlphaKept(await picture.pixels(), encode);
   if (ground === undefined) return;
+  if (laysOnWhiteUnasked(work) && alphaLevelsIn(await picture.pixels()) > 1)
+    context.sideResults.warnings.push({ code: 'alpha_lost' });
   (await picture.at('flatten')).flatten({ background: ground });
   picture.hasAlpha = false;
 }

@@ -1,3 +1,5 @@
+import { CUT_TEXT_FUNCTION } from './cut-text.ts';
+
 /*
  * JavaScript that Chromium runs in a loaded document for its fonts. Scripts of the document itself never run.
  */
@@ -34,6 +36,9 @@ export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES_FUNCTION}
  */
 const MAX_TEXT_PIECES = 2_000;
 const MAX_TEXT_CHARACTERS = 50_000;
+/** How many pieces of cut text are named, and by how many characters. */
+const MAX_CUT_TEXTS = 5;
+const MAX_CUT_TEXT_CHARACTERS = 30;
 
 /**
  * The last character of Latin Extended-B. The sans-serif font that comes with the service has every letter up to it.
@@ -47,15 +52,16 @@ const NONCHARACTER = '\\u{10fffe}';
  * A JavaScript expression that reads which fonts the text of the document needs. `characters` has each character beyond
  * ASCII once, and `families` has each font family list of the styles. Text in a font that the document itself loads
  * (`@font-face`) adds only the characters that are drawn as missing ones: they have the measurements of a character
- * that no font has. Such a font is in `families` only if it did not load. Invisible text, generated content and the
- * values of form fields are not read.
+ * that no font has. Such a font is in `families` only if it did not load. `cut` has the beginnings of text that cannot be
+ * seen whole. Invisible text, generated content and the values of form fields are not read.
  */
-export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
+export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}${CUT_TEXT_FUNCTION}
   const loadable = [...document.fonts].filter((face) => face.status !== 'error');
   const own = new Set(loadable.flatMap((face) => familyNames(face.family)));
   const characters = new Set();
   const charactersByOwnFont = new Map();
   const families = new Set();
+  const cut = new Set();
   const read = new Map();
   // Chromium caches measurements by font size, so each page uses another size. A missing character is drawn in the
   // first font of the list.
@@ -78,6 +84,8 @@ export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
     if (element === null || !/\\S/.test(data)) continue;
     if (!read.has(element)) read.set(element, look(element));
     const looked = read.get(element);
+    if (looked !== null && cut.size < ${MAX_CUT_TEXTS} && isCut(walker.currentNode))
+      cut.add(data.trim().replace(/\\s+/g, ' ').slice(0, ${MAX_CUT_TEXT_CHARACTERS}));
     if (looked === null || !/[^\\x00-\\x7f]/.test(data)) continue;
     const part = data.slice(0, left);
     left -= part.length;
@@ -96,5 +104,5 @@ export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}
     const missing = measure('${NONCHARACTER}');
     for (const character of found) if (measure(character) === missing) characters.add(character);
   }
-  return { characters: [...characters].join(''), families: [...families] };
+  return { characters: [...characters].join(''), families: [...families], cut: [...cut] };
 })()`;

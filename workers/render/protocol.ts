@@ -28,12 +28,14 @@ export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
   format: OutputFormat;
 }
 
-/** The characters and font families of the text of a page. */
+/** The characters and font families of the text of a page, and its pieces that cannot be seen whole. */
 export interface PageText {
   /** The characters beyond ASCII, each once. Characters in a declared font are left out if they were drawn. */
   characters: string;
   /** The font family lists of the text, each as in CSS. */
   families: string[];
+  /** The beginnings of text of which a part is cut off, by its box or by the edge of the picture. */
+  cut: string[];
 }
 
 interface DrawnPage {

@@ -78,6 +78,7 @@ function joinPageTexts(texts: readonly PageText[]): PageText {
   return {
     characters: texts.map(({ characters }) => characters).join(''),
     families: [...new Set(texts.flatMap(({ families }) => families))],
+    cut: texts.flatMap(({ cut }) => cut),
   };
 }
 

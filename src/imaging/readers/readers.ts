@@ -1,5 +1,6 @@
 import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox, CodesResult, CodesTask } from '../../../workers/models/protocol.ts';
+import type { PassWarning } from '../../../workers/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
@@ -35,6 +36,8 @@ interface ReadCall extends ImageCall {
 
 export interface ReadingResult extends WithQueueTime {
   output: TextReading | CodesReading;
+  /** Warnings about frames or pages that were not read. */
+  warnings: PassWarning[];
   /**
    * The times of the reading. `processMs` is the sum of the time in the image worker and in the reader, without
    * waiting.
@@ -84,7 +87,7 @@ export class Readers {
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparationPass(0) });
     parts.push(preparation);
-    const { data: png, width, height, queueMs, timings } = await preparation.result;
+    const { data: png, width, height, queueMs, timings, warnings = [] } = await preparation.result;
     // The deadline of a job does not count its waits, so its reading gets the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
     const late = () => readingTooSlowError(reading);
@@ -104,7 +107,8 @@ export class Readers {
           : await this.#readText(call, picture, original ?? picture, reading.language, deadline);
       const readMs = systemClock.elapsedMs() - beganMs;
       const processMs = timings.decodeMs + timings.processMs + timings.encodeMs + readMs;
-      return { output, queueMs: queueMs + slot.queueMs, timings: { processMs } };
+      const unread = warnings.filter(({ code }) => code === 'frames_lost' || code === 'pages_lost');
+      return { output, warnings: unread, queueMs: queueMs + slot.queueMs, timings: { processMs } };
     } finally {
       slot?.release();
       deadline.end();
@@ -173,7 +177,7 @@ function createReaderQueue(): AdmissionQueue {
 function preparationPass(angle: ReadingAngle) {
   const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
   return {
-    decode: { frame: 'first' as const },
+    decode: {},
     steps: [
       { operation: 'resize', params: box },
       { operation: 'flatten', params: { background: '#ffffff' } },

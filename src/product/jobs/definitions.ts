@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import type {
   DeclaredCollection,
   DocumentCollection,
@@ -68,7 +68,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'seg
 
 /** One warning for each sandbox model of these variants, because a sandbox model invents its results. */
 export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
-  return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
+  return warningsNamed('sandbox_model', sandboxModelsOf(variants));
 }
 
 export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'>): number {

@@ -226,7 +226,7 @@ export interface ItemOutcome {
   resultAssetId?: string;
   /** A JSON answer, stored as text because callers choose its keys. */
   output?: string;
-  achieved?: Record<string, number>;
+  achieved?: Record<string, number | boolean>;
   /** The warnings that a synchronous call would return for the same work; absent if there are none. */
   warnings?: CallWarning[];
   errorCode?: ErrorCode;

@@ -12,7 +12,7 @@ import {
   oneOfField,
   textField,
 } from '../../platform/http/fields.ts';
-import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
+import { CallWarning, type ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
@@ -233,17 +233,10 @@ export const JobItem = Type.Object(
     output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObjectField('compress: what was reached.')),
     warnings: Type.Optional(
-      Type.Array(
-        Type.Object({
-          code: Type.String(),
-          name: Type.Optional(Type.String()),
-          value: Type.Optional(Type.String()),
-        }),
-        {
-          description:
-            'As in X-Service-Warnings of a synchronous call of the same work, such as `not_enlarged`: the result may not be what was meant.',
-        },
-      ),
+      Type.Array(CallWarning, {
+        description:
+          'As in X-Service-Warnings of a synchronous call of the same work, such as `not_enlarged`: the result may not be what was meant.',
+      }),
     ),
     errorCode: Type.Optional(Type.String()),
     retryable: Type.Optional(Type.Boolean()),

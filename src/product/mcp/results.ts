@@ -93,7 +93,7 @@ export async function pictureResult(
 }
 
 /** Measurements that a response may contain as headers, such as the quality that a search chose. */
-const MEASUREMENT_HEADERS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
+const MEASUREMENT_HEADERS = ['quality', 'lossless', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
 
 function measurementsIn(headers: Headers): Record<string, string> {
   const found = MEASUREMENT_HEADERS.flatMap((name) => {

@@ -67,6 +67,11 @@ export function documentationHomePage(
             to: '/docs/errors',
           },
           {
+            title: 'Warnings',
+            text: 'What a call that succeeded did not do, and what helps.',
+            to: '/docs/warnings',
+          },
+          {
             title: 'Guidelines for agents',
             text: 'The rules, and every op in a line: one text for a model.',
             to: '/docs/guidelines',

@@ -6,6 +6,7 @@ import { DOCUMENTED_ERROR_CODES, errorPage, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 import { documentationHomePage, opsByGroup, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
+import { warningsPage } from './warnings.ts';
 
 /** The data from which the pages are made. */
 export interface DocumentationSources {
@@ -117,6 +118,7 @@ function endpointGroups(document: DocumentNode): PageGroup[] {
 function errorPages(): PageSource[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
+    { path: 'warnings', title: 'Warnings', make: warningsPage },
     ...DOCUMENTED_ERROR_CODES.map((code) => ({
       path: `errors/${code}`,
       title: code,

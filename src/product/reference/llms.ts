@@ -35,7 +35,7 @@ Send \`Authorization: ApiKey <key>\` with every call.
 ## Start here
 
 - [Guidelines for agents](/docs/guidelines.md): every kind of call, the rules, every op
-- [Errors](/docs/errors.md): every code, and what to do about it
+- [Errors](/docs/errors.md), [warnings](/docs/warnings.md): every code, and what to do about it
 - [Catalogue](/api/v1/ops): 130 kB of JSON; names: ?view=names; one op: /api/v1/ops/{op}
 - [OpenAPI 3.1](/openapi.json): every endpoint; \`?ops=createJob,getJob\` for a part
 - [All guides and ops](/llms-full.txt): one text
@@ -57,17 +57,15 @@ function shortPath(path: string): string {
   return path.replace(/^\/api\/v1\//, '');
 }
 
-/** The guidelines, the guides, the errors and all ops, as one Markdown text. */
+/** The guidelines, the guides, the errors, the warnings and all ops, as one Markdown text. */
 export function llmsFullText(library: DocumentationLibrary): string {
   const groups = library.groups.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
     .list(groups)
     .filter(({ path }) => path !== 'index' && path !== 'ops')
     .map(({ page }) => page);
-  const errors = library.find('errors');
-  return [...pages, ...(errors === undefined ? [] : [errors])]
-    .map((page) => pageMarkdown(page, { isShort: true }))
-    .join('\n');
+  const codes = ['errors', 'warnings'].flatMap((path) => library.find(path) ?? []);
+  return [...pages, ...codes].map((page) => pageMarkdown(page, { isShort: true })).join('\n');
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import type { PageText } from '../../../workers/render/protocol.ts';
+import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
 import {
@@ -30,8 +31,13 @@ export async function findPageWarnings(
     ...ofVariables,
     ...ofStyles,
     ...blockedUrlWarnings(html),
-    ...missingAssets.map((name) => ({ code: 'missing_asset', name })),
+    ...warningsNamed('missing_asset', missingAssets),
   ];
+}
+
+/** A warning for each text of a drawn page that cannot be seen whole. */
+export function cutTextWarnings({ cut }: Pick<PageText, 'cut'>): CallWarning[] {
+  return warningsNamed('page_text_cut', cut);
 }
 
 /**
@@ -44,14 +50,16 @@ export function variableWarnings(
 ): CallWarning[] {
   const placeholders = variableNamesIn(html, css);
   const known = new PlaceholderNames([...variables.map(variableNameOf), ...placeholders]);
-  const unknown = findUnknownNames(row, known).map((name) => ({ code: 'unknown_variable', name }));
   const byEmptiness = Map.groupBy(placeholders, (name) => isMissingInRow(row, name));
   const filled = highestNumbersByStem(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
-  const empty = (byEmptiness.get(true) ?? [])
-    .filter((name) => !optional.has(name) && !isBeyondFilledSeries(name, filled))
-    .map((name) => ({ code: 'empty_variable', name }));
-  return [...unknown, ...empty];
+  const empty = (byEmptiness.get(true) ?? []).filter(
+    (name) => !optional.has(name) && !isBeyondFilledSeries(name, filled),
+  );
+  return [
+    ...warningsNamed('unknown_variable', findUnknownNames(row, known)),
+    ...warningsNamed('empty_variable', empty),
+  ];
 }
 
 /** For each series of numbered names, such as `image1` to `image7`, the highest number by the stem `image`. */
@@ -138,7 +146,7 @@ export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateR
   const inElements = Array.from(html.matchAll(STYLE_ELEMENT_PATTERN), matchedValue);
   const styles = [css, ...inElements, ...attributeValues(html, STYLE_ATTRIBUTE_PATTERN)];
   const names = styles.flatMap((style) => placeholdersWithEscapedValues(style, row));
-  return [...new Set(names)].map((name) => ({ code: 'escaped_in_css', name }));
+  return warningsNamed('escaped_in_css', [...new Set(names)]);
 }
 
 /**
@@ -166,7 +174,7 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
     const scheme = schemeOf(address);
     return scheme === null || ALLOWED_SCHEMES.includes(scheme) ? [] : [scheme];
   });
-  return [...new Set(schemes)].map((name) => ({ code: 'blocked_resource', name }));
+  return warningsNamed('blocked_resource', [...new Set(schemes)]);
 }
 
 /** The values of attributes in all tags of a page, except in tags that `ignored` matches. */

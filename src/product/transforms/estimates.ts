@@ -4,7 +4,7 @@ import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
 import { componentSchema } from '../../platform/http/fields.ts';
-import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { RunAllowance } from '../billing/allowance.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
@@ -30,14 +30,9 @@ export const ImageEstimate = componentSchema('ImageEstimate', {
     description: 'Whether parts of it can be transparent; null if only the pixels tell.',
   }),
   price: Type.Integer({ description: 'In credits: 0 within the allowance of the plan.' }),
-  warnings: Type.Array(
-    Type.Object({
-      code: Type.String(),
-      name: Type.Optional(Type.String()),
-      value: Type.Optional(Type.String()),
-    }),
-    { description: 'As in X-Service-Warnings, as far as they are known before the work.' },
-  ),
+  warnings: Type.Array(CallWarning, {
+    description: 'As in X-Service-Warnings, as far as they are known before the work.',
+  }),
 });
 export type ImageEstimate = Static<typeof ImageEstimate>;
 

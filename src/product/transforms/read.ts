@@ -4,6 +4,7 @@ import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { OPS } from '../catalogue/index.ts';
@@ -117,6 +118,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
           const result = await syncCall.finish(readers.read({ ...image, ...terms, reading }));
           return { fetchMs, bytesIn, ...result };
         });
+        addWarnings(reply, done.warnings);
         syncCall.recordRun(op.op, done);
         return successEnvelope('Image read.', done.output);
       },

@@ -9,7 +9,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
 import { fillTemplate, type SizedTemplatePage } from '../templates/document.ts';
-import { findPageWarnings } from '../templates/findings.ts';
+import { cutTextWarnings, findPageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
 import { checkSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
@@ -136,7 +136,11 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
-      addWarnings(reply, [...(await findWarnings()), ...(await options.fonts.findWarnings(picture.text))]);
+      addWarnings(reply, [
+        ...(await findWarnings()),
+        ...cutTextWarnings(picture.text),
+        ...(await options.fonts.findWarnings(picture.text)),
+      ]);
       syncCall.recordRun('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
         return successEnvelope('Picture drawn.', resultLinkBody(picture.link, picture));

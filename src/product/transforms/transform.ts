@@ -359,6 +359,7 @@ function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: Trans
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {
     quality: achieved?.quality,
+    lossless: achieved?.lossless,
     ssim: achieved?.ssim,
     ssimulacra2: achieved?.ssimulacra2,
     trials: achieved?.trials,

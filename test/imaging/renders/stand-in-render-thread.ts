@@ -24,7 +24,7 @@ export const RENDERED: RenderAnswer = {
   width: 1,
   height: 1,
   timings: { decodeMs: 1, processMs: 1, encodeMs: 1 },
-  text: { characters: '', families: [] },
+  text: { characters: '', families: [], cut: [] },
 };
 export const KILLED: RenderAnswer = { kind: 'render_failure', reason: 'deadline', message: 'killed' };
 

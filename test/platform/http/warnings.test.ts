@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
-import { warningsText } from '../../../src/platform/http/hooks/warnings.ts';
+import { type CallWarning, warningsNamed, warningsText } from '../../../src/platform/http/hooks/warnings.ts';
 
 t.test('warnings are listed once each, their names percent-encoded', async (t) => {
-  const warnings = [
+  const warnings: CallWarning[] = [
     { code: 'alpha_lost' },
     { code: 'unknown_variable', name: 'größe, *a' },
     { code: 'alpha_lost' },
@@ -12,7 +12,10 @@ t.test('warnings are listed once each, their names percent-encoded', async (t) =
 });
 
 t.test('a long list is cut at a whole entry, and the rest is counted', async (t) => {
-  const warnings = Array.from({ length: 300 }, (_, index) => ({ code: 'empty_variable', name: `v${index}` }));
+  const warnings = warningsNamed(
+    'empty_variable',
+    Array.from({ length: 300 }, (_, index) => `v${index}`),
+  );
   const text = warningsText(warnings);
   t.ok(text.length <= 1000, `${text.length} characters`);
   const entries = text.split(',');

@@ -12,7 +12,7 @@ const [assetId = ''] = await uploadPictures(server, account, 1);
 const NOWHERE = '\u{10fffe}';
 const missing = { code: 'missing_glyph', name: '10FFFE' };
 const replaced = { code: 'font_replaced', name: 'Inter' };
-const text = { op: 'text', parameters: { text: NOWHERE, font: 'Inter' } };
+const text = { op: 'text', parameters: { text: NOWHERE, font: 'Inter', size: 4, margin: 0 } };
 
 t.test('an estimate and a submit tell what a text will lack, and each item what it lacked', async (t) => {
   const header = 'font_replaced:Inter,missing_glyph:10FFFE';
@@ -39,7 +39,7 @@ t.test('steps and presets tell it of the steps that write, and a plain text tell
   const saved = await submit(server, key, { presetId: 'marked', assetIds: [assetId] });
   t.same((await ended(server, key, saved.json.data.id)).items[0].warnings, [replaced, missing]);
 
-  const plain = { op: 'text', parameters: { text: 'plain' }, assetIds: [assetId] };
+  const plain = { op: 'text', parameters: { text: 'plain', size: 6, margin: 0 }, assetIds: [assetId] };
   const silent = await submit(server, key, plain, '?dryRun=true');
   t.equal(silent.headers.get('x-service-warnings'), null);
   t.notOk('warnings' in silent.json.data);

@@ -35,7 +35,7 @@ const STEPS: Record<string, object[]> = {
   ],
   'no_effect,font_replaced:Inter,missing_glyph:10FFFE': [
     { op: 'rotate', parameters: { angle: 0 } },
-    { op: 'text', parameters: { text: '\u{10fffe}', font: 'Inter' } },
+    { op: 'text', parameters: { text: '\u{10fffe}', font: 'Inter', size: 4, margin: 0 } },
   ],
 };
 

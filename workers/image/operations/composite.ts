@@ -52,8 +52,14 @@ export const compositeOperation = defineStepOperation({
       x === undefined || y === undefined
         ? placeBoxWithMargin(layer, picture, position, margin)
         : { ...layer, left: x, top: y };
-    if (tile) await overlayPicture(picture, repeatTile(layer, at, picture), { left: 0, top: 0 }, blend);
-    else await overlayPicture(picture, layer, at, blend);
+    if (tile) {
+      await overlayPicture(picture, repeatTile(layer, at, picture), { left: 0, top: 0 }, blend);
+      return;
+    }
+    const drawn = await overlayPicture(picture, layer, at, blend);
+    if (drawn === 'all') return;
+    const code = drawn === 'part' ? 'layer_cut' : 'layer_outside';
+    pass.sideResults.warnings.push({ code, name: `${layer.width}x${layer.height}` });
   },
 });
 

@@ -72,7 +72,9 @@ export const textOperation = defineStepOperation({
       ? await drawColoured(written, layout, ink, pass)
       : colourMask(await drawMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
-    await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
+    const drawn = await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
+    if (drawn !== 'all')
+      pass.sideResults.warnings.push({ code: 'text_cut', name: `${label.width}x${label.height}` });
   },
 });
 

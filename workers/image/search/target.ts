@@ -221,6 +221,7 @@ function achievedValuesOf(
   const reached = isLossless ? undefined : (setting.quality ?? quality);
   return {
     ...(reached !== undefined && { quality: reached }),
+    ...(isLossless && setting.levels === undefined && { lossless: true }),
     ...likeness,
     bytes: written.info.size,
     trials,
@@ -234,16 +235,14 @@ function achievedValuesOf(
 function nearestFileDetails(
   reached: number,
   { setting, effort = setting.effort }: TriedFile,
-  { format, lossless }: CommonEncoderSettings,
+  { format }: CommonEncoderSettings,
   achieved: TargetSearchResult,
 ): SearchDetails {
   const { colors } = setting;
-  const isLossless = setting.levels === undefined && (setting.lossless ?? lossless);
   return {
     reached,
     achieved: {
       format,
-      ...(isLossless && { lossless: isLossless }),
       ...(colors !== undefined && { colors }),
       ...(effort !== undefined && { effort }),
       ...achieved,

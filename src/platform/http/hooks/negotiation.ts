@@ -54,7 +54,7 @@ export function acceptWarnings(request: FastifyRequest, contentType: string): Ca
   // Fastify copies the options of a route at each access, so they are read only when they are needed.
   const wanted = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
   if (wanted === undefined) return [];
-  const ignored = { code: 'no_effect', name: 'Accept' };
+  const ignored: CallWarning = { code: 'no_effect', name: 'Accept' };
   const [, format] = /^image\/(\w+)$/.exec(wanted) ?? [];
   const isOtherImage = format !== undefined && contentType.startsWith('image/');
   return isOtherImage ? [ignored, { code: 'did_you_mean', name: 'format', value: format }] : [ignored];

@@ -147,9 +147,9 @@ function ignoredFieldWarnings(sent: unknown, known: ReadonlySet<string> | null):
   if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
   return Object.keys(sent)
     .filter((name) => !known.has(name))
-    .flatMap((name, index) => {
+    .flatMap((name, index): CallWarning[] => {
       const meant = index < MAX_CORRECTED_NAMES ? nearestName(name, [...known]) : undefined;
-      const ignored = { code: 'ignored_parameter', name };
+      const ignored = { code: 'ignored_parameter', name } as const;
       return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
     });
 }

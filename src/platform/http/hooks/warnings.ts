@@ -1,12 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
+import type { WarningCode } from './warning-texts.ts';
 
-/** A warning for the caller of a call that succeeded. */
-export interface CallWarning {
-  code: string;
-  /** The subject of the warning, such as a field, a variable or an asset. */
-  name?: string;
-  /** The suggested value of the parameter in `name`. */
-  value?: string;
+/**
+ * A warning for the caller of a call that succeeded. `name` is its subject, such as a field, a variable or an asset, and
+ * `value` the suggested value of the parameter in `name`.
+ */
+export const CallWarning = Type.Object({
+  code: Type.Unsafe<WarningCode>(Type.String()),
+  name: Type.Optional(Type.String()),
+  value: Type.Optional(Type.String()),
+});
+export type CallWarning = Static<typeof CallWarning>;
+
+/** One warning with this code for each name. */
+export function warningsNamed(code: WarningCode, names: readonly string[]): CallWarning[] {
+  return names.map((name) => ({ code, name }));
 }
 
 /** The most characters of the header `X-Service-Warnings`. */

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS_TEXT } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors/errors.ts';
+import { WARNING_TEXTS } from '../hooks/warning-texts.ts';
 
 /** A part of the OpenAPI document, as plain JSON. */
 export type DocumentNode = { [key: string]: unknown };
@@ -20,6 +21,13 @@ export interface RouteTraits {
 }
 
 const headerObject = (description: string, type = 'string') => ({ description, schema: { type } });
+
+/** Every warning by its example, with its meaning. */
+function warningListText(): string {
+  return Object.values(WARNING_TEXTS)
+    .map(({ example, meaning }) => `\`${example}\`: ${meaning}`)
+    .join(' ');
+}
 
 /** The headers of responses, each with its description. */
 export const RESPONSE_HEADERS: DocumentNode = {
@@ -41,6 +49,7 @@ export const RESPONSE_HEADERS: DocumentNode = {
   'X-Service-Outputs': headerObject('The number of `outputs` that succeeded, of how many: such as `5/6`.'),
   'X-Service-Duration-Ms': headerObject('Milliseconds that the worker took.', 'integer'),
   'X-Service-Quality': headerObject('compress: the quality of the file that was chosen.', 'integer'),
+  'X-Service-Lossless': headerObject('compress: `true` where the file was written without loss.'),
   'X-Service-Ssim': headerObject('compress with minSsim: the likeness that was reached.', 'number'),
   'X-Service-Ssimulacra2': headerObject('compress with ssimulacra2: the score that was reached.', 'number'),
   'X-Service-Trials': headerObject('compress: files that were tried.', 'integer'),
@@ -51,7 +60,7 @@ export const RESPONSE_HEADERS: DocumentNode = {
   'X-Service-Thumbhash': headerObject('placeholder: the ThumbHash of the real picture, in base64.'),
   'X-Service-Blurhash': headerObject('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': headerObject(
-    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:perpage` for a field that the endpoint does not read, followed by `did_you_mean:perPage` if a field of the endpoint has nearly that name, `not_enlarged:768` for a resize that left a picture 768 px wide or high because enlarge is false, `larger_than_input` for a file that grew, `search_cut_short` for the best file that a search for a size or a likeness found in its time, `low_quality:fewer_frames` or `low_quality:smaller_picture` for a file within `maxBytes` whose quality is below 20, or which has fewer than 16 colours, and what would look better, and `format_not_tried:avif` for a format of several that there was no time for.',
+    `What succeeded and should be looked at: a comma-separated list of \`code\`, \`code:name\` or \`code:name=value\`, with percent-encoded names. ${warningListText()} /docs/warnings says what to do about each.`,
   ),
   'Server-Timing': headerObject(
     'Where the time went, in milliseconds: `process` includes an encoding that runs as the pixels come, `total` is the time from the request to its answer. What the others leave of it is reading the body, starting a worker or a browser after a pause, and waiting for a core.',

@@ -5,7 +5,7 @@ import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platfor
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import { apiErrorBody, asApiError } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import { addWarnings, type CallWarning } from '../../../platform/http/hooks/warnings.ts';
+import { addWarnings, type CallWarning, warningsNamed } from '../../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import { type AssetLabels, assetDataOf } from '../asset.ts';
@@ -69,7 +69,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const options = { client, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
       addWarnings(reply, [
-        ...ignored.map((name) => ({ code: 'ignored_parameter', name })),
+        ...warningsNamed('ignored_parameter', ignored),
         ...ignoredLabelWarnings(labels, outcomes),
       ]);
       const [first, ...others] = outcomes;
@@ -247,9 +247,10 @@ function ignoredLabelWarnings(labels: AssetLabels, outcomes: ReceivedImages['out
   const existing = outcomes.flatMap((outcome) =>
     'asset' in outcome && !outcome.isNew ? [outcome.asset] : [],
   );
-  return (['name', 'collection'] as const)
-    .filter((label) => labels[label] !== null && existing.some((asset) => asset[label] !== labels[label]))
-    .map((name) => ({ code: 'no_effect', name }));
+  const unused = (['name', 'collection'] as const).filter(
+    (label) => labels[label] !== null && existing.some((asset) => asset[label] !== labels[label]),
+  );
+  return warningsNamed('no_effect', unused);
 }
 
 function toRefusedFile(name: string | null): (error: unknown) => RefusedFile {

@@ -210,9 +210,9 @@ function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): Step
  * what was probably meant.
  */
 export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] {
-  return warnings.flatMap(({ code, name, meant }) => [
+  return warnings.flatMap(({ code, name, meant }): CallWarning[] => [
     { code, ...withoutAbsentFields({ name }) },
-    ...(meant === undefined ? [] : [{ code: 'did_you_mean', ...meant }]),
+    ...(meant === undefined ? [] : [{ code: 'did_you_mean' as const, ...meant }]),
   ]);
 }
 

@@ -39,7 +39,7 @@ const RULES: readonly PageBlock[] = [
     'Several ops: send steps instead of op, as a multipart field or in JSON. They are one run. Several results: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
-  -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300, "gravity": "north"}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
+  -F 'steps=[{"op": "resize", "parameters": {"width": 300, "height": 300, "fit": "cover", "focalY": 0.4}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
   paragraphBlock(
     'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
@@ -71,7 +71,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   headingBlock('Rules'),
   numberedListBlock(
     'A deterministic op refuses undeclared parameters.',
-    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:perpage,did_you_mean:perPage`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say what may not be as meant.',
+    'On success look at X-Service-Warnings: `not_enlarged:768` (send enlarge=true), `alpha_lost`, `frames_lost:9`, `text_cut:90x40`, `ignored_parameter:perpage,did_you_mean:perPage`, …: /docs/warnings.md has all and the cures.',
     'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; fix error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
     'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing has the parts), and 600 requests per minute and account.',

@@ -4,7 +4,7 @@ import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { fillTemplate } from '../../templates/document.ts';
-import { findPageWarnings } from '../../templates/findings.ts';
+import { cutTextWarnings, findPageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { findPageAssets, readPageAssets, withAssetScheme } from '../../transforms/page-assets.ts';
 import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
@@ -56,6 +56,7 @@ export function createPageWork(options: PageWorkOptions) {
     const { data, contentType, text } = await renders.render({ ...page, ...termsFromNow() });
     const warnings = [
       ...(await findPageWarnings(template, row, html, missing)),
+      ...cutTextWarnings(text),
       ...(await fonts.findWarnings(text)),
     ];
     return { kind: 'image', bytes: data, contentType, warnings };

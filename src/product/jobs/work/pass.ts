@@ -81,8 +81,8 @@ class PassRun {
   /** Reads text or codes from the result of the steps. */
   async #readResult(reading: ReadingTask): Promise<SegmentResult> {
     const { data: bytes, warnings } = await this.#renderLossless();
-    const { output } = await this.#options.readers.read({ ...this.#workTerms(), bytes, reading }).result;
-    return { kind: 'json', output, warnings };
+    const read = await this.#options.readers.read({ ...this.#workTerms(), bytes, reading }).result;
+    return { kind: 'json', output: read.output, warnings: [...warnings, ...read.warnings] };
   }
 
   /** The result of the steps in a lossless format, for a segment that compares or reads it. */

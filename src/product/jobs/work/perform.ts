@@ -29,7 +29,7 @@ interface ImageResult {
   contentType: string;
   /** The facts about the picture, if the worker has returned them. */
   facts?: ExaminedImage;
-  achieved?: Record<string, number>;
+  achieved?: Record<string, number | boolean>;
 }
 
 /** The result of a segment, or of a page, for one item, with its warnings. */
@@ -275,7 +275,7 @@ export class ItemWork {
 function storedWarnings(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
   const all = distinctValues(warnings);
   if (all.length === 0) return {};
-  const more = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
+  const more: CallWarning = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
   return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
 }
 
