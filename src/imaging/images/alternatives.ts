@@ -53,9 +53,9 @@ export function alternativesToSlowPasses(
     const eased = { ...moving, encode: { ...moving.encode, ...lower } };
     const limits =
       doableShare === undefined
-        ? { mostMs: Math.min(MAX_SURE_ESTIMATE_MS, UNMEASURED_SHARE * estimatedMs(header, [moving])) }
+        ? { mostMs: Math.min(MAX_SURE_ESTIMATE_MS, UNMEASURED_SHARE * quickestMs(header, moving)) }
         : { mostPx: doableShare * header.width * header.height * frameCountOf(header, moving) };
-    if (lower !== undefined && limits.mostMs !== undefined && estimatedMs(header, [eased]) <= limits.mostMs)
+    if (lower !== undefined && limits.mostMs !== undefined && quickestMs(header, eased) <= limits.mostMs)
       suggest(lower);
     for (const { parameters } of fewerFramesParameters(header, eased, limits))
       suggest({ ...parameters, ...lower });
@@ -100,7 +100,7 @@ export function fewerFramesParameters(
   const keptBy = (asked: DecodeOptions) => selectFrames({ ...decode, ...asked }, header).kept.length;
   const fits = (asked: DecodeOptions) =>
     keptBy(asked) * header.width * header.height <= mostPx &&
-    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= mostMs;
+    quickestMs(header, { ...pass, decode: { ...decode, ...asked } }) <= mostMs;
   const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
   const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
   const mildest = <T extends DecodeOptions>(fromMildest: readonly T[]) => {
@@ -114,6 +114,13 @@ export function fewerFramesParameters(
   // The parameter `frame` cannot be combined with the other parameters that choose frames.
   const first = selectsFrames(decode) ? { maxFrames: 1 } : { frame: 'first' as const };
   return [...several, first].map((parameters) => ({ parameters }));
+}
+
+/** The estimated time of a pass. A search without a chosen effort lowers it by itself, as far as the time requires. */
+function quickestMs(header: ImageHeader, pass: ImagePass): number {
+  const { target, effort } = pass.encode;
+  const isEased = target !== undefined && effort === undefined;
+  return estimatedMs(header, [isEased ? { ...pass, encode: { ...pass.encode, ...QUICKEST_ENCODE } } : pass]);
 }
 
 /** The most bytes per pixel of an animated photograph that still looks acceptable. */

@@ -79,6 +79,38 @@ t.test(
   },
 );
 
+t.test(
+  'the proposals for a file of too many pixels leave out no more frames than they must',
+  corpus,
+  async (t) => {
+    const file = image('animated/gifplayer-muybridge.gif');
+    const planned = (query: Query) =>
+      calls.transform(
+        { op: 'compress', format: 'webp', maxBytes: 50_000_000, dryRun: true, ...query },
+        file,
+        'image/gif',
+      );
+    const refusal = await planned({});
+    t.match(refusalOf(refusal), { status: 400, code: 'unsupported_format' });
+    const proposals: { parameters: Record<string, number> }[] = refusal.json.error.details.instead;
+    t.ok(proposals.length > 1);
+    const kept: number[] = [];
+    for (const { parameters } of proposals) {
+      const answer = await planned(parameters);
+      t.equal(answer.status, 200, JSON.stringify(parameters));
+      kept.push(answer.json.data.frames);
+      const { everyNth, maxFps } = parameters;
+      const milder = everyNth === undefined ? maxFps && { maxFps: maxFps + 1 } : { everyNth: everyNth - 1 };
+      if (milder) t.equal((await planned(milder)).status, 400, `${JSON.stringify(milder)} is too much`);
+    }
+    t.same(
+      kept,
+      kept.toSorted((one, other) => other - one),
+      'the first keeps the most',
+    );
+  },
+);
+
 /** Frames of a picture that moves by a few pixels from one to the next. */
 async function panOver(photo: Uint8Array, count: number): Promise<Uint8Array> {
   const frame = { width: 240, height: 160 };
