@@ -59,8 +59,8 @@ addHint(
 );
 addHint(
   ['avatar', 'circle', 'round', 'corner', 'corners'],
-  ['thumbnail', 'round_corners'],
-  'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
+  ['resize', 'thumbnail', 'round_corners'],
+  'resize with fit=cover makes a square, with focalX and focalY where the face is, and round_corners with radius=50% a circle: send both as steps.',
 );
 addHint(
   ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],

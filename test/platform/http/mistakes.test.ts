@@ -243,6 +243,15 @@ t.test('steps that are proposed for parameters of several ops have all of them, 
   const table = [
     ['op=resize,grayscale&width=9', [{ op: 'resize', parameters: { width: 9 } }, { op: 'grayscale' }]],
     [
+      'op=thumbnail&width=9&height=6',
+      [
+        {
+          op: 'resize',
+          parameters: { width: 9, height: 6, fit: 'cover', gravity: 'attention', enlarge: true },
+        },
+      ],
+    ],
+    [
       'op=thumbnail&size=16&width=9&height=6',
       [
         { op: 'thumbnail', parameters: { size: 16 } },

@@ -19,7 +19,7 @@ import {
 } from '../../../platform/http/errors/violations.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
-import type { CheckedParameters, GivenParameters, Op, ParameterViolation } from '../op.ts';
+import type { CheckedParameters, GivenParameters, Op, ParameterViolation, PixelOp } from '../op.ts';
 import { CUT_BY_FRAGMENT_HINT, colourHint, type ValueHint } from './colours.ts';
 import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 
@@ -73,6 +73,12 @@ interface OtherOpsHint {
 
 const NO_HINT: OtherOpsHint = { says: '' };
 
+/** A step that its op does not refuse. */
+interface ValidStep {
+  op: string;
+  parameters: GivenParameters;
+}
+
 /** Finds other ops with a parameter that this deterministic op lacks. The hint is empty if no op has the parameter. */
 function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NO_HINT;
@@ -87,15 +93,37 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
   const isOwn = ([name]: [string, unknown]) => Object.hasOwn(op.parameters.properties, name);
   const own = fields.filter(isOwn);
   const others = fields.filter((field) => !isOwn(field));
-  const instead = named.flatMap((taker) => {
-    const steps = [validStep(op, own), validStep(taker, others)];
-    return steps.includes(undefined) ? [] : [{ steps: steps as object[] }];
-  });
+  const ownStep = validStep(op, own);
+  if (ownStep === undefined) return { says };
+  const instead = [
+    [generalStep(op, ownStep, others)],
+    ...named.map((taker) => [ownStep, validStep(taker, others)]),
+  ].flatMap((steps) => (steps.includes(undefined) ? [] : [{ steps: steps as object[] }]));
   return { says, ...(instead.length > 0 && { instead }) };
 }
 
+/**
+ * The step of the op of which this op is a special case, such as resize for thumbnail, with the parameters of the special
+ * case, as far as the caller has not sent others. Undefined if there is no such op, or if it would refuse them.
+ */
+function generalStep(
+  op: PixelOp,
+  { parameters }: ValidStep,
+  sent: readonly [string, unknown][],
+): ValidStep | undefined {
+  const [step, ...more] = op.compile(parameters as CheckedParameters).steps;
+  if (step === undefined || more.length > 0 || step.operation === op.op) return undefined;
+  const general = Object.values<Op>(OPS).find((other) => other.op === step.operation);
+  const isTaken = (name: string) => general && Object.hasOwn(general.parameters.properties, name);
+  if (general === undefined || !Object.keys(parameters).every(isTaken)) return undefined;
+  return validStep(
+    general,
+    Object.entries({ ...withoutAbsentFields(step.params), ...parameters, ...Object.fromEntries(sent) }),
+  );
+}
+
 /** A step with these parameters, whose texts are parsed as in a query; undefined if it would be refused. */
-function validStep(op: Op, sent: readonly [string, unknown][]): object | undefined {
+function validStep(op: Op, sent: readonly [string, unknown][]): ValidStep | undefined {
   const parsed = sent.map(([name, value]) =>
     typeof value === 'string' ? parseOpParameters(op, { [name]: value }) : { [name]: value },
   );
