@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaCheckResult, SchemaTask } from '../../../workers/models/protocol.ts';
+import type { PassWarning } from '../../../workers/protocol.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
@@ -10,9 +11,10 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type ModelRequest, type RawModelAnswer, unavailableFault } from './provider.ts';
 
 /** A result of a model that has passed all checks. */
-export type ModelAnswer =
+export type ModelAnswer = { warnings?: PassWarning[] } & (
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
-  | { kind: 'json'; output: Record<string, unknown> };
+  | { kind: 'json'; output: Record<string, unknown> }
+);
 
 const PICTURE_FORMATS = ['png', 'jpeg', 'webp', 'avif', 'gif'];
 const MAX_OUTPUT_BYTES = 256 * 1024;

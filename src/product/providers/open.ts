@@ -150,7 +150,9 @@ export class Providers {
     const context: ProviderCall = { accountId, signal, keep, ...withoutAbsentFields({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
       this.#options.answerSchemas.findProblem(accountId, schema, value);
-    return checkModelAnswer(await provider.run(request, context), request, findProblem);
+    const answer = await checkModelAnswer(await provider.run(request, context), request, findProblem);
+    const warnings = request.pictures.flatMap((picture) => picture.warnings ?? []);
+    return warnings.length === 0 ? answer : { ...answer, warnings };
   }
 
   async #prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {

@@ -1,3 +1,5 @@
+import { lostFramesWarnings } from '../../../workers/image/frames.ts';
+import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -30,7 +32,8 @@ export async function prepareModelPicture(
   { maxInputEdge }: Model,
   { imageWorkers, accountId, signal }: { imageWorkers: ImageWorkers; accountId: string; signal: AbortSignal },
 ): Promise<ModelPicture> {
-  const asIs = unchangedPicture(bytes, maxInputEdge);
+  const header = readImageHeader(bytes);
+  const asIs = unchangedPicture(bytes, header, maxInputEdge);
   if (asIs !== undefined) return asIs;
   const box = { width: maxInputEdge, height: maxInputEdge, fit: 'inside' };
   const { result } = imageWorkers.transform({
@@ -46,14 +49,16 @@ export async function prepareModelPicture(
     },
   });
   const { data, width, height } = await result;
-  return { bytes: data, mimeType: 'image/webp', width, height };
+  const { frames = 1, format = '' } = header ?? {};
+  const warnings = frames > 1 ? lostFramesWarnings({ first: 0, count: 1, lost: frames - 1 }, format) : [];
+  return { bytes: data, mimeType: 'image/webp', width, height, warnings };
 }
 
 function unchangedPicture(
   bytes: Uint8Array<ArrayBuffer>,
+  header: ImageHeader | null,
   maxInputEdge: number | undefined,
 ): ModelPicture | undefined {
-  const header = readImageHeader(bytes);
   const format = COMMON_FORMATS.find((known) => known === header?.format);
   if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
     return undefined;

@@ -1,3 +1,4 @@
+import type { PassWarning } from '../../../workers/protocol.ts';
 import type { ModelCategory } from '../models/models.ts';
 
 /** A picture for a model: JPEG, PNG or WebP, upright, and within the size that the model accepts. */
@@ -6,6 +7,8 @@ export interface ModelPicture {
   mimeType: 'image/jpeg' | 'image/png' | 'image/webp';
   width: number;
   height: number;
+  /** Warnings about the preparation, such as that the model gets only the first frame of an animation. */
+  warnings?: PassWarning[];
 }
 
 /** What a model is asked to do in one attempt at an item. */

@@ -67,6 +67,15 @@ t.test('a comparison of animations tells that it is one of their first frames', 
   t.equal(warningsText((await ended(server, key, sent.json.data.id)).items[0].warnings), told);
 });
 
+t.test('a model that gets the first frame of an animation tells the others', async (t) => {
+  const sent = await submit(server, key, {
+    ...{ op: 'edit', prompt: 'Bluer', model: 'sandbox-image' },
+    assetIds: [animated],
+  });
+  const { items } = await ended(server, key, sent.json.data.id);
+  t.equal(warningsText(items[0].warnings ?? []), 'frames_lost:1');
+});
+
 t.test('a chain keeps the warnings of all of its segments', async (t) => {
   const steps = [
     { op: 'resize', parameters: { width: 400 } },
