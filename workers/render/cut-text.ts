@@ -5,9 +5,9 @@
 const MAX_OVERHANG = 0.25;
 
 /**
- * JavaScript of a function that returns whether a part of a text node cannot be seen: a box around the text, or the edge
- * of the picture, cuts a line of it. Boxes cut what they do not show by `overflow`, also where they end it by an ellipsis.
- * A box cuts only text that it contains: text that is placed absolutely may lie within an element, but not in its box.
+ * JavaScript of a function that returns whether a part of a text node cannot be seen: a box around the text, or the
+ * edge of the picture, cuts a line of it. Boxes cut what they do not show by `overflow`, also if an ellipsis ends it. A
+ * box cuts only text that it contains: text that is placed absolutely may be within an element, but not in its box.
  */
 export const CUT_TEXT_FUNCTION = `
   const picture = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };

@@ -52,8 +52,8 @@ const NONCHARACTER = '\\u{10fffe}';
  * A JavaScript expression that reads which fonts the text of the document needs. `characters` has each character beyond
  * ASCII once, and `families` has each font family list of the styles. Text in a font that the document itself loads
  * (`@font-face`) adds only the characters that are drawn as missing ones: they have the measurements of a character
- * that no font has. Such a font is in `families` only if it did not load. `cut` has the beginnings of text that cannot be
- * seen whole. Invisible text, generated content and the values of form fields are not read.
+ * that no font has. Such a font is in `families` only if it did not load. `cut` has the beginnings of text that cannot
+ * be seen whole. Invisible text, generated content and the values of form fields are not read.
  */
 export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}${CUT_TEXT_FUNCTION}
   const loadable = [...document.fonts].filter((face) => face.status !== 'error');

@@ -5,6 +5,7 @@ import {
   invalidParamError,
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
+import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
 
@@ -16,6 +17,8 @@ export interface RenderedPage {
   height: number;
   timings: PassTimings & { queueMs: number };
   text: PageText;
+  /** A warning for each text of the page that cannot be seen whole. */
+  warnings: CallWarning[];
 }
 
 /** Seconds until a caller may retry if no browser is installed. An operator has to install one first. */
@@ -56,7 +59,8 @@ export function requireRenderedPage(
     const { data, contentType, width, height, timings, text } = answer;
     const { decodeMs, processMs, encodeMs } = timings;
     const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
-    return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
+    const warnings = warningsNamed('page_text_cut', text.cut);
+    return { data, contentType, width, height, timings: { ...timings, queueMs }, text, warnings };
   }
   if (answer.kind === 'render_failure') throw renderFailureError(answer, refusal);
   throw new Error('A render thread gave an unexpected answer.');

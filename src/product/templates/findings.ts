@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { PageText } from '../../../workers/render/protocol.ts';
 import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
@@ -33,11 +32,6 @@ export async function findPageWarnings(
     ...blockedUrlWarnings(html),
     ...warningsNamed('missing_asset', missingAssets),
   ];
-}
-
-/** A warning for each text of a drawn page that cannot be seen whole. */
-export function cutTextWarnings({ cut }: Pick<PageText, 'cut'>): CallWarning[] {
-  return warningsNamed('page_text_cut', cut);
 }
 
 /**

@@ -9,7 +9,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
 import { fillTemplate, type SizedTemplatePage } from '../templates/document.ts';
-import { cutTextWarnings, findPageWarnings } from '../templates/findings.ts';
+import { findPageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
 import { checkSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
@@ -138,7 +138,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       });
       addWarnings(reply, [
         ...(await findWarnings()),
-        ...cutTextWarnings(picture.text),
+        ...picture.warnings,
         ...(await options.fonts.findWarnings(picture.text)),
       ]);
       syncCall.recordRun('render_template', { ...picture, bytesOut: picture.data.length });

@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 import type { WarningCode } from './warning-texts.ts';
 
 /**
- * A warning for the caller of a call that succeeded. `name` is its subject, such as a field, a variable or an asset, and
- * `value` the suggested value of the parameter in `name`.
+ * A warning for the caller of a call that succeeded. `name` is its subject, such as a field, a variable or an asset,
+ * and `value` the suggested value of the parameter in `name`.
  */
 export const CallWarning = Type.Object({
   code: Type.Unsafe<WarningCode>(Type.String()),

@@ -103,8 +103,8 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
 }
 
 /**
- * The step of the op of which this op is a special case, such as resize for thumbnail, with the parameters of the special
- * case, as far as the caller has not sent others. Undefined if there is no such op, or if it would refuse them.
+ * The step of the op of which this op is a special case, such as resize for thumbnail. It has the parameters of the
+ * special case, as far as the caller has not sent others. Undefined if there is no such op, or if it refuses them.
  */
 function generalStep(
   op: PixelOp,

@@ -4,7 +4,7 @@ import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { fillTemplate } from '../../templates/document.ts';
-import { cutTextWarnings, findPageWarnings } from '../../templates/findings.ts';
+import { findPageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { findPageAssets, readPageAssets, withAssetScheme } from '../../transforms/page-assets.ts';
 import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
@@ -53,12 +53,12 @@ export function createPageWork(options: PageWorkOptions) {
     const pageAssets = await readPageAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
-    const { data, contentType, text } = await renders.render({ ...page, ...termsFromNow() });
+    const drawn = await renders.render({ ...page, ...termsFromNow() });
     const warnings = [
       ...(await findPageWarnings(template, row, html, missing)),
-      ...cutTextWarnings(text),
-      ...(await fonts.findWarnings(text)),
+      ...drawn.warnings,
+      ...(await fonts.findWarnings(drawn.text)),
     ];
-    return { kind: 'image', bytes: data, contentType, warnings };
+    return { kind: 'image', bytes: drawn.data, contentType: drawn.contentType, warnings };
   };
 }
