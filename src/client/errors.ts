@@ -34,7 +34,6 @@ export interface DarkroomErrorInit {
  * one sentence how to correct the call.
  */
 export class DarkroomError extends Error {
-  override name = 'DarkroomError';
   readonly code: DarkroomErrorInit['code'];
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
@@ -52,6 +51,7 @@ export class DarkroomError extends Error {
 
   constructor(facts: DarkroomErrorInit) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = new.target === DarkroomError ? 'DarkroomError' : classNameOf(facts.code);
     this.code = facts.code;
     this.status = facts.status;
     this.retryable = facts.retryable;
@@ -77,85 +77,41 @@ function toArray(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
-export class InvalidParamError extends DarkroomError {
-  override name = 'InvalidParamError';
+/** The name of the class of a code, `InvalidParamError` of `invalid_param`. A bundler may rename the class itself. */
+function classNameOf(code: string): string {
+  const name = code.replace(/_error$/, '').replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
+  return `${name}Error`;
 }
-export class InvalidStateError extends DarkroomError {
-  override name = 'InvalidStateError';
-}
-export class UnsupportedFormatError extends DarkroomError {
-  override name = 'UnsupportedFormatError';
-}
-export class UnauthorizedError extends DarkroomError {
-  override name = 'UnauthorizedError';
-}
-export class InsufficientCreditError extends DarkroomError {
-  override name = 'InsufficientCreditError';
-}
-export class ForbiddenError extends DarkroomError {
-  override name = 'ForbiddenError';
-}
+
+export class InvalidParamError extends DarkroomError {}
+export class InvalidStateError extends DarkroomError {}
+export class UnsupportedFormatError extends DarkroomError {}
+export class UnauthorizedError extends DarkroomError {}
+export class InsufficientCreditError extends DarkroomError {}
+export class ForbiddenError extends DarkroomError {}
 /**
  * The error for an object that does not exist or belongs to another account. Assets, jobs and presets have classes of
  * their own that extend it.
  */
-export class NotFoundError extends DarkroomError {
-  override name = 'NotFoundError';
-}
-export class AssetNotFoundError extends NotFoundError {
-  override name = 'AssetNotFoundError';
-}
-export class JobNotFoundError extends NotFoundError {
-  override name = 'JobNotFoundError';
-}
-export class PresetNotFoundError extends NotFoundError {
-  override name = 'PresetNotFoundError';
-}
-export class MethodNotAllowedError extends DarkroomError {
-  override name = 'MethodNotAllowedError';
-}
-export class NotAcceptableError extends DarkroomError {
-  override name = 'NotAcceptableError';
-}
-export class IdempotencyKeyReuseError extends DarkroomError {
-  override name = 'IdempotencyKeyReuseError';
-}
-export class RequestInProgressError extends DarkroomError {
-  override name = 'RequestInProgressError';
-}
-export class SubscriptionNotActionableError extends DarkroomError {
-  override name = 'SubscriptionNotActionableError';
-}
-export class PayloadTooLargeError extends DarkroomError {
-  override name = 'PayloadTooLargeError';
-}
-export class UnsupportedMediaTypeError extends DarkroomError {
-  override name = 'UnsupportedMediaTypeError';
-}
-export class AssetCountExceededError extends DarkroomError {
-  override name = 'AssetCountExceededError';
-}
-export class ResourceLimitExceededError extends DarkroomError {
-  override name = 'ResourceLimitExceededError';
-}
-export class JobNotResumableError extends DarkroomError {
-  override name = 'JobNotResumableError';
-}
-export class ProviderRejectedError extends DarkroomError {
-  override name = 'ProviderRejectedError';
-}
-export class RateLimitedError extends DarkroomError {
-  override name = 'RateLimitedError';
-}
-export class ServiceMisconfiguredError extends DarkroomError {
-  override name = 'ServiceMisconfiguredError';
-}
-export class InternalError extends DarkroomError {
-  override name = 'InternalError';
-}
-export class ProviderUnavailableError extends DarkroomError {
-  override name = 'ProviderUnavailableError';
-}
+export class NotFoundError extends DarkroomError {}
+export class AssetNotFoundError extends NotFoundError {}
+export class JobNotFoundError extends NotFoundError {}
+export class PresetNotFoundError extends NotFoundError {}
+export class MethodNotAllowedError extends DarkroomError {}
+export class NotAcceptableError extends DarkroomError {}
+export class IdempotencyKeyReuseError extends DarkroomError {}
+export class RequestInProgressError extends DarkroomError {}
+export class SubscriptionNotActionableError extends DarkroomError {}
+export class PayloadTooLargeError extends DarkroomError {}
+export class UnsupportedMediaTypeError extends DarkroomError {}
+export class AssetCountExceededError extends DarkroomError {}
+export class ResourceLimitExceededError extends DarkroomError {}
+export class JobNotResumableError extends DarkroomError {}
+export class ProviderRejectedError extends DarkroomError {}
+export class RateLimitedError extends DarkroomError {}
+export class ServiceMisconfiguredError extends DarkroomError {}
+export class InternalError extends DarkroomError {}
+export class ProviderUnavailableError extends DarkroomError {}
 
 const CLASS_BY_CODE: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   invalid_param: InvalidParamError,

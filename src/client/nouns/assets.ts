@@ -3,16 +3,11 @@ import { type ImageBytes, imageRequestBody } from '../bodies.ts';
 import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import { Download } from '../picture.ts';
 import type { Asset, Link, ListedAsset } from '../schema.ts';
-import type { CallOptions, Transport } from '../transport.ts';
+import type { CallOptions } from '../transport.ts';
+import { CallGroup } from './call-group.ts';
 
 /** The images that the account stores. */
-export class Assets {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Assets extends CallGroup {
   /**
    * Stores an image. If the account already has an asset with the same bytes, that asset is returned. The name of a
    * File becomes the name of the asset, unless another one is given.
@@ -28,22 +23,22 @@ export class Assets {
   ): Promise<Asset> {
     const query = { name: name ?? (input as Partial<File>).name, collection, palette };
     const call = { method: 'POST', path: '/assets/upload', query, body: imageRequestBody(input) };
-    return (await this.#transport.json<Asset>(call, options)).data;
+    return (await this.transport.json<Asset>(call, options)).data;
   }
 
   /** Lists assets, newest first. With similarTo, the most similar ones come first. */
   list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
-    return listNamedCall(this.#transport, 'GET /assets', { query }, options);
+    return listNamedCall(this.transport, 'GET /assets', { query }, options);
   }
 
   get(assetId: string, options?: CallOptions): Promise<Asset> {
-    return readNamedCall(this.#transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
+    return readNamedCall(this.transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
   }
 
   /** The bytes of an asset. */
   async download(assetId: string, options?: CallOptions): Promise<Download> {
     const path = `/assets/${encodeURIComponent(assetId)}/content`;
-    return new Download(await this.#transport.bytes({ method: 'GET', path, accept: '*/*' }, options));
+    return new Download(await this.transport.bytes({ method: 'GET', path, accept: '*/*' }, options));
   }
 
   /**
@@ -53,7 +48,7 @@ export class Assets {
   async preview(assetId: string, edge: 64 | 128 | 256, options?: CallOptions): Promise<Download> {
     const path = `/assets/${encodeURIComponent(assetId)}/content`;
     const call = { method: 'GET', path, query: { preview: edge }, accept: '*/*' };
-    return new Download(await this.#transport.bytes(call, options));
+    return new Download(await this.transport.bytes(call, options));
   }
 
   /**
@@ -66,10 +61,10 @@ export class Assets {
   ): Promise<Link> {
     const query = expiresInSeconds === undefined ? {} : { expiresInSeconds };
     const name = 'GET /assets/{assetId}/link';
-    return readNamedCall(this.#transport, name, { path: { assetId }, query }, options);
+    return readNamedCall(this.transport, name, { path: { assetId }, query }, options);
   }
 
   async delete(assetId: string, options?: CallOptions): Promise<void> {
-    await readNamedCall(this.#transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
+    await readNamedCall(this.transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
   }
 }

@@ -9,13 +9,8 @@ import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
 import type { ImageEstimate, Ops, OutputEstimates, RenderRequest, ResultLink } from '../schema.ts';
-import {
-  type ApiCall,
-  type CallOptions,
-  jsonRequestBody,
-  type QueryFields,
-  type Transport,
-} from '../transport.ts';
+import { type ApiCall, type CallOptions, jsonRequestBody, type QueryFields } from '../transport.ts';
+import { CallGroup } from './call-group.ts';
 
 /** An op with its parameters in the same object. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
@@ -47,17 +42,11 @@ export interface OutputsCallOptions extends TransformCallOptions {
 const PICTURE_ACCEPT = 'image/*, application/json;q=0.5';
 
 /** Synchronous calls: they take one image and return the result. Nothing is stored. */
-export class Images {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Images extends CallGroup {
   /** Runs one op, one preset or a list of steps on one image. */
   async transform(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<Picture> {
     const call = transformCall(input, work, options);
-    return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE_ACCEPT }, options));
+    return new Picture(await this.transport.bytes({ ...call, accept: PICTURE_ACCEPT }, options));
   }
 
   /**
@@ -86,7 +75,7 @@ export class Images {
     options?: OutputsCallOptions,
   ): Promise<Outputs> {
     const call = { ...outputsCall(input, outputs, options), accept: 'multipart/mixed' };
-    const response = await this.#transport.bytes(call, options);
+    const response = await this.transport.bytes(call, options);
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
   }
 
@@ -107,7 +96,7 @@ export class Images {
       body: jsonRequestBody(request),
       accept: PICTURE_ACCEPT,
     };
-    return new Picture(await this.#transport.bytes(call, options));
+    return new Picture(await this.transport.bytes(call, options));
   }
 
   /** Predicts the result and the cost of a render. Nothing is drawn, and no run is counted. */
@@ -156,7 +145,7 @@ export class Images {
   }
 
   async #data<T>(call: ApiCall, options?: CallOptions): Promise<T> {
-    return (await this.#transport.json<T>(call, options)).data;
+    return (await this.transport.json<T>(call, options)).data;
   }
 }
 

@@ -2,7 +2,8 @@ import type { Pages } from '../answers.ts';
 import { type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import { Download } from '../picture.ts';
 import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } from '../schema.ts';
-import type { CallOptions, Transport } from '../transport.ts';
+import type { CallOptions } from '../transport.ts';
+import { CallGroup } from './call-group.ts';
 
 export interface WaitOptions extends CallOptions {
   /** Called with the job whenever its counts have changed. */
@@ -19,22 +20,16 @@ const DEFAULT_WAIT_SECONDS = 30;
 const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 /** Jobs, which run ops, presets or chains of steps over many assets. */
-export class Jobs {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class Jobs extends CallGroup {
   /** Checks a job and computes its price, without submitting it. */
   async estimate(request: JobRequest, options?: CallOptions): Promise<JobEstimate> {
     const fields = { query: { dryRun: true }, body: request };
-    return (await readNamedCall(this.#transport, 'POST /jobs', fields, options)) as JobEstimate;
+    return (await readNamedCall(this.transport, 'POST /jobs', fields, options)) as JobEstimate;
   }
 
   /** Submits a job, and returns it in its first state. If the call is retried, no second job is created. */
   async submit(request: JobRequest, options?: CallOptions): Promise<Job> {
-    return (await readNamedCall(this.#transport, 'POST /jobs', { body: request }, options)) as Job;
+    return (await readNamedCall(this.transport, 'POST /jobs', { body: request }, options)) as Job;
   }
 
   /**
@@ -69,12 +64,12 @@ export class Jobs {
   }
 
   get(jobId: string, query: QueryOf<'GET /jobs/{jobId}'> = {}, options?: CallOptions): Promise<Job> {
-    return readNamedCall(this.#transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
+    return readNamedCall(this.transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
   }
 
   /** Lists the jobs, newest first. */
   list(query: QueryOf<'GET /jobs'> = {}, options?: CallOptions): Pages<JobSummary> {
-    return listNamedCall(this.#transport, 'GET /jobs', { query }, options);
+    return listNamedCall(this.transport, 'GET /jobs', { query }, options);
   }
 
   /** The number of jobs by status and type. */
@@ -82,7 +77,7 @@ export class Jobs {
     query: QueryOf<'GET /jobs/counts'> = {},
     options?: CallOptions,
   ): Promise<DataOf<'GET /jobs/counts'>> {
-    return readNamedCall(this.#transport, 'GET /jobs/counts', { query }, options);
+    return readNamedCall(this.transport, 'GET /jobs/counts', { query }, options);
   }
 
   /** Lists the items of a job in their order. */
@@ -91,12 +86,12 @@ export class Jobs {
     query: QueryOf<'GET /jobs/{jobId}/items'> = {},
     options?: CallOptions,
   ): Pages<JobItem> {
-    return listNamedCall(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
+    return listNamedCall(this.transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
   }
 
   /** Cancels a job. Items that are already running are allowed to finish. */
   cancel(jobId: string, options?: CallOptions): Promise<Job> {
-    return readNamedCall(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
+    return readNamedCall(this.transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
   }
 
   /**
@@ -109,7 +104,7 @@ export class Jobs {
   ): Promise<ResumedJob> {
     const body = maxCredits === undefined ? {} : { maxCredits };
     const fields = { path: { jobId }, body };
-    return (await readNamedCall(this.#transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
+    return (await readNamedCall(this.transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
   }
 
   /**
@@ -123,6 +118,6 @@ export class Jobs {
   ): Promise<Download> {
     const path = `/jobs/${encodeURIComponent(jobId)}/results.zip`;
     const call = { method: 'GET', path, query: { attempts }, accept: '*/*' };
-    return new Download(await this.#transport.bytes(call, options));
+    return new Download(await this.transport.bytes(call, options));
   }
 }
