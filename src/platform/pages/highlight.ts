@@ -7,10 +7,14 @@ const NUMBER_TOKEN = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;
 const HASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)#[^\n]*)`;
 const SLASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)//[^\n]*)`;
 
-const wordToken = (...names: readonly string[]) => String.raw`(?<word>(?<![\w$.-])(?:${names.join('|')})\b)`;
-const SCRIPT_WORD_TOKEN = wordToken(
-  ...['import', 'from', 'const', 'let', 'await', 'async', 'new', 'if', 'else', 'throw', 'return'],
-  ...['for', 'of', 'function', 'true', 'false', 'null', 'undefined'],
+/** The token of a language's words, which are separated by spaces. */
+const wordToken = (words: string) => String.raw`(?<word>(?<![\w$.-])(?:${words.replaceAll(' ', '|')})\b)`;
+/** The tokens of a programming language. */
+const programPattern = (comment: string, words: string) =>
+  tokenPattern(comment, STRING_TOKEN, NUMBER_TOKEN, wordToken(words));
+const SCRIPT_PATTERN = programPattern(
+  SLASH_COMMENT_TOKEN,
+  'import from const let await async new if else throw return for of function true false null undefined',
 );
 
 /**
@@ -21,55 +25,23 @@ const LANGUAGE_TOKENS: Readonly<Record<Language, RegExp>> = {
   sh: tokenPattern(
     HASH_COMMENT_TOKEN,
     STRING_TOKEN,
-    wordToken('curl', 'jq', 'npm', 'npx', 'node', 'docker', 'darkroom', 'export'),
+    wordToken('curl jq npm npx node docker darkroom export'),
   ),
-  ts: tokenPattern(SLASH_COMMENT_TOKEN, STRING_TOKEN, NUMBER_TOKEN, SCRIPT_WORD_TOKEN),
-  js: tokenPattern(SLASH_COMMENT_TOKEN, STRING_TOKEN, NUMBER_TOKEN, SCRIPT_WORD_TOKEN),
-  python: tokenPattern(
+  ts: SCRIPT_PATTERN,
+  js: SCRIPT_PATTERN,
+  python: programPattern(
     HASH_COMMENT_TOKEN,
-    STRING_TOKEN,
-    NUMBER_TOKEN,
-    wordToken(
-      'import',
-      'from',
-      'with',
-      'as',
-      'for',
-      'in',
-      'if',
-      'not',
-      'or',
-      'raise',
-      'open',
-      'True',
-      'False',
-      'None',
-    ),
+    'import from with as for in if not or raise open True False None',
   ),
-  php: tokenPattern(
-    SLASH_COMMENT_TOKEN,
-    STRING_TOKEN,
-    NUMBER_TOKEN,
-    wordToken('function', 'fn', 'return', 'echo', 'true', 'false'),
-  ),
-  go: tokenPattern(
-    SLASH_COMMENT_TOKEN,
-    STRING_TOKEN,
-    NUMBER_TOKEN,
-    wordToken('package', 'import', 'const', 'var', 'func', 'for', 'range', 'return', 'nil'),
-  ),
-  ruby: tokenPattern(
-    HASH_COMMENT_TOKEN,
-    STRING_TOKEN,
-    NUMBER_TOKEN,
-    wordToken('require', 'def', 'do', 'end', 'puts', 'nil'),
-  ),
-  nginx: tokenPattern(HASH_COMMENT_TOKEN, NUMBER_TOKEN, wordToken('location', 'on', 'off')),
+  php: programPattern(SLASH_COMMENT_TOKEN, 'function fn return echo true false'),
+  go: programPattern(SLASH_COMMENT_TOKEN, 'package import const var func for range return nil'),
+  ruby: programPattern(HASH_COMMENT_TOKEN, 'require def do end puts nil'),
+  nginx: tokenPattern(HASH_COMMENT_TOKEN, NUMBER_TOKEN, wordToken('location on off')),
   json: tokenPattern(
     String.raw`(?<key>"(?:\\.|[^"\\])*"(?=\s*:))`,
     STRING_TOKEN,
     NUMBER_TOKEN,
-    wordToken('true', 'false', 'null'),
+    wordToken('true false null'),
   ),
   html: tokenPattern(String.raw`(?<word></?[a-z][\w-]*|>)`, STRING_TOKEN),
 };
