@@ -9,7 +9,6 @@ const SCRIPT_NAMES = [
   'strike',
   'give-back-strike',
   'take-shared',
-  'release-slot',
   'renew-slot',
   'release-slots-of',
   'begin-idempotent',

@@ -113,7 +113,8 @@ export class RedisCoordination implements Coordination {
   }
 
   async releaseSlot(key: string, holder: string): Promise<void> {
-    await this.#runOnKey('release-slot', 'slots', key, holder);
+    const { client } = this.#commands;
+    await this.#commands.run(() => client.zrem(this.#keyOf('slots', key), holder));
   }
 
   async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
