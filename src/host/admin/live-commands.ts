@@ -11,6 +11,7 @@ import {
   noProcessAnsweredError,
   PRIMARY_PROCESS_ID,
 } from '../processes/controls.ts';
+import type { ProcessReport } from '../processes/process-controls.ts';
 import {
   type AdminCommand,
   type CommandContext,
@@ -167,22 +168,8 @@ function hostsWithoutPrimary(answers: readonly ControlAnswer[]): string[] {
   );
 }
 
-interface PoolFigures {
-  threads: number;
-  busy: number;
-  queued: number;
-}
-
-interface ProcessPoolFigures extends Record<'image' | 'slow' | 'heavy' | 'batch', PoolFigures> {
-  pid: number;
-  rssBytes: number;
-  logLevel: string;
-  render: { threads: number; busy: number; waiting: number };
-}
-
 function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
-  const { pid, rssBytes, image, slow, heavy, batch, render, logLevel } =
-    data as unknown as ProcessPoolFigures;
+  const { pid, rssBytes, image, slow, heavy, batch, render, logLevel } = data as unknown as ProcessReport;
   const [images, slows, heavies, batches, renders] = [image, slow, heavy, batch, render].map(
     ({ busy, threads }) => `${busy} of ${threads}`,
   );
