@@ -50,6 +50,9 @@ const OPERATOR_ROUTES = [
 /** The operator's interface: what `npm run admin` and `npm run doctor` offer, over HTTP. */
 export async function operatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): Promise<void> {
   options.access.install(app);
+  app.addHook('onRoute', ({ schema = {} }) => {
+    schema.security ??= OPERATOR_SECURITY;
+  });
   for (const route of OPERATOR_ROUTES) route(app, options);
 }
 
@@ -87,7 +90,6 @@ function installSessionEndRoute(app: FastifyInstance, { access }: OperatorRoutes
       schema: {
         summary: 'End the session of the operator',
         description: 'Its cookie is refused from the next call on.',
-        security: OPERATOR_SECURITY,
         response: { 204: Type.Null() },
       },
     },
@@ -107,7 +109,6 @@ function installStateRoute(app: FastifyInstance, { coordination }: OperatorRoute
         summary: 'The service now, and in the last hour',
         description:
           'Every process of every host, what is most likely wrong, and samples of the load since `after`. Ask again with the last instant that you have.',
-        security: OPERATOR_SECURITY,
         querystring: OperatorStateQuery,
         response: { 200: envelopeSchemaOf(OperatorState) },
       },
@@ -125,7 +126,6 @@ function installSettingRoute(app: FastifyInstance, { coordination }: OperatorRou
         summary: 'Change a setting of the running service',
         description:
           'On every host and without a failed call, as `npm run admin -- set` does; until the next start.',
-        security: OPERATOR_SECURITY,
         body: SettingChangeBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -145,7 +145,6 @@ function installReplaceRoute(app: FastifyInstance, { coordination }: OperatorRou
       schema: {
         summary: 'Replace a process',
         description: 'A new one takes calls before the old one ends, as with `npm run admin -- drain`.',
-        security: OPERATOR_SECURITY,
         body: DrainBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -162,7 +161,6 @@ function installLogLevelRoute(app: FastifyInstance, { coordination }: OperatorRo
       schema: {
         summary: 'Change the log level of every process',
         description: 'For good or for a time, as `npm run admin -- log` does.',
-        security: OPERATOR_SECURITY,
         body: LogLevelBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -184,7 +182,6 @@ function installFindingsRoute(app: FastifyInstance, { examination }: OperatorRou
         summary: 'What the doctor finds',
         description:
           'Examines the host that answers, as `npm run doctor` does, with the remedy of each problem. It takes seconds.',
-        security: OPERATOR_SECURITY,
         querystring: DoctorFindingsQuery,
         response: { 200: envelopeSchemaOf(DoctorFindings) },
       },
@@ -201,7 +198,6 @@ function installRunsRoute(app: FastifyInstance, { reports }: OperatorRoutesOptio
       schema: {
         summary: 'Reports of bench and tune',
         description: 'The reports of the folder RESULTS_DIR, the newest first.',
-        security: OPERATOR_SECURITY,
         querystring: BenchRunsQuery,
         response: { 200: envelopeSchemaOf(BenchRuns) },
       },
@@ -217,7 +213,6 @@ function installRunRoute(app: FastifyInstance, { reports }: OperatorRoutesOption
       schema: {
         summary: 'One report',
         description: 'The report as bench or tune wrote it, without an envelope.',
-        security: OPERATOR_SECURITY,
         params: BenchRunParams,
         response: { 200: OperatorReport },
       },

@@ -1,15 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { CAPACITY_SETTINGS } from '../../platform/concurrency/capacity.ts';
+import { flagField, instantField, oneOfField, textField } from '../../platform/http/fields.ts';
 
-const Instant = (description: string) => Type.String({ format: 'date-time', description });
 const numberRecord = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
 
 const Verdict = Type.Object(
   {
-    tone: Type.String({
-      enum: ['good', 'warn', 'bad'],
-      description: '`bad`: calls fail; `warn`: calls are slow.',
-    }),
+    tone: oneOfField(['good', 'warn', 'bad'], '`bad`: calls fail; `warn`: calls are slow.'),
     sentence: Type.String(),
     fix: Type.Optional(
       Type.Object(
@@ -33,12 +30,9 @@ const Pool = Type.Object(
 
 const Process = Type.Object(
   {
-    name: Type.String({ description: 'The host and the process: `HOST/PROCESS`.' }),
+    name: textField('The host and the process: `HOST/PROCESS`.'),
     pid: Type.Integer(),
-    state: Type.String({
-      enum: ['serving', 'starting', 'silent'],
-      description: '`silent`: the process has not answered in time.',
-    }),
+    state: oneOfField(['serving', 'starting', 'silent'], '`silent`: the process has not answered in time.'),
     silentMs: Type.Integer({ description: 'Milliseconds since the last heartbeat of the process.' }),
     uptimeSeconds: Type.Integer(),
     rssBytes: Type.Optional(Type.Integer()),
@@ -62,7 +56,7 @@ const History = Type.Object(
       Type.Object({
         at: Type.Integer({ description: 'Epoch milliseconds.' }),
         kind: Type.String({ enum: ['set', 'drain', 'log', 'reload', 'restart'] }),
-        by: Type.String({ description: 'Who did it; empty if it happened by itself.' }),
+        by: textField('Who did it; empty if it happened by itself.'),
         text: Type.String(),
       }),
       { description: 'What was done to the host, and what happened to it.' },
@@ -91,7 +85,7 @@ const Host = Type.Object(
 );
 
 export const OperatorState = Type.Object(
-  { at: Instant('When it was asked.'), verdict: Verdict, hosts: Type.Array(Host) },
+  { at: instantField('When it was asked.'), verdict: Verdict, hosts: Type.Array(Host) },
   { title: 'OperatorState' },
 );
 export type OperatorState = Static<typeof OperatorState>;
@@ -129,12 +123,8 @@ export const SettingChangeBody = Type.Object(
     value: Type.Integer({
       description: 'The new value. config/settings.md lists the bounds of each setting.',
     }),
-    save: Type.Optional(
-      Type.Boolean({ description: 'Also writes it to the settings file, so that it lasts.' }),
-    ),
-    yes: Type.Optional(
-      Type.Boolean({ description: 'Needed for more than 4 threads or processes per core.' }),
-    ),
+    save: Type.Optional(flagField('Also writes it to the settings file, so that it lasts.')),
+    yes: Type.Optional(flagField('Needed for more than 4 threads or processes per core.')),
   },
   {
     title: 'OperatorSettingRequest',
@@ -176,20 +166,18 @@ export const OperatorCommandResult = Type.Object(
 );
 
 export const DoctorFindingsQuery = Type.Object({
-  fresh: Type.Optional(
-    Type.Boolean({ description: 'Examines the host again, if the last examination is older than 10 s.' }),
-  ),
+  fresh: Type.Optional(flagField('Examines the host again, if the last examination is older than 10 s.')),
 });
 export type DoctorFindingsQuery = Static<typeof DoctorFindingsQuery>;
 
 export const DoctorFindings = Type.Object(
   {
-    at: Instant('When the host was examined.'),
-    isWell: Type.Boolean({ description: 'Whether there is no problem.' }),
+    at: instantField('When the host was examined.'),
+    isWell: flagField('Whether there is no problem.'),
     findings: Type.Array(
       Type.Object(
         {
-          part: Type.String({ description: 'The examined part, such as `disk`.' }),
+          part: textField('The examined part, such as `disk`.'),
           state: Type.String({ enum: ['ok', 'warning', 'problem'] }),
           message: Type.String(),
           remedy: Type.Union([Type.String(), Type.Null()]),
@@ -219,10 +207,10 @@ export type BenchRunsQuery = Static<typeof BenchRunsQuery>;
 
 export const BenchRun = Type.Object(
   {
-    name: Type.String({ description: 'The name of the file.' }),
-    kind: Type.String({ description: 'The kind of the report: load, comparison, capacity, tune or table.' }),
+    name: textField('The name of the file.'),
+    kind: textField('The kind of the report: load, comparison, capacity, tune or table.'),
     suite: Type.String(),
-    at: Instant('When it ended.'),
+    at: instantField('When it ended.'),
     bytes: Type.Integer(),
     command: Type.Union([Type.String(), Type.Null()], {
       description: 'The command line that repeats the run.',
@@ -238,7 +226,7 @@ export type BenchRun = Static<typeof BenchRun>;
 
 export const BenchRuns = Type.Object(
   {
-    folder: Type.String({ description: 'The folder of the reports: the setting RESULTS_DIR.' }),
+    folder: textField('The folder of the reports: the setting RESULTS_DIR.'),
     runs: Type.Array(BenchRun, { description: 'At most 500 reports, the newest first.' }),
     total: Type.Integer({ description: 'The number of reports that match.' }),
   },
