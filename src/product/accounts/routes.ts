@@ -41,6 +41,9 @@ interface KeyRoutesOptions {
   now: () => Date;
 }
 
+/** The most API keys of an account that are not revoked. Concurrent calls may exceed it by a few. */
+const MAX_API_KEYS = 1_000;
+
 /** The routes of API keys. A console session issues, lists and revokes keys; a key may only revoke itself. */
 export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyRoutesOptions): Promise<void> {
   app.delete(
@@ -82,16 +85,17 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys',
     {
       // The body is optional, because a key needs no name.
-      config: { access: 'session', idempotency: 'unkept', body: 'optional' },
+      config: { access: 'session', idempotency: 'unkept', body: 'optional', needsFreeSpace: true },
       schema: {
         summary: 'Issue an API key',
-        description: 'The answer contains the key, only this once.',
+        description: `The answer contains the key, only this once. At most ${MAX_API_KEYS} an account.`,
         body: NewApiKeyBody,
         response: { 201: envelopeSchemaOf(NewApiKey) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
+      if ((await store.countLiveKeys(accountId)) >= MAX_API_KEYS) throw tooManyKeysError();
       const { apiKey, key } = await createApiKey(store, accountId, request.body.name ?? '', now());
       const answer = { ...apiKeyDataOf(apiKey), key };
       return sendCreated(reply, `/api-keys/${answer.id}`, 'API key issued; it is shown only now.', answer);
@@ -126,6 +130,11 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
 function apiKeyDataOf(key: ApiKeyDocument): ApiKey {
   const { _id: id, name, hint, createdAt, lastUsedAt } = key;
   return { id, name, hint, createdAt, ...withoutAbsentFields({ lastUsedAt }) };
+}
+
+function tooManyKeysError(): ApiError {
+  const message = `An account has at most ${MAX_API_KEYS} API keys: revoke one that is not needed.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_API_KEYS } });
 }
 
 function noKeyToRevokeError(): ApiError {

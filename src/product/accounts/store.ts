@@ -175,6 +175,10 @@ export class AccountsStore {
     return this.#keys.find({ accountId, revokedAt: null }, { sort: sortBy('_id') });
   }
 
+  countLiveKeys(accountId: string): Promise<number> {
+    return this.#keys.count({ accountId, revokedAt: null });
+  }
+
   /** The key whose text has this hash, revoked or not. */
   findKeyByHash(hash: string): Promise<ApiKeyDocument | null> {
     return this.#keys.findOne({ hash });

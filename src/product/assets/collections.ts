@@ -10,7 +10,7 @@ import {
   sortBy,
 } from '../../platform/stores/documents/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { collectionNotFoundError } from './errors.ts';
+import { collectionNotFoundError, tooManyCollectionsError } from './errors.ts';
 import { checkCollectionName } from './rules.ts';
 import { AssetCollection, AssetCollectionParams, NewAssetCollectionBody } from './schema.ts';
 import type { AssetsStore } from './store.ts';
@@ -30,6 +30,11 @@ export const ASSET_COLLECTIONS: DeclaredCollection = {
 };
 
 const ROWS_PER_READ = 100;
+/**
+ * The most collections that an account may create. A collection that an upload or a job creates is not refused, because
+ * the number of assets limits those.
+ */
+const MAX_COLLECTIONS = 10_000;
 
 /** The collections of the accounts. A collection is a name by which assets are grouped. */
 export class AssetCollections {
@@ -69,8 +74,16 @@ export class AssetCollections {
     }
   }
 
-  /** Creates a collection, or returns the existing one of that name. */
+  /**
+   * Creates a collection, or returns the existing one of that name.
+   * @throws ApiError resource_limit_exceeded
+   */
   async create(accountId: string, name: string): Promise<{ collection: AssetCollection; isNew: boolean }> {
+    if ((await this.#collections.count({ accountId })) >= MAX_COLLECTIONS) {
+      const known = await this.#collections.findOne({ accountId, name });
+      if (known === null) throw tooManyCollectionsError(MAX_COLLECTIONS);
+      return { collection: await this.#withCount(known), isNew: false };
+    }
     const row = { _id: randomText(24), accountId, name, updatedAt: this.#now().toISOString() };
     const { duplicates } = await this.#collections.insertMany([row]);
     const isNew = duplicates.length === 0;
@@ -126,7 +139,7 @@ export async function collectionRoutes(
   app.post<{ Body: NewAssetCollectionBody }>(
     '/collections',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Create a collection',
         description: 'A name that exists is answered with 200.',

@@ -22,6 +22,12 @@ export function collectionNotFoundError(): ApiError {
   });
 }
 
+/** The error 422 when an account already has the maximum number of collections. */
+export function tooManyCollectionsError(limit: number): ApiError {
+  const message = `An account has at most ${limit} collections: delete one that is not needed.`;
+  return new ApiError('resource_limit_exceeded', message, { param: 'name', details: { limit } });
+}
+
 /**
  * The error for an asset without bytes: its upload has not happened yet, or was not an image.
  * @param param the field of the call that contains the asset id.

@@ -1,3 +1,4 @@
+import { collectParts, ROWS_PER_READ } from '../../platform/http/lists.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import {
   NAMED_DOCUMENT_INDEXES,
@@ -118,12 +119,21 @@ export class PresetsStore {
 
   /** The earlier versions of each preset, oldest first. The lists are in the order of the presets. */
   async findHistories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
-    const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
-    const filter = { accountId, presetId: { $in: ids } };
-    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: sortBy('version') });
-    return presets.map(({ _id, superseded }) =>
-      rows.filter(({ presetId, version }) => presetId === _id && superseded.includes(version)).map(versionOf),
-    );
+    const histories: PresetVersion[][] = [];
+    for (const preset of presets)
+      histories.push(await collectParts(accountId, this.#readHistory(accountId, preset)));
+    return histories;
+  }
+
+  /** Yields the earlier versions of a preset in parts, because a version may have 512 KB. */
+  async *#readHistory(accountId: string, { _id, superseded }: Preset): AsyncGenerator<PresetVersion[]> {
+    let after = 0;
+    while (superseded.some((version) => version > after)) {
+      const filter = { accountId, presetId: _id, version: { $gt: after } };
+      const part = await this.#versions.find(filter, { sort: sortBy('version'), limit: ROWS_PER_READ });
+      yield part.filter(({ version }) => superseded.includes(version)).map(versionOf);
+      after = part.at(-1)?.version ?? Number.POSITIVE_INFINITY;
+    }
   }
 
   /** Stores one draft. The errors are those of `insert`. */

@@ -26,6 +26,8 @@ export interface TemplateContent {
 }
 
 const VARIABLE_PATTERN = new RegExp(TEMPLATE_VARIABLE_PATTERN);
+/** The maximum length of a variable's name, to protect the store: lists contain the names. */
+const MAX_VARIABLE_CHARACTERS = 200;
 const checkEntry = createValidator(TemplateEntry, 'entry');
 
 /**
@@ -121,9 +123,13 @@ function checkVariables(variables: readonly DeclaredVariable[]): void {
   for (const [index, variable] of variables.entries()) {
     if (isJsonObject(variable)) checkVariableDeclaration(variable, index);
     const name: unknown = isJsonObject(variable) ? variable.name : variable;
-    if (typeof name === 'string' && VARIABLE_PATTERN.test(name)) continue;
-    const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
-    throw invalidParamError('variables', message, { index });
+    if (typeof name !== 'string' || !VARIABLE_PATTERN.test(name)) {
+      const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
+      throw invalidParamError('variables', message, { index });
+    }
+    if (name.length <= MAX_VARIABLE_CHARACTERS) continue;
+    const message = `variables holds a name, at index ${index}, of ${name.length} characters: at most ${MAX_VARIABLE_CHARACTERS} are allowed, also in placeholders.`;
+    throw invalidParamError('variables', message, { index, limit: MAX_VARIABLE_CHARACTERS });
   }
 }
 

@@ -1,6 +1,10 @@
 // needs: server, both stores
 import t from 'tap';
-import { AccountsStore } from '../../../src/product/accounts/store.ts';
+import {
+  AccountsStore,
+  API_KEYS_COLLECTION,
+  type ApiKeyDocument,
+} from '../../../src/product/accounts/store.ts';
 import { startServer } from '../../support/harness.ts';
 import { until } from '../../support/whole-service.ts';
 
@@ -107,4 +111,21 @@ t.test('an answer with a key is not kept under an Idempotency-Key', async (t) =>
   const twice = () => server.call('/api-keys', { session, json: { name: 'once' }, headers });
   t.equal((await twice()).status, 201);
   t.equal((await twice()).status, 409);
+});
+
+t.test('an account has at most 1,000 keys', async (t) => {
+  const crowded = await server.account();
+  const credentials = { json: { email: crowded.email, password: crowded.password } };
+  const { token } = (await server.call('/auth/sign-in', credentials)).json.data;
+  const keys = await server.stores.documents.collection<ApiKeyDocument>(API_KEYS_COLLECTION);
+  const known = await keys.findOne({ accountId: crowded.id, revokedAt: null });
+  if (known === null) throw new Error('The account has no key.');
+  const others = Array.from({ length: 998 }, (_, at) => ({ ...known, _id: `key_${at}`, hash: `hash ${at}` }));
+  await keys.insertMany(others);
+  const last = await server.call('/api-keys', { method: 'POST', session: token });
+  t.equal(last.status, 201);
+  const refused = await server.call('/api-keys', { method: 'POST', session: token });
+  t.match(refused.json.error, { code: 'resource_limit_exceeded', details: { limit: 1_000 } });
+  await server.call(`/api-keys/${last.json.data.id}`, { method: 'DELETE', session: token });
+  t.equal((await server.call('/api-keys', { method: 'POST', session: token })).status, 201);
 });

@@ -1,5 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
+import { ASSET_COLLECTIONS } from '../../../src/product/assets/collections.ts';
 import { picture, refused, sharedGallery } from './gallery-harness.ts';
 
 t.test('a collection is made by its name, by an upload or by a reservation', async (t) => {
@@ -73,4 +74,21 @@ t.test('more collections than one reading are listed, each once', async (t) => {
     data.map(({ name }: { name: string }) => name),
     names,
   );
+});
+
+t.test('an account creates at most 10,000 collections', async (t) => {
+  const { newAccount, server } = await sharedGallery();
+  const { id, call } = await newAccount();
+  const collections = await server.stores.documents.collection(ASSET_COLLECTIONS);
+  for (let start = 0; start < 10_000; start += 1_000) {
+    const rows = Array.from({ length: 1_000 }, (_, at) => ({
+      ...{ _id: `${id}/${start + at}`, accountId: id },
+      ...{ name: `c${start + at}`, updatedAt: new Date(0).toISOString() },
+    }));
+    await collections.insertMany(rows);
+  }
+  refused(t, await call('/collections', { json: { name: 'new' } }), 422, 'resource_limit_exceeded', 'name');
+  t.equal((await call('/collections', { json: { name: 'c7' } })).status, 200, 'one that exists');
+  t.equal((await call('/collections/c7', { method: 'DELETE' })).status, 204);
+  t.equal((await call('/collections', { json: { name: 'new' } })).status, 201);
 });

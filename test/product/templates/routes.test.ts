@@ -72,6 +72,8 @@ t.test('POST refuses every field that breaks its rule', async (t) => {
     ['height', { height: 1.5 }],
     ['variables', { variables: Array.from({ length: 101 }, (_, index) => `v${index}`) }],
     ['variables', { variables: ['a b'] }],
+    ['variables', { variables: ['a'.repeat(201)] }],
+    ['variables', { html: `{{ ${'a'.repeat(201)} }}` }],
     ['variables', { variables: [1] }],
     ['variables', { variables: 'a' }],
     ['variables', { html: Array.from({ length: 101 }, (_, index) => `{{ v${index} }}`).join('') }],
