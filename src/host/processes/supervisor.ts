@@ -193,7 +193,7 @@ export class Supervisor {
     );
     this.#connections.set(
       worker,
-      rescueConnections(worker, () => this.#serving.size > 0),
+      rescueConnections(worker, () => [...this.#serving].some((other) => other !== worker)),
     );
     worker.once('exit', (code, signal) => this.#onExit(worker, code, signal));
     return worker;

@@ -203,6 +203,22 @@ t.test('a service of one process', async (t) => {
     t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
   });
 
+  await t.test(
+    'a connection handed to the only process is closed when it dies, and does not hang',
+    async (t) => {
+      const [victim = 0] = await second.children();
+      await stopped(victim);
+      let sent = 0;
+      const call = statusOverNewConnection(`${second.url}/healthz`, () => {
+        sent += 1;
+      });
+      await until(() => sent === 1);
+      process.kill(victim, 'SIGKILL');
+      t.equal(await call, 'read ECONNRESET');
+      await untilServed();
+    },
+  );
+
   await t.test('a spare process takes the place of one that dies, at the same address', async (t) => {
     const aSpare = async (others: readonly number[] = []) => {
       let spare: number | undefined;
