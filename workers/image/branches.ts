@@ -2,6 +2,7 @@ import {
   type BranchTask,
   type BranchTaskResult,
   isLateFailure,
+  isOutdoneFailure,
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
@@ -9,6 +10,7 @@ import { applySteps, convertColours, type OpenedPass, openPass, runPass, startUp
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
+import { runRivals, type TakeTurn } from './search/rivals.ts';
 import { RESPONSE_RESERVE_MS } from './search/time.ts';
 import { scalesOnLoad } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
@@ -43,7 +45,8 @@ type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOut
 
 async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const first = await runPasses(task, canBeKilled);
-  const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
+  const isWrong = (output: BranchOutput) =>
+    output.kind === 'failure' && !isLateFailure(output) && !isOutdoneFailure(output);
   const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
   // The image header that came with the task may be wrong. As in `performTransformTask`, failed passes are therefore
@@ -62,15 +65,52 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   const trunk = new SharedPictures(
     opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])),
   );
-  const outputs: BranchOutput[] = [];
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
-  for (const [index, one] of opened.entries()) {
-    if ('work' in one) shareTime(one.work, opened.slice(index).filter(isSearch).length);
-    const output = 'work' in one ? await waitUntil(endMs, trunk.run(one)) : one;
-    if (output !== null) outputs.push(output);
-    else return { outputs: [...outputs, ...passes.slice(index).map(lateFailure)], leavesWork: true };
+  let leavesWork = false as boolean;
+  const run = async (one: OpenedPass | TaskFailure): Promise<BranchOutput> => {
+    if (!('work' in one)) return one;
+    const output = leavesWork ? null : await waitUntil(endMs, trunk.run(one));
+    leavesWork ||= output === null;
+    return output ?? lateFailure();
+  };
+  const groups = rivalGroupsOf(opened);
+  const outputs: BranchOutput[] = [];
+  for (const [index, group] of groups.entries()) {
+    const searchesLeft = groups.slice(index).filter((later) => later.some(isSearch)).length;
+    for (const one of group) if ('work' in one) shareTime(one.work, searchesLeft);
+    outputs.push(
+      ...(group.length === 1 ? [await run(group[0] as OpenedPass)] : await runRivalPasses(group, run)),
+    );
   }
-  return { outputs };
+  return { outputs, ...(leavesWork && { leavesWork }) };
+}
+
+/** The passes, with those together of which only the smallest file is needed. */
+function rivalGroupsOf(opened: readonly (OpenedPass | TaskFailure)[]): (OpenedPass | TaskFailure)[][] {
+  const rivalryOf = (one: OpenedPass | TaskFailure) =>
+    'work' in one ? one.work.task.pass.rivalry : undefined;
+  const groups: (OpenedPass | TaskFailure)[][] = [];
+  for (const one of opened) {
+    const last = groups.at(-1);
+    const rivalry = rivalryOf(one);
+    if (rivalry !== undefined && last?.some((other) => rivalryOf(other) === rivalry)) last.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}
+
+function runRivalPasses(
+  rivals: readonly (OpenedPass | TaskFailure)[],
+  run: (one: OpenedPass | TaskFailure) => Promise<BranchOutput>,
+): Promise<BranchOutput[]> {
+  const starts = rivals.map((one) => (takeTurn: TakeTurn) => {
+    if ('work' in one) one.work.takeTurn = takeTurn;
+    return run(one);
+  });
+  const deadlineMs = Math.max(...rivals.map((one) => ('work' in one ? one.work.task.deadlineMs : 0)));
+  const bytesOf = (output: BranchOutput) =>
+    output.kind === 'failure' ? Number.POSITIVE_INFINITY : output.data.byteLength;
+  return runRivals(starts, { nowMs: Date.now, deadlineMs, bytesOf });
 }
 
 /** Waits for a result until a time in epoch milliseconds; null if it is not there by then. */

@@ -5,6 +5,7 @@ import type { CarriedMetadataBlocks, CarriedProfile } from './metadata/carried-m
 import type { PassContext, StepOperation } from './operations/operation.ts';
 import type { PassPicture } from './picture.ts';
 import type { Rgba } from './pixels/pixels.ts';
+import type { TakeTurn } from './search/rivals.ts';
 
 export interface PlannedStep {
   operation: StepOperation;
@@ -31,6 +32,8 @@ export interface PassWork {
   context: PassContext;
   /** The epoch milliseconds at which a search that has reached its target ends: see `SearchTime`. */
   improvesUntilMs?: number;
+  /** Present if the pass searches for the smallest file together with others. */
+  takeTurn?: TakeTurn;
 }
 
 /** Whether a step keeps what the picture shows, and changes only its size, position or section. */

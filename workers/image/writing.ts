@@ -110,6 +110,7 @@ export async function writePassResult(work: PassWork): Promise<{
     original: originalFileOf(work),
     deadlineMs: task.deadlineMs,
     improvesUntilMs: work.improvesUntilMs,
+    takeTurn: work.takeTurn,
     nowMs: Date.now,
     prepare,
     prepareSample,

@@ -59,16 +59,23 @@ function holdsMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
   return metadata === 'strip' || format !== 'gif';
 }
 
+/** Whether a pass searches for the smallest file of a likeness, for which the formats differ by far in size. */
+function seeksLikeness({ encode: { target } }: ImagePass): boolean {
+  return target !== undefined && !('maxBytes' in target);
+}
+
 /** Runs a pass once for each format that its result may have, and picks the smallest file. */
 export class FormatRuns {
   readonly #groups: readonly { pass: ImagePass; runs: BranchPass[] }[];
 
   /** @param header of the file; null if it is not an image. */
   constructor(branches: readonly BranchPass[], header: ImageHeader | null) {
-    this.#groups = branches.map((branch) => ({
-      pass: branch.pass,
-      runs: passesPerFormat(branch.pass, header).map((one) => ({ ...branch, pass: one })),
-    }));
+    this.#groups = branches.map((branch, rivalry) => {
+      const passes = passesPerFormat(branch.pass, header);
+      const areRivals = passes.length > 1 && seeksLikeness(branch.pass);
+      const runs = passes.map((one) => ({ ...branch, pass: areRivals ? { ...one, rivalry } : one }));
+      return { pass: branch.pass, runs };
+    });
   }
 
   get passRuns(): BranchPass[] {

@@ -63,6 +63,40 @@ for (const target of [{ minSsim: 0.97 }, { ssimulacra2: 70 }, { maxBytes: 3_000 
   });
 }
 
+t.test('of a picture that is tried on a sample first, no format alone makes a smaller file', async (t) => {
+  const unhurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '60000' });
+  const large = new Uint8Array(
+    await sharp(png).resize(1260, 840, { kernel: 'nearest' }).blur(3).png().toBuffer(),
+  );
+  const made = async (format: string) =>
+    ok(await unhurried.transform({ op: 'compress', ssimulacra2: 80, format }, large));
+  const alone: number[] = [];
+  for (const format of ['avif', 'webp']) alone.push((await made(format)).bytes.length);
+  const several = await made('avif,webp');
+  t.ok(several.bytes.length <= Math.min(...alone), `${several.bytes.length} of ${alone} bytes`);
+  t.equal(
+    several.headers.get('x-service-warnings'),
+    null,
+    'a format that surely makes a larger file was tried',
+  );
+});
+
+t.test('a file that a search wrote without loss says so', async (t) => {
+  const search = async (score: number) =>
+    ok(await calls.transform({ op: 'compress', format: 'webp', ssimulacra2: score }, png));
+  const lossless = await search(100);
+  t.same(new Uint8Array(await sharp(lossless.bytes).removeAlpha().raw().toBuffer()), pixels);
+  t.equal(lossless.headers.get('x-service-lossless'), 'true');
+  t.equal((await search(50)).headers.get('x-service-lossless'), null);
+  const assetId = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data.id;
+  const parameters = { format: 'webp', ssimulacra2: 100 };
+  const job = await server.call('/jobs', {
+    key,
+    json: { op: 'compress', assetIds: [assetId], parameters, wait: 30 },
+  });
+  t.match(job.json.data.items[0].achieved, { lossless: true, ssimulacra2: 100 });
+});
+
 t.test('a job and a preset take several formats too', async (t) => {
   const parameters = { format: ['webp', 'jpeg'], minSsim: 0.95 };
   const asset = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data.id;

@@ -24,7 +24,7 @@ async function rehearsed(slowness: number) {
     deadlineMs: DEADLINE_MS,
     async attempt(index, effort) {
       now += costMs(effort);
-      return { value: index + 2, reaches: index + 2 <= 40.2, wholeMs: 50 * costMs(effort) };
+      return { value: index + 2, reaches: index + 2 <= 40.2, bytes: index, wholeMs: 50 * costMs(effort) };
     },
   });
 }

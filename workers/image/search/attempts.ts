@@ -112,7 +112,9 @@ export async function tryFiles<J extends EncodingTrial>(
     plans.push(rehearsed);
     if (isLate(rehearsed)) break;
     if (isSureToMiss(rehearsed, EXPECTATION_MARGIN)) continue;
-    attempts = joinAttempts(goal, attempts, await tryWhole(rehearsed));
+    const turn = await search.takeTurn?.(rehearsed.estimates?.bytes ?? 0);
+    const timed = { ...rehearsed, search: { ...rehearsed.search, ...turn } };
+    attempts = joinAttempts(goal, attempts, await tryWhole(timed));
     if (attempts.best !== undefined) return attempts;
   }
   if (attempts === undefined) {
@@ -280,7 +282,7 @@ async function rehearseOnSample({
       const writtenMs = nowMs();
       const judged = await judge(whole.file, { pixels: sample.pixels, bytes: whole.bytes });
       judgingMs = sample.timeRatio * (nowMs() - writtenMs);
-      return { ...judged, wholeMs: whole.ms };
+      return { ...judged, bytes: whole.bytes, wholeMs: whole.ms };
     },
   });
   return { ...ofSample, judgingMs };

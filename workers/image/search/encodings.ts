@@ -4,6 +4,7 @@ import { encodeOutput } from '../../transport/output.ts';
 import { defaultSearchEffort } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
 import { type Pixels, roundChannels } from '../pixels/pixels.ts';
+import type { TakeTurn } from './rivals.ts';
 import type { TrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting } from './settings.ts';
 import type { SearchTime } from './time.ts';
@@ -30,6 +31,8 @@ export interface SearchedPicture extends SearchTime {
   prepareSample(sample: Pixels): Sharp;
   /** Adds the metadata that the encoder cannot write to a file. */
   finish(written: WrittenFile): Promise<WrittenFile>;
+  /** Waits, after the trials on a sample, until it is known whether the whole picture is worth trying. */
+  takeTurn?: TakeTurn | undefined;
 }
 
 /**

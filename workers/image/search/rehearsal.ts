@@ -39,12 +39,16 @@ export interface SampleEstimates {
   effort: number | undefined;
   /** The expected milliseconds of a trial of the whole picture. */
   trialMs: number;
+  /** The expected size of the smallest file that reaches the target; if no trial reached it, that of the largest. */
+  bytes: number;
   /** The share of the picture for which there is surely time; absent if there is time for the whole picture. */
   timeShare?: number;
 }
 
 /** The result of a trial on a sample. */
 export interface SampleTrial extends EncodingTrial {
+  /** The bytes that the file of the whole picture is expected to have. */
+  bytes: number;
   /** The milliseconds that the whole picture is now expected to take. */
   wholeMs: number;
 }
@@ -72,6 +76,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   let trials = 0;
   let level = 0;
   let wholeMs = 0;
+  let tried: SampleTrial[] = [];
   await searchSetting({
     ...criteria,
     hasTime(more) {
@@ -87,10 +92,12 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
         const isLowest = level === efforts.length - 1;
         if (trialsToFit * wholeMs <= leftMs() || isLowest) {
           found.push({ index, value: trial.value });
+          tried.push(trial);
           return trial;
         }
         // Earlier values are discarded, because files of another effort have other sizes.
         found = [];
+        tried = [];
         level += 1;
       }
     },
@@ -98,6 +105,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   const share = timeShare();
   return {
     ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialMs: wholeMs },
+    bytes: sizeOfTarget(tried),
     ...(share !== undefined && { timeShare: share }),
   };
 
@@ -105,6 +113,11 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
     const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
     return wholeMs <= MAX_TIME_RATIO * answerMs ? undefined : (SURE_TIME_RATIO * answerMs) / wholeMs;
   }
+}
+
+function sizeOfTarget(tried: readonly SampleTrial[]): number {
+  const sizes = tried.filter(({ reaches }) => reaches).map(({ bytes }) => bytes);
+  return sizes.length > 0 ? Math.min(...sizes) : Math.max(0, ...tried.map(({ bytes }) => bytes));
 }
 
 /**

@@ -323,13 +323,14 @@ export function estimatedBytes(
 }
 
 /**
- * The bytes that are held while one of several passes over a file runs: the picture that they share, and the finished
- * files.
+ * The bytes that are held while one of several passes over a file runs: the picture that they share, the finished
+ * files, and the pictures of searches that wait while a rival goes on.
  */
 function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesAfterSteps(header, pass).at(-1) ?? header;
-    return width * height * frameCountOf(header, pass) * FILE_BYTES_PER_PIXEL;
+    const waiting = pass.rivalry === undefined ? 0 : bytesPerPixel(header);
+    return width * height * frameCountOf(header, pass) * (FILE_BYTES_PER_PIXEL + waiting);
   });
   const frames = Math.max(...passes.map((pass) => frameCountOf(header, pass)));
   const shared = header.width * header.height * frames * bytesPerPixel(header);
