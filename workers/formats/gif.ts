@@ -1,5 +1,6 @@
-import type { ByteReader } from './bytes.ts';
+import { ByteReader } from './bytes.ts';
 import { type ContainerPart, partsBetween } from './parts.ts';
+import type { Size } from './size.ts';
 
 /**
  * GIF (version 89a): a screen descriptor, then blocks. The content of a block is a list of sub-blocks. Each begins with
@@ -69,6 +70,162 @@ function readBlockAt(bytes: ByteReader, at: number): GifBlock | undefined {
 
 function colourTableBytes(flags: number): number {
   return (flags & COLOUR_TABLE_FLAG) === 0 ? 0 : 3 * 2 ** ((flags & COLOUR_TABLE_SIZE_MASK) + 1);
+}
+
+/** A picture of a GIF, its place on the screen, and what becomes of it before the next one is drawn. */
+interface GifFrame {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+  /** Whether the place of the frame is cleared before the next frame is drawn. */
+  isCleared: boolean;
+  isTransparent: boolean;
+  /** The offset of its compressed pixels, which begin with the width of the codes. */
+  pixelsAt: number;
+  /** The offset of the flags in its graphic control, which delay and transparent index follow; absent without one. */
+  flagsAt?: number;
+}
+
+const GRAPHIC_CONTROL_LABEL = 0xf9;
+const TRANSPARENCY_FLAG = 0x01;
+const DISPOSAL_SHIFT = 2;
+const DISPOSAL_MASK = 0x07;
+const CLEARING_DISPOSAL = 2;
+
+function* gifFrames(bytes: ByteReader): Generator<GifFrame, void, undefined> {
+  let flagsAt: number | undefined;
+  for (const block of gifBlocks(bytes)) {
+    const { kind, at, start, end } = block;
+    // The size of the sub-block comes before the flags.
+    if (kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL && start + 5 <= end)
+      flagsAt = start + 1;
+    if (kind !== 'image') continue;
+    const flags = flagsAt === undefined ? 0 : bytes.u8(flagsAt);
+    const [left, top] = [bytes.u16(at + 1, true), bytes.u16(at + 3, true)];
+    yield {
+      left,
+      top,
+      right: left + bytes.u16(at + 5, true),
+      bottom: top + bytes.u16(at + 7, true),
+      isCleared: ((flags >> DISPOSAL_SHIFT) & DISPOSAL_MASK) === CLEARING_DISPOSAL,
+      isTransparent: (flags & TRANSPARENCY_FLAG) !== 0,
+      pixelsAt: start + colourTableBytes(bytes.u8(at + IMAGE_FLAGS_OFFSET)),
+      ...(flagsAt !== undefined && { flagsAt }),
+    };
+    flagsAt = undefined;
+  }
+}
+
+const SCREEN_SIZE_OFFSET = 6;
+/**
+ * Screen sizes that broken encoders wrote instead of the picture's size. The decoder then takes the size of the first
+ * frame.
+ */
+const UNTRUSTED_SCREEN_SIZES = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
+const MAX_TRUSTED_SIDE = 2048;
+
+/** The size of the screen of a GIF; 1 × 1 if the decoder does not use the size that the file names. */
+export function gifScreenSize(bytes: ByteReader): Size {
+  const width = bytes.u16(SCREEN_SIZE_OFFSET, true);
+  const height = bytes.u16(SCREEN_SIZE_OFFSET + 2, true);
+  const isBroken =
+    width === 0 ||
+    height === 0 ||
+    Math.max(width, height) > MAX_TRUSTED_SIDE ||
+    UNTRUSTED_SCREEN_SIZES.includes(`${width}x${height}`);
+  return isBroken ? { width: 1, height: 1 } : { width, height };
+}
+
+/**
+ * The opaque frames of a GIF beside which a part of the screen is empty: the first frame, if it does not cover the
+ * screen, and frames that are cleared and not covered by the next frame.
+ */
+export function opaqueFramesWithHoles(bytes: ByteReader): GifFrame[] {
+  const { width, height } = gifScreenSize(bytes);
+  const screen = { left: 0, top: 0, right: width, bottom: height };
+  const frames = [...gifFrames(bytes)];
+  return frames.filter((frame, index) => {
+    const next = frames[index + 1];
+    const leavesHole = frame.isCleared && next !== undefined && (next.isTransparent || !covers(next, frame));
+    return !frame.isTransparent && (leavesHole || (index === 0 && !covers(frame, screen)));
+  });
+}
+
+type Place = Pick<GifFrame, 'left' | 'top' | 'right' | 'bottom'>;
+
+function covers(one: Place, other: Place): boolean {
+  return (
+    one.left <= other.left && one.top <= other.top && one.right >= other.right && one.bottom >= other.bottom
+  );
+}
+
+/** The offset of the transparent index from the flags of a graphic control. */
+const TRANSPARENT_INDEX_OFFSET = 3;
+
+/**
+ * A GIF whose empty places are transparent, as in browsers. The decoder paints the background colour of the file, or
+ * black, beside an opaque frame. Such a frame is therefore declared as transparent, by an index that no pixel has.
+ * Returns the same bytes if there are no empty places. A frame that uses all indexes stays as it is, and so does one
+ * without a graphic control.
+ */
+export function withTransparentHoles(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const bytes = new ByteReader(input);
+  const frames = opaqueFramesWithHoles(bytes);
+  if (frames.length === 0) return input;
+  const copy = new Uint8Array(input);
+  for (const { flagsAt, pixelsAt } of frames) {
+    const index = unusedIndexIn(bytes, pixelsAt);
+    if (flagsAt === undefined || index === -1) continue;
+    copy[flagsAt] = (copy[flagsAt] ?? 0) | TRANSPARENCY_FLAG;
+    copy[flagsAt + TRANSPARENT_INDEX_OFFSET] = index;
+  }
+  return copy;
+}
+
+const MAX_INDEX = 255;
+const MAX_CODE_WIDTH = 12;
+
+/**
+ * The highest index that no pixel has; -1 if there is none. All other codes repeat earlier pixels, so each index that a
+ * pixel has occurs as a code.
+ */
+function unusedIndexIn(bytes: ByteReader, pixelsAt: number): number {
+  const isUsed = new Uint8Array(MAX_INDEX + 1);
+  const rootWidth = bytes.u8(pixelsAt);
+  const clearCode = 1 << rootWidth;
+  let width = rootWidth + 1;
+  let known = clearCode + 2;
+  let [bits, bitCount] = [0, 0];
+  for (const byte of subBlockBytes(bytes, pixelsAt + CODE_WIDTH_BYTES)) {
+    bits |= byte << bitCount;
+    bitCount += 8;
+    if (bitCount < width) continue;
+    const code = bits & ((1 << width) - 1);
+    bits >>>= width;
+    bitCount -= width;
+    if (code === clearCode + 1) break;
+    if (code === clearCode) {
+      width = rootWidth + 1;
+      // The first code after a clear adds no entry to the table.
+      known = clearCode + 1;
+      continue;
+    }
+    if (code < clearCode) isUsed[code] = 1;
+    known += 1;
+    if (known === 1 << width && width < MAX_CODE_WIDTH) width += 1;
+  }
+  return isUsed.lastIndexOf(0);
+}
+
+function* subBlockBytes(bytes: ByteReader, from: number): Generator<number, void, undefined> {
+  for (let at = from; at < bytes.length; ) {
+    const size = bytes.u8(at);
+    if (size === 0) return;
+    const end = Math.min(at + 1 + size, bytes.length);
+    for (let index = at + 1; index < end; index++) yield bytes.u8(index);
+    at = end;
+  }
 }
 
 /** The offset after the empty sub-block that ends a list; the length of the file when no such sub-block follows. */

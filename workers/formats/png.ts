@@ -86,7 +86,8 @@ export interface PngColours {
   isGrey: boolean;
   /** The code points that the file gives. If there are several, the first are used. */
   codePoints?: ColourCodePoints;
-  hasProfile: boolean;
+  /** Inflates the ICC profile; absent if there is none. */
+  profile?: () => Buffer | undefined;
   isSrgb: boolean;
   /** The exponent that converts light to a stored value, such as 0.45455. */
   gamma?: number;
@@ -97,6 +98,8 @@ export interface PngColours {
 export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
 /** A chunk stores a number as an integer, multiplied by this factor. */
 const STORED_NUMBER_SCALE = 100_000;
+/** The longest profile that is inflated. */
+const MAX_PROFILE_BYTES = 1024 * 1024;
 const GREY_COLOUR_TYPES: readonly number[] = [0, 4];
 /** The length of each chunk. Decoders ignore a chunk of another length. */
 const COLOUR_CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
@@ -113,16 +116,21 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
     if (colours === undefined) {
       if (type !== 'IHDR') return undefined;
       const isGrey = GREY_COLOUR_TYPES.includes(bytes.u8(start + 9));
-      colours = { bitDepth: bytes.u8(start + 8), isGrey, hasProfile: false, isSrgb: false };
+      colours = { bitDepth: bytes.u8(start + 8), isGrey, isSrgb: false };
     }
     if (type === 'PLTE' || type === 'IDAT') break;
-    if (type === 'iCCP') colours.hasProfile = true;
+    if (type === 'iCCP') colours.profile ??= () => inflateProfile(bytes.slice(start, end));
     if (is('sRGB')) colours.isSrgb = true;
     if (is('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
     if (is('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_SCALE;
     if (is('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
   }
   return colours;
+}
+
+/** The content of an iCCP chunk is a name, a zero, the method of compression, and the deflated profile. */
+function inflateProfile(content: Uint8Array): Buffer | undefined {
+  return inflateWithLimit(content.subarray(content.indexOf(0) + 2), MAX_PROFILE_BYTES);
 }
 
 function readChromaticitiesAt(bytes: ByteReader, start: number): NonNullable<PngColours['chromaticities']> {

@@ -27,6 +27,7 @@ export const TIFF_PAGE_TAGS = {
   subsampling: 530,
   positioning: 531,
   referenceBlackWhite: 532,
+  profile: 34_675,
 } as const;
 
 export const PHOTOMETRIC_INTERPRETATIONS = {
@@ -70,8 +71,8 @@ export interface TiffPage {
   /** The size of a tile in pixels; absent if the page is stored in strips. */
   tile?: { width: number; height: number };
   rowsPerStrip: number;
-  /** Whether values are stored as differences from their left neighbour. */
-  isDifferenced: boolean;
+  /** How values are stored as differences from their left neighbour: 1 if they are not, 2 for whole numbers. */
+  predictor: number;
   /** The number of pixels that share a sample of Cb and Cr, across and down. */
   subsampling: { across: number; down: number };
   orientation: number;
@@ -113,7 +114,7 @@ export function readTiffPage(bytes: ByteReader, directory: TiffDirectory): TiffP
     isPlanar: numbers.get(TIFF_PAGE_TAGS.planar) === 2,
     ...(tileWidth && tileHeight && { tile: { width: tileWidth, height: tileHeight } }),
     rowsPerStrip: Math.min(height, numbers.get(TIFF_PAGE_TAGS.rowsPerStrip) || height),
-    isDifferenced: numbers.get(TIFF_PAGE_TAGS.predictor) === 2,
+    predictor: numbers.get(TIFF_PAGE_TAGS.predictor) ?? 1,
     subsampling: { across, down },
     orientation: numbers.get(TIFF_PAGE_TAGS.orientation) ?? 1,
     entries,
@@ -142,26 +143,24 @@ export function colourSampleCountOf({ photometric }: TiffPage): number | undefin
 
 /**
  * Whether the samples of a page must be converted, because libvips misreads them: YCbCr that is not coded as JPEG,
- * 8-bit L*a*b*, ICC L*a*b*, signed integers, 32-bit integers, and samples beyond colours and alpha.
+ * 8-bit L*a*b*, ICC L*a*b*, signed integers, 32-bit integers, grey of floating-point numbers, 16-bit CMYK with alpha,
+ * and samples beyond colours and alpha.
  */
 export function needsSampleConversion(page: TiffPage): boolean {
   const { photometric, bits, samples, sampleFormat } = page;
   const colours = colourSampleCountOf(page);
-  if (
-    colours === undefined ||
-    samples < colours ||
-    bits < 8 ||
-    sampleFormat === SAMPLE_FORMATS.float ||
-    isJpeg(page)
-  )
-    return false;
+  if (colours === undefined || samples < colours || bits < 8 || isJpeg(page)) return false;
+  if (sampleFormat === SAMPLE_FORMATS.float) return colours === 1;
   const isForeignLab =
     photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab ||
     (photometric === PHOTOMETRIC_INTERPRETATIONS.cieLab && bits === 8);
   const isPlainLab = photometric === PHOTOMETRIC_INTERPRETATIONS.cieLab;
   const isForeignNumber = bits === 32 || (sampleFormat === SAMPLE_FORMATS.signed && !isPlainLab);
+  const isDeepCmyka =
+    photometric === PHOTOMETRIC_INTERPRETATIONS.separated && samples > colours && bits === 16;
   return (
     photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr ||
+    isDeepCmyka ||
     isForeignLab ||
     isForeignNumber ||
     samples > colours + 1
@@ -185,14 +184,16 @@ const CONVERTED_BIT_DEPTHS: readonly number[] = [8, 16, 32];
  * compressed in a way that is decoded here.
  */
 export function areSamplesConvertible(page: TiffPage): boolean {
-  const { compression, photometric, bits, samples, isPlanar, subsampling } = page;
+  const { compression, photometric, bits, samples, isPlanar, subsampling, predictor, sampleFormat } = page;
   const { across, down } = subsampling;
   if (
     !CONVERTED_COMPRESSIONS.includes(compression) ||
     !CONVERTED_BIT_DEPTHS.includes(bits) ||
+    predictor > 2 ||
     (isPlanar && samples > 1)
   )
     return false;
+  if (sampleFormat === SAMPLE_FORMATS.float) return bits > 8;
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) {
     const isKnown = CONVERTED_SUBSAMPLINGS.includes(across) && CONVERTED_SUBSAMPLINGS.includes(down);
     return bits === 8 && isKnown && (across * down === 1 || samples === 3);

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { findIsoBox, isoBrands } from '../formats/boxes.ts';
 import { ByteReader } from '../formats/bytes.ts';
+import { withTransparentHoles } from '../formats/gif.ts';
 import { END_OF_IMAGE_MARKER, jpegSegments, START_OF_SCAN_MARKER } from '../formats/jpeg.ts';
 import { type HeaderDecodeHints, MAX_PIXELS, type RawPixels } from '../protocol.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
@@ -27,6 +28,7 @@ interface ReadableFile extends ColouredFile {
 /** The first byte of each format. A HEIF file begins with the length of its first box, a TIFF with its byte order. */
 const JPEG_FIRST_BYTE = 0xff;
 const PNG_FIRST_BYTE = 0x89;
+const GIF_FIRST_BYTE = 0x47;
 const ISO_BOX_FIRST_BYTE = 0x00;
 const LITTLE_ENDIAN_TIFF_FIRST_BYTE = 0x49;
 const BIG_ENDIAN_TIFF_FIRST_BYTE = 0x4d;
@@ -56,11 +58,15 @@ export async function makeFileReadable(
     case LITTLE_ENDIAN_TIFF_FIRST_BYTE:
     case BIG_ENDIAN_TIFF_FIRST_BYTE: {
       const plain = await withReadableTiffSamples(input, page);
-      return { ...plain, described: plain.input, isConverted: plain.input !== input, isHdr: false };
+      return { described: plain.input, ...plain, isConverted: plain.input !== input, isHdr: false };
     }
     case JPEG_FIRST_BYTE: {
       const whole = await withEndOfImageMarker(input);
       return { input: whole, described: whole, isConverted: false, isHdr: false };
+    }
+    case GIF_FIRST_BYTE: {
+      const clear = withTransparentHoles(input);
+      return { input: clear, described: clear, isConverted: false, isHdr: false };
     }
     default:
       return { input, described: input, isConverted: false, isHdr: false };

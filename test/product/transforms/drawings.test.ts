@@ -47,6 +47,15 @@ t.test(
   },
 );
 
+t.test('a drawing that has texts in several languages shows the English one on every host', async (t) => {
+  const rect = (language: string, colour: string) =>
+    `<rect systemLanguage="${language}" width="9" height="9" fill="${colour}"/>`;
+  const choice = `<switch>${rect('de', 'red')}${rect('en', '#0f0')}<rect width="9" height="9"/></switch>`;
+  const body = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${choice}</svg>`);
+  const picture = await pictureOf(await calls.transform({ op: 'convert', format: 'png' }, body, TYPE));
+  t.same(picture.at(4, 4), [0, 255, 0, 255]);
+});
+
 t.test('a drawing of any size is stored with its natural size, and read by its id', async (t) => {
   const { server, key } = calls;
   const wide = svg('width="60000" height="20"');

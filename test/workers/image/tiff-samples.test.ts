@@ -26,6 +26,14 @@ const wide = <A extends Uint16Array | Uint32Array>(pixel: number[], factor: numb
   for (let at = 0; at < samples.length; at++) samples[at] = (pixel[at % pixel.length] as number) * factor;
   return samples;
 };
+/** Grey of floating-point numbers, which are linear light. */
+const floats = (light: Float32Array | Float16Array, bigEndian = false): Stored => ({
+  ...even([0], GREY, { tags: { [TIFF_PAGE_TAGS.sampleFormat]: 3 }, bigEndian }),
+  samples:
+    light instanceof Float32Array
+      ? new Uint32Array(light.buffer)
+      : new Uint16Array(light.buffer as ArrayBuffer),
+});
 const extra = (...meanings: number[]) => ({ [TIFF_PAGE_TAGS.extraSamples]: meanings });
 const plain = { [TIFF_PAGE_TAGS.subsampling]: [1, 1] };
 
@@ -94,6 +102,16 @@ const ROWS: [name: string, stored: Stored, expected: number[]][] = [
     }),
     [100, 100, 100, 255],
   ],
+  ['light of 32 bits', floats(new Float32Array(48).fill(0.2158605)), [128, 128, 128, 255]],
+  ['light of 16 bits, big-endian', floats(new Float16Array(48).fill(0.2158605), true), [128, 128, 128, 255]],
+  [
+    'premultiplied grey of 32 bits',
+    even([50, 128], GREY, {
+      samples: wide([50, 128], 0x01010101, new Uint32Array(48 * 2)),
+      tags: extra(1),
+    }),
+    [100, 100, 100, 128],
+  ],
   ['a negative number', even([200], GREY, { tags: { [TIFF_PAGE_TAGS.sampleFormat]: 2 } }), [0, 0, 0, 255]],
   // CIE L*a*b* of sRGB red under D50: 54, 81, 70.
   ['L*a*b* of 8 bits', even([138, 81, 70], 8), [255, 0, 0, 255]],
@@ -126,6 +144,20 @@ t.test('samples of a TIFF that the decoder takes for others are what they mean',
     );
     t.same([bitDepth, hasAlpha], [8 * stored.samples.BYTES_PER_ELEMENT, (expected[3] as number) < 255], name);
   }
+});
+
+t.test('alpha of 16-bit CMYK is read as it is', async (t) => {
+  const pixel = [0, 255, 255, 0, 128];
+  const stored = even(pixel, CMYK, { tags: extra(2), samples: wide(pixel, 257, new Uint16Array(48 * 5)) });
+  const opaque = even(pixel.slice(0, 4), CMYK, {
+    samples: wide(pixel.slice(0, 4), 257, new Uint16Array(48 * 4)),
+  });
+  const [found, expected] = await Promise.all(
+    [stored, opaque].map(async (one) =>
+      (await raster((await made(tiffWith(one), passOf([], { format: 'png' }))).data)).at(3, 3),
+    ),
+  );
+  t.ok(near(found ?? [], [...(expected ?? []).slice(0, 3), 128], 3), `${found}`);
 });
 
 t.test('each pixel of a block has its own Y, and rows and columns beyond the picture are cut', async (t) => {

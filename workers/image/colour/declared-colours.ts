@@ -12,8 +12,14 @@ import {
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
+import { greyProfileCurve } from './grey-profile.ts';
 import { buildIccProfile } from './icc-profile.ts';
-import { colourSpaceOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
+import {
+  colourSpaceOfCodePoints,
+  coloursOfGamma,
+  type DeclaredColourSpace,
+  SRGB_PRIMARIES,
+} from './named-colours.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -31,14 +37,20 @@ export interface ColouredFile {
  */
 export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
-  const colours = png && declaredColoursOf(png);
+  const colours = png && (declaredColoursOf(png) ?? deepGreyColoursOf(png));
   if (png === undefined || colours === undefined) return { input, isHdr: false };
   if (colours === 'srgb')
-    return { input: png.hasProfile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
+    return { input: png.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
   // sharp ignores the profile of 16-bit grey, which is therefore written as RGB.
   const isGrey = png.isGrey && png.bitDepth <= 8;
   const file = png.isGrey && !isGrey ? await convertToPng(input) : input;
   return { input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'), isHdr: colours.isHdr };
+}
+
+/** The colours of 16-bit grey with a profile, which sharp ignores. */
+function deepGreyColoursOf({ isGrey, bitDepth, profile }: PngColours): DeclaredColourSpace | undefined {
+  const curve = isGrey && bitDepth === 16 && profile ? greyProfileCurve(profile()) : undefined;
+  return curve && { ...SRGB_PRIMARIES, name: 'Grey', curve, isHdr: false };
 }
 
 /**
@@ -46,10 +58,10 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
  * Undefined if the profile takes precedence.
  */
 function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | undefined {
-  const { codePoints, hasProfile, isSrgb, ...gamma } = colours;
+  const { codePoints, profile, isSrgb, ...gamma } = colours;
   const named = codePoints && colourSpaceOfCodePoints(codePoints);
   if (named !== undefined) return named;
-  if (hasProfile) return undefined;
+  if (profile !== undefined) return undefined;
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
 
@@ -118,17 +130,21 @@ async function convertToPng(
 }
 
 /**
- * Divides the colours of RGBA pixels by their alpha, in place; other pixels stay. Colours with an alpha of 0 become
+ * Divides the colours of pixels by their alpha, in place; pixels without alpha stay. Colours with an alpha of 0 become
  * black.
  */
-export function unpremultiplyAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
-  if (channels !== 4) return;
+export function unpremultiplyAlpha({
+  data,
+  channels,
+}: Pick<Pixels | DeepPixels, 'data'> & { channels: number }): void {
+  if (channels !== 2 && channels !== 4) return;
   const most = 256 ** data.BYTES_PER_ELEMENT - 1;
-  for (let at = 0; at < data.length; at += 4) {
-    const alpha = data[at + 3] as number;
+  for (let at = 0; at < data.length; at += channels) {
+    const alphaAt = at + channels - 1;
+    const alpha = data[alphaAt] as number;
     if (alpha === most) continue;
     const factor = alpha === 0 ? 0 : most / alpha;
-    for (let channel = at; channel < at + 3; channel++)
+    for (let channel = at; channel < alphaAt; channel++)
       data[channel] = Math.min(most, Math.round((data[channel] as number) * factor));
   }
 }

@@ -8,17 +8,39 @@ import { arePrimariesPossible, type DisplayColours } from './icc-profile.ts';
  * do, or by the gamma and the primaries of a PNG.
  */
 
-/** The white point of sRGB and of all primaries that code points name here. */
+type NamedPrimaries = Omit<DisplayColours, 'curve'>;
+
 const D65_WHITE: Chromaticity = [0.3127, 0.329];
-const SRGB_PRIMARIES = { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] } as const;
+/** The white of tungsten light through a filter (illuminant C), for old television and film. */
+const C_WHITE: Chromaticity = [0.31, 0.316];
 const BT709_PRIMARIES = 1;
-const PRIMARIES_BY_CODE_POINT: Record<
-  number,
-  { name: string; red: Chromaticity; green: Chromaticity; blue: Chromaticity }
-> = {
+export const SRGB_PRIMARIES = {
+  name: 'BT.709',
+  white: D65_WHITE,
+  red: [0.64, 0.33],
+  green: [0.3, 0.6],
+  blue: [0.15, 0.06],
+} satisfies NamedPrimaries;
+const BT601_PRIMARIES: NamedPrimaries = {
+  name: 'BT.601',
+  white: D65_WHITE,
+  red: [0.63, 0.34],
+  green: [0.31, 0.595],
+  blue: [0.155, 0.07],
+};
+const P3_PRIMARIES = { red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] } as const;
+/** All primaries of H.273 but CIE XYZ, which is no display. */
+const PRIMARIES_BY_CODE_POINT: Record<number, NamedPrimaries> = {
   [BT709_PRIMARIES]: SRGB_PRIMARIES,
-  9: { name: 'BT.2020', red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
-  12: { name: 'Display P3', red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] },
+  4: { name: 'BT.470 M', white: C_WHITE, red: [0.67, 0.33], green: [0.21, 0.71], blue: [0.14, 0.08] },
+  5: { name: 'BT.470 BG', white: D65_WHITE, red: [0.64, 0.33], green: [0.29, 0.6], blue: [0.15, 0.06] },
+  6: BT601_PRIMARIES,
+  7: BT601_PRIMARIES,
+  8: { name: 'Film', white: C_WHITE, red: [0.681, 0.319], green: [0.243, 0.692], blue: [0.145, 0.049] },
+  9: { name: 'BT.2020', white: D65_WHITE, red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
+  11: { name: 'DCI P3', white: [0.314, 0.351], ...P3_PRIMARIES },
+  12: { name: 'Display P3', white: D65_WHITE, ...P3_PRIMARIES },
+  22: { name: 'EBU 3213', white: D65_WHITE, red: [0.63, 0.34], green: [0.295, 0.605], blue: [0.155, 0.077] },
 };
 const PQ_TRANSFER = 16;
 const HLG_TRANSFER = 18;
@@ -62,7 +84,7 @@ export function colourSpaceOfCodePoints(
   if (primaries === BT709_PRIMARIES && curve === undefined) return 'srgb';
   const isHdr = transfer === PQ_TRANSFER || transfer === HLG_TRANSFER;
   const name = isHdr ? `${known.name}, tone-mapped` : known.name;
-  return { ...known, name, white: D65_WHITE, curve: curve ?? srgbToLinear, isHdr };
+  return { ...known, name, curve: curve ?? srgbToLinear, isHdr };
 }
 
 /** The gamma of a file, such as 0.45455, and the chromaticities of its primaries. Absent values are those of sRGB. */
@@ -74,19 +96,13 @@ export interface GammaAndPrimaries {
 /** The colours that a gamma and chromaticities define. Impossible values are ignored. */
 export function coloursOfGamma(colours: GammaAndPrimaries): DeclaredColourSpace | 'srgb' {
   const { gamma = 1 / SRGB_EXPONENT, chromaticities } = colours;
-  const srgb = {
-    white: D65_WHITE,
-    red: SRGB_PRIMARIES.red,
-    green: SRGB_PRIMARIES.green,
-    blue: SRGB_PRIMARIES.blue,
-  };
-  const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : srgb;
+  const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : SRGB_PRIMARIES;
   const exponent = 1 / gamma;
   const [least, most] = EXPONENT_RANGE;
   const isSrgbCurve =
     !(exponent >= least && exponent <= most) ||
     Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_TOLERANCE;
-  if (isSrgbCurve && areChromaticitiesNear(primaries, srgb)) return 'srgb';
+  if (isSrgbCurve && areChromaticitiesNear(primaries, SRGB_PRIMARIES)) return 'srgb';
   const curve = isSrgbCurve ? srgbToLinear : (value: number) => value ** exponent;
   const name = isSrgbCurve ? 'Own primaries' : `Gamma ${exponent.toFixed(3)}`;
   return { ...primaries, name, curve, isHdr: false };

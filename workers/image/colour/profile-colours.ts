@@ -26,7 +26,8 @@ export async function convertColoursToProfile(
   if (colours.length === 0) return new Map();
   const row = Uint8Array.from(colours.flatMap(([, { r, g, b }]) => [r, g, b]));
   const converted = await convertRow(row, profile).catch(() => undefined);
-  if (converted === undefined) return new Map();
+  // A profile of another colour space does not belong to RGB pixels.
+  if (converted?.channels !== CHANNELS) return new Map();
   return new Map(colours.map(([text, { alpha }], index) => [text, cssColourAt(converted, index, alpha)]));
 }
 

@@ -20,7 +20,9 @@ import {
   type TiffPage,
 } from '../../formats/tiff-page.ts';
 import { unreadablePictureRefusal } from '../refusal.ts';
+import { linearToSrgb } from './colour.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
+import { greyProfileCurve } from './grey-profile.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
@@ -33,7 +35,9 @@ interface PlainPixels {
 
 /** Tags that describe the stored samples. They are replaced when the samples are converted. */
 const SAMPLE_TAGS: ReadonlySet<number> = new Set([
-  ...Object.values(TIFF_PAGE_TAGS).filter((tag) => tag !== TIFF_PAGE_TAGS.orientation),
+  ...Object.values(TIFF_PAGE_TAGS).filter(
+    (tag) => tag !== TIFF_PAGE_TAGS.orientation && tag !== TIFF_PAGE_TAGS.profile,
+  ),
   // MinSampleValue, MaxSampleValue, FreeOffsets, FreeByteCounts, GrayResponseUnit, GrayResponseCurve, and the
   // per-sample minimum and maximum.
   280,
@@ -50,23 +54,61 @@ const SAMPLE_TAGS: ReadonlySet<number> = new Set([
  * Rewrites a page of a TIFF whose samples libvips would misread. The new pixels and their directory are added at the
  * end of the file. The other tags of the page stay. Any other file is returned unchanged.
  * @param index the number of the page, from 0.
- * @returns the file, and the bits of a stored sample if the page was rewritten.
+ * @returns the file, and the bits of a stored sample if the page was rewritten. `described` is the file whose facts are
+ *   reported, if that is another one.
  * @throws PassRefusal if the page cannot be converted; another error if it is damaged.
  */
 export async function withReadableTiffSamples(
   input: Uint8Array<ArrayBuffer>,
   index: number,
-): Promise<{ input: Uint8Array<ArrayBuffer>; bitDepth?: number }> {
+): Promise<{ input: Uint8Array<ArrayBuffer>; bitDepth?: number; described?: Uint8Array<ArrayBuffer> }> {
   const bytes = new ByteReader(input);
   const directories = [...tiffPageDirectories(bytes)];
   const directory = directories[index];
   if (directory === undefined || directory.truncated) return { input };
   const page = readTiffPage(bytes, directory);
-  if (!needsSampleConversion(page)) return { input };
-  if (!areSamplesConvertible(page)) throw unreadablePictureRefusal();
+  const needsConversion = needsSampleConversion(page);
+  const greyCurve = readGreyCurve(bytes, page);
+  if (!needsConversion && greyCurve === undefined) return { input };
+  if (!areSamplesConvertible(page)) {
+    if (needsConversion) throw unreadablePictureRefusal();
+    return { input };
+  }
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
-  const plain = withPage(input, { directory, before: directories[index - 1], page, pixels });
-  return { input: plain, bitDepth: page.bits };
+  if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
+  const profile = greyCurve === undefined ? 'kept' : 'dropped';
+  const plain = withPage(input, { directory, before: directories[index - 1], page, pixels, profile });
+  // The profile is one of the facts of the file.
+  return { input: plain, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
+}
+
+/** The curve of the profile of 16-bit grey, which sharp ignores; undefined for any other page. */
+function readGreyCurve(bytes: ByteReader, { photometric, bits, sampleFormat, entries }: TiffPage) {
+  const entry = entries.get(TIFF_PAGE_TAGS.profile);
+  const isGrey =
+    photometric === PHOTOMETRIC_INTERPRETATIONS.black || photometric === PHOTOMETRIC_INTERPRETATIONS.white;
+  if (!isGrey || bits !== 16 || sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined)
+    return undefined;
+  const { valueAt, claimedBytes } = entry;
+  return valueAt + claimedBytes > bytes.length
+    ? undefined
+    : greyProfileCurve(bytes.slice(valueAt, valueAt + claimedBytes));
+}
+
+const MAX_LEVEL = 65_535;
+
+/** Converts 16-bit grey to the curve of sRGB, in place. */
+function convertGreyToSrgb(
+  { data, channels, photometric }: PlainPixels,
+  curve: (value: number) => number,
+): void {
+  const isInverted = photometric === PHOTOMETRIC_INTERPRETATIONS.white;
+  const converted = Uint16Array.from({ length: MAX_LEVEL + 1 }, (_, level) => {
+    const value = (isInverted ? MAX_LEVEL - level : level) / MAX_LEVEL;
+    const srgb = Math.round(MAX_LEVEL * linearToSrgb(Math.min(1, Math.max(0, curve(value)))));
+    return isInverted ? MAX_LEVEL - srgb : srgb;
+  });
+  for (let at = 0; at < data.length; at += channels) data[at] = converted[data[at] as number] as number;
 }
 
 function plainPixels(
@@ -96,7 +138,7 @@ function plainPixels(
     for (let at = 0; at < data.length; at += channels)
       toRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number, data, at);
   }
-  if (isPremultiplied) unpremultiplyAlpha({ data, channels: channels as 4 });
+  if (isPremultiplied) unpremultiplyAlpha({ data, channels });
   return { data, channels, hasAlpha, photometric: photometricAfter(page) };
 }
 
@@ -115,7 +157,9 @@ function colourAndAlphaSamples(
   const { width, height, samples } = page;
   const from = [...Array(colours).keys(), ...(alpha === undefined ? [] : [alpha])];
   const values = from.map((sample) => sampleConversionOf(page, sample));
-  const isNarrow = page.bits === 8 && !isLab(page);
+  // CMYK becomes sRGB of 8 bits in any case, and libvips scales its alpha wrongly if it has 16.
+  const isNarrow =
+    (page.bits === 8 && !isLab(page)) || page.photometric === PHOTOMETRIC_INTERPRETATIONS.separated;
   const pixels = width * height;
   const result = isNarrow ? new Uint8Array(pixels * from.length) : new Uint16Array(pixels * from.length);
   for (let pixel = 0, to = 0; pixel < pixels; pixel++) {
@@ -137,12 +181,31 @@ function isLab({ photometric }: TiffPage): boolean {
 function sampleConversionOf(page: TiffPage, sample: number): (value: number) => number {
   const { bits, sampleFormat, photometric } = page;
   if (isLab(page)) return labConversionOf(bits, photometric, sample);
+  if (sampleFormat === SAMPLE_FORMATS.float) return floatConversionOf(bits, sample);
   const isSigned = sampleFormat === SAMPLE_FORMATS.signed;
-  const shift = Math.max(0, bits - 16);
+  const writtenBits = photometric === PHOTOMETRIC_INTERPRETATIONS.separated ? 8 : Math.min(bits, 16);
+  const shift = bits - writtenBits;
   if (!isSigned) return (value) => value >>> shift;
   const most = 2 ** (bits - 1) - 1;
-  const factor = (2 ** Math.min(bits, 16) - 1) / most;
+  const factor = (2 ** writtenBits - 1) / most;
   return (value) => (value > most ? 0 : Math.round(value * factor));
+}
+
+/**
+ * A floating-point number, given by its bits. The first sample is linear light from 0 to 1, as libvips assumes for RGB,
+ * and the others are alpha.
+ */
+function floatConversionOf(bits: number, sample: number): (value: number) => number {
+  const [stored, number] =
+    bits === 16 ? [new Uint16Array(1), new Float16Array(1)] : [new Uint32Array(1), new Float32Array(1)];
+  const [from, to] = [new Uint8Array(stored.buffer), new Uint8Array(number.buffer)];
+  return (value) => {
+    stored[0] = value;
+    to.set(from);
+    // What is not a number counts as 0.
+    const share = Math.min(1, Math.max(0, number[0] || 0));
+    return Math.round(MAX_LEVEL * (sample === 0 ? linearToSrgb(share) : share));
+  };
 }
 
 /** L* from 0 to 65535, and a* and b* as signed numbers in steps of 1/256 (TIFF 6.0, section 23). */
@@ -227,12 +290,13 @@ interface RewrittenPage {
   before: TiffDirectory | undefined;
   page: TiffPage;
   pixels: PlainPixels;
+  profile: 'kept' | 'dropped';
 }
 
 /** Replaces the pixels of a page. All other entries of its directory stay. */
 function withPage(
   file: Uint8Array,
-  { directory, before, page, pixels }: RewrittenPage,
+  { directory, before, page, pixels, profile }: RewrittenPage,
 ): Uint8Array<ArrayBuffer> {
   const { data, channels, hasAlpha, photometric } = pixels;
   const { littleEndian } = directory;
@@ -241,7 +305,7 @@ function withPage(
   const pixelsAt = file.length + (file.length % 2);
   const directoryAt = pixelsAt + stored.length + (stored.length % 2);
   const kept = directory.entries
-    .filter(({ tag }) => !SAMPLE_TAGS.has(tag))
+    .filter(({ tag }) => !SAMPLE_TAGS.has(tag) && (profile === 'kept' || tag !== TIFF_PAGE_TAGS.profile))
     .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }));
   const entries: NewTiffEntry[] = [
     ...kept,

@@ -55,7 +55,7 @@ export async function readTiffSamples(
   });
   const { data } = await encodeLocalOutput(bytes.toColourspace('b-w').raw());
   const samples = toMachineByteOrder(data, page.bits, directory.littleEndian);
-  if (page.isDifferenced) undoPredictor(samples, page, rows);
+  if (page.predictor === 2) undoPredictor(samples, page, rows);
   return { data: samples, rowLength: rows.width / (page.bits / 8) };
 }
 

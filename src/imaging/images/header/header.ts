@@ -1,5 +1,10 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
-import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
+import {
+  type GifBlock,
+  gifBlocks,
+  gifScreenSize,
+  opaqueFramesWithHoles,
+} from '../../../../workers/formats/gif.ts';
 import {
   APP1_MARKER,
   type JpegSegment,
@@ -217,15 +222,6 @@ const GIF_TRANSPARENCY_FLAG = 0x01;
 const GIF_DELAY_OFFSET = 2;
 /** The interlace bit in the flags of an image. */
 const GIF_INTERLACED_FLAG = 0x40;
-const SCREEN_SIZE_OFFSET = 6;
-
-/**
- * Screen sizes that broken encoders wrote instead of the picture's size. The decoder then takes the size of the first
- * frame.
- */
-const UNTRUSTED_SCREEN_SIZES = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
-const MAX_TRUSTED_SIDE = 2048;
-
 /** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
 function readGifHeader(bytes: ByteReader): ImageHeader | null {
   let frames = 0;
@@ -252,10 +248,8 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
   }
   if (frames === 0) return null;
-  const screen = trustedScreenSize(
-    bytes.u16(SCREEN_SIZE_OFFSET, true),
-    bytes.u16(SCREEN_SIZE_OFFSET + 2, true),
-  );
+  hasAlpha ||= opaqueFramesWithHoles(bytes).length > 0;
+  const screen = gifScreenSize(bytes);
   return imageHeaderOf({
     format: 'gif',
     width: Math.max(screen.width, right),
@@ -269,15 +263,6 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     // The decoder would accept the incomplete frame as complete.
     ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
-}
-
-function trustedScreenSize(width: number, height: number): { width: number; height: number } {
-  const isBroken =
-    width === 0 ||
-    height === 0 ||
-    Math.max(width, height) > MAX_TRUSTED_SIDE ||
-    UNTRUSTED_SCREEN_SIZES.includes(`${width}x${height}`);
-  return isBroken ? { width: 1, height: 1 } : { width, height };
 }
 
 function isGraphicControl(block: GifBlock): boolean {

@@ -172,8 +172,6 @@ const MAX_START_NICENESS = 5;
 const PASSED_VARIABLES = [
   'PATH',
   'HOME',
-  'LANG',
-  'LC_ALL',
   'TMPDIR',
   'FONTCONFIG_FILE',
   'FONTCONFIG_PATH',
@@ -187,6 +185,8 @@ const PASSED_VARIABLES = [
   // call has.
   'NODE_COMPILE_CACHE',
 ];
+/** The language of the process, which a drawing can ask for (`systemLanguage`). It is the same on every host. */
+const LANGUAGE_VARIABLE = { LANG: 'en_US.UTF-8' };
 
 /** A child process for work that only a kill can stop. */
 class TaskProcess {
@@ -270,9 +270,12 @@ function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions)
   return fork(fileURLToPath(file), {
     execPath: '/bin/sh',
     execArgv: ['-c', limited, process.execPath],
-    env: Object.fromEntries(
-      PASSED_VARIABLES.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
-    ),
+    env: {
+      ...Object.fromEntries(
+        PASSED_VARIABLES.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
+      ),
+      ...LANGUAGE_VARIABLE,
+    },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });

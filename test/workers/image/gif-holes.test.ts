@@ -1,0 +1,119 @@
+// needs: nothing
+import t from 'tap';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { made, passOf, raster } from './passes.ts';
+
+/*
+ * GIFs of opaque frames beside which a part of the screen is empty. Browsers show that part as transparent.
+ */
+
+const [WIDTH, HEIGHT] = [6, 4];
+const CLEARED = 2;
+const le16 = (value: number) => [value & 255, value >> 8];
+
+interface Frame {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  disposal: number;
+  /** The index of each pixel, or of all. */
+  index: number | ((pixel: number) => number);
+}
+
+/** A GIF with a colour table of 256 colours, whose background is its last colour. */
+function gifWith(frames: readonly Frame[]): Buffer {
+  const table = Array.from({ length: 256 }, (_, index) => [index, 255 - index, 128]).flat();
+  const head = [...Buffer.from('GIF89a'), ...le16(WIDTH), ...le16(HEIGHT), 0xf7, 255, 0, ...table];
+  const blocks = frames.flatMap(({ left, top, width, height, disposal, index }) => {
+    const control = [0x21, 0xf9, 4, disposal << 2, 10, 0, 0, 0];
+    const place = [...le16(left), ...le16(top), ...le16(width), ...le16(height)];
+    return [...control, 0x2c, ...place, 0, 8, ...subBlocksOf(codesOf(width * height, index)), 0];
+  });
+  return Buffer.from([...head, ...blocks, 0x3b]);
+}
+
+/** The codes of pixels, nine bits each: the table is cleared before it grows past them. */
+function codesOf(count: number, index: Frame['index']): number[] {
+  const codes: number[] = [];
+  for (let pixel = 0; pixel < count; pixel++) {
+    if (pixel % 200 === 0) codes.push(256);
+    codes.push(typeof index === 'number' ? index : index(pixel));
+  }
+  codes.push(257);
+  const bits = codes.map((code) => [...code.toString(2).padStart(9, '0')].reverse().join('')).join('');
+  return (bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt([...byte].reverse().join(''), 2));
+}
+
+function subBlocksOf(data: readonly number[]): number[] {
+  const blocks: number[] = [];
+  for (let at = 0; at < data.length; at += 255) {
+    const block = data.slice(at, at + 255);
+    blocks.push(block.length, ...block);
+  }
+  return blocks;
+}
+
+const whole = { left: 0, top: 0, width: WIDTH, height: HEIGHT };
+const middle = { left: 2, top: 1, width: 2, height: 2 };
+
+/** The alpha at the corner and in the middle of each frame, as a pass writes them. */
+async function alphasOf(gif: Buffer): Promise<number[][]> {
+  const { data } = await made(gif, passOf([], { format: 'webp', lossless: true }));
+  const { height, at } = await raster(data);
+  return Array.from({ length: height / HEIGHT }, (_, frame) =>
+    [0, 1].map((place) => at(place * 2, frame * HEIGHT + place)[3] as number),
+  );
+}
+
+t.test('a place that was cleared is transparent', async (t) => {
+  const gif = gifWith([
+    { ...whole, disposal: CLEARED, index: 7 },
+    { ...middle, disposal: 0, index: 9 },
+  ]);
+  t.same(await alphasOf(gif), [
+    [255, 255],
+    [0, 255],
+  ]);
+  t.match(readImageHeader(gif), { hasAlpha: true, channels: 4 });
+  t.match(await raster((await made(gif, passOf([], { format: 'png' }, { frame: 1 }))).data), {
+    width: WIDTH,
+    height: HEIGHT,
+  });
+});
+
+t.test('so is what the first frame does not cover', async (t) => {
+  const gif = gifWith([{ ...middle, disposal: 0, index: 255 }]);
+  t.same(await alphasOf(gif), [[0, 255]]);
+  t.match(readImageHeader(gif), { hasAlpha: true });
+});
+
+t.test('no pixel becomes transparent, whatever its index', async (t) => {
+  const all: Frame = {
+    left: 0,
+    top: 0,
+    width: 6,
+    height: 4,
+    disposal: CLEARED,
+    index: (pixel) => 255 - pixel,
+  };
+  const gif = gifWith([all, { ...middle, disposal: 0, index: 254 }]);
+  t.same(await alphasOf(gif), [
+    [255, 255],
+    [0, 255],
+  ]);
+});
+
+t.test('a GIF without empty places is opaque', async (t) => {
+  const gif = gifWith([
+    { ...whole, disposal: CLEARED, index: 7 },
+    { ...whole, disposal: CLEARED, index: 9 },
+  ]);
+  t.same(await alphasOf(gif), [
+    [255, 255],
+    [255, 255],
+  ]);
+  t.match(readImageHeader(gif), { hasAlpha: false, channels: 3 });
+  const { data } = await made(gif, passOf([], { format: 'gif' }));
+  t.same(data, gif, 'and is returned as it is');
+});

@@ -1,0 +1,82 @@
+import { ByteReader } from '../../formats/bytes.ts';
+
+/**
+ * The curve of a grey ICC profile (ICC.1, 8.3.3), as scanners and photo editors attach it. sharp ignores such a profile
+ * if the picture has 16 bits.
+ */
+
+const HEADER_BYTES = 128;
+const TAG_ENTRY_BYTES = 12;
+const MAX_TAGS = 100;
+/** The number of parameters of each kind of parametric curve (ICC.1, 10.18). */
+const PARAMETER_COUNTS = [1, 3, 4, 5, 7];
+
+type LightCurve = (value: number) => number;
+
+/** Returns the light of a value, both from 0 to 1; undefined for a profile that is damaged or not grey. */
+export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | undefined {
+  if (profile === undefined) return undefined;
+  const bytes = new ByteReader(profile);
+  try {
+    if (bytes.text(16, 4) !== 'GRAY') return undefined;
+    const at = findTag(bytes, 'kTRC');
+    const curve = at === undefined ? undefined : readCurve(bytes, at);
+    // With Lab as its connection space, the curve gives L*.
+    return curve && bytes.text(20, 4) === 'Lab ' ? (value) => lightOfLightness(curve(value)) : curve;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function findTag(bytes: ByteReader, name: string): number | undefined {
+  for (let index = 0; index < Math.min(MAX_TAGS, bytes.u32(HEADER_BYTES)); index++) {
+    const at = HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
+    if (bytes.text(at, 4) === name) return bytes.u32(at + 4);
+  }
+  return undefined;
+}
+
+function readCurve(bytes: ByteReader, at: number): LightCurve | undefined {
+  const type = bytes.text(at, 4);
+  if (type === 'curv') return readTableCurve(bytes, at);
+  return type === 'para' ? readParametricCurve(bytes, at) : undefined;
+}
+
+/** A table of light; an empty one stands for the identity, and one value for an exponent. */
+function readTableCurve(bytes: ByteReader, at: number): LightCurve {
+  const count = bytes.u32(at + 8);
+  if (count === 0) return (value) => value;
+  if (count === 1) return (value) => value ** (bytes.u16(at + 12) / 256);
+  const last = count - 1;
+  const point = (index: number) => bytes.u16(at + 12 + 2 * Math.min(index, last)) / 65_535;
+  return (value) => {
+    const index = Math.floor(value * last);
+    return point(index) + (value * last - index) * (point(index + 1) - point(index));
+  };
+}
+
+function readParametricCurve(bytes: ByteReader, at: number): LightCurve | undefined {
+  const kind = bytes.u16(at + 8);
+  const count = PARAMETER_COUNTS[kind];
+  if (count === undefined) return undefined;
+  const numbers = Array.from({ length: count }, (_, index) => (bytes.u32(at + 12 + 4 * index) | 0) / 65_536);
+  const [g = 1, a = 1, b = 0, third = 0, fourth = 0, e = 0, f = 0] = numbers;
+  const power = (value: number) => Math.max(0, a * value + b) ** g;
+  switch (kind) {
+    case 0:
+      return (value) => value ** g;
+    case 1:
+      return (value) => (value >= -b / a ? power(value) : 0);
+    case 2:
+      return (value) => (value >= -b / a ? power(value) + third : third);
+    default:
+      return (value) => (value >= fourth ? power(value) + e : third * value + f);
+  }
+}
+
+/** The light, 0 to 1, of a lightness L* of 0 to 1 (CIE 1976). */
+function lightOfLightness(lightness: number): number {
+  const root = (lightness * 100 + 16) / 116;
+  return root > 6 / 29 ? root ** 3 : (lightness * 100) / 903.3;
+}
