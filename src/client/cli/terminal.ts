@@ -2,7 +2,7 @@ import { DarkroomError } from '../errors.ts';
 import type { ImageEstimate } from '../schema.ts';
 
 /** A stream to which a command writes: stdout or stderr. */
-export interface OutputStream {
+interface OutputStream {
   write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean;
   columns?: number;

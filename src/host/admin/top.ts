@@ -55,7 +55,7 @@ export interface LoadRow {
 }
 
 /** The calls of an account per second, and how many of them were refused. */
-export interface AccountLoad {
+interface AccountLoad {
   id: string;
   calls: number;
   /** Calls that were answered with 429 or 503. */

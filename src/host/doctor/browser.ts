@@ -16,7 +16,7 @@ const RENDER_TIMEOUT_MS = 30_000;
 const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** What the doctor has learnt by drawing one page. */
-export interface TestedRender {
+interface TestedRender {
   /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;

@@ -23,7 +23,7 @@ const INDEXES_REMEDY =
   'Restart the service, which builds them; if it cannot, its log says why, such as duplicates in a unique index.';
 
 /** The facts that a MongoDB server states about itself. */
-export interface MongoFacts {
+interface MongoFacts {
   setName?: string;
   isWritablePrimary?: boolean;
   maxWireVersion: number;

@@ -26,7 +26,7 @@ interface AuthoredControl {
 export const PRIMARY_PROCESS_ID = 'primary';
 
 /** Identifies a process of a host. */
-export interface ProcessAddress {
+interface ProcessAddress {
   hostId: string;
   processId: string;
 }

@@ -4,7 +4,7 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, regi
 type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The messages for the metrics of an API process. A process that ends sends its last metrics without an id. */
-export type MetricsMessage =
+type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
   | { type: 'metrics'; id: number | null; metrics: ProcessMetrics };
 

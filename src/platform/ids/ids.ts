@@ -71,7 +71,7 @@ function toBase62(value: number, width: number): string {
 /**
  * What a refusal adds about an id or a slug that was not found: the end of its message, and suggestions for a program.
  */
-export interface MissingHint {
+interface MissingHint {
   says: string;
   details?: { suggest: string[] };
 }

@@ -5,7 +5,7 @@ import { withoutAbsentFields } from '../values/present.ts';
 import { errorOfAbortedSignal, OutboundError, targetRefusedError, tooSlowError } from './errors.ts';
 import { isAddressAllowed, type OutboundTarget } from './target.ts';
 
-export interface OutboundRequest {
+interface OutboundRequest {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: Uint8Array;

@@ -85,7 +85,7 @@ function blockHtml(block: PageBlock, groups: GroupCounter): string {
 }
 
 /** The anchor of a heading, as GitHub and other Git hosts make it. */
-export function headingAnchor(text: string): string {
+function headingAnchor(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

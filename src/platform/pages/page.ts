@@ -7,7 +7,7 @@ export interface DocumentationPage {
 }
 
 /** A link to another page of the documentation, by its path without `.md`, or to any other address. */
-export interface PageLink {
+interface PageLink {
   text: string;
   to: string;
 }

@@ -20,7 +20,6 @@ You see pixels by look alone, or by preview. AI ops (generate, edit, remove_back
 A failure has error.code, param, and often details.fix or details.allowed: correction that argument and call again. Send details.instead where it is there; else, when retryable, wait and repeat the same call.`;
 
 /** A task that a person can start by its name in an MCP host. */
-
 const EDIT_PROMPT = {
   name: 'edit_picture',
   title: 'Edit a picture',

@@ -9,7 +9,7 @@ import { type CallCorrection, siblingPath } from './corrections.ts';
  */
 
 /** An object with fields that its schema does not declare. */
-export interface MisshapenObject {
+interface MisshapenObject {
   /** The names of the undeclared fields, at least one. */
   names: readonly [string, ...string[]];
   sent: Readonly<Record<string, unknown>>;

@@ -141,7 +141,7 @@ export const REDIS_CONNECTION_REMEDY =
   'Check REDIS_URL (redis:// without TLS, rediss:// with it), its password, and that the network lets this host through.';
 
 /** A fault of the server at REDIS_URL that makes coordination impossible. */
-export interface RedisFault {
+interface RedisFault {
   message: string;
   remedy: string;
 }

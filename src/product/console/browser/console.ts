@@ -25,7 +25,7 @@ const RETRY_MS = 2_000;
 const SignIn = lazyComponent(async () => (await import('./sign-in.ts')).SignIn);
 
 /** The whole page: the menu, the screen at the address, and the sign-in form if nobody is signed in. */
-export function ConsoleFrame() {
+function ConsoleFrame() {
   const session = useSession();
   const { path } = useAddress();
   const accountId = shownAccountId.use();

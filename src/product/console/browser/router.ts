@@ -1,6 +1,6 @@
 import { SharedState, useCallback } from './html.ts';
 
-export interface ScreenAddress {
+interface ScreenAddress {
   path: string;
   query: URLSearchParams;
 }

@@ -4,7 +4,7 @@ import { type IndexKey, indexKeyOfValue } from './fields.ts';
 import { LIMIT_OFFSET_CLAUSE, quotedIdentifier, type TableShape } from './shape.ts';
 
 /** A part of an SQL statement, with its parameters in the order of their question marks. */
-export interface SqlFragment {
+interface SqlFragment {
   sql: string;
   params: SQLInputValue[];
 }

@@ -13,7 +13,7 @@ import { useAction, useLoad } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
 
 /** A change of a setting that a verdict or a finding suggests. The settings form shows the suggestion. */
-export const proposedSetting = new SharedState<{ setting: string; value?: number } | null>(null);
+const proposedSetting = new SharedState<{ setting: string; value?: number } | null>(null);
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const LOG_LEVEL_DURATIONS = [

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../ht
 import { offlineState, useSession } from '../session.ts';
 
 /** Data that is loaded from the service, with the state of the load. */
-export interface LoadedData<T> {
+interface LoadedData<T> {
   /** The data that was last read; undefined before the first response. */
   data: T | undefined;
   /** Why the last read failed; undefined if it did not. */

@@ -154,7 +154,7 @@ const LOUPE_ZOOM = 4;
 const MAX_ASPECT_DIFFERENCE = 0.02;
 
 /** A result next to its original: on top of each other with a slider, side by side, or alone. */
-export function PictureComparison({ before, after, facts }: PictureComparisonProps) {
+function PictureComparison({ before, after, facts }: PictureComparisonProps) {
   const [way, setWay] = useState('slider');
   const [share, setShare] = useState(50);
   const [zoom, setZoom] = useState(1);

@@ -158,7 +158,7 @@ function splitParameters(parameters: OpParameters): [own: OpParameters, shared: 
 }
 
 /** The parameters of a step in a few words. */
-export function summaryOf(parameters: FormValues): View {
+function summaryOf(parameters: FormValues): View {
   return Object.entries(parameters)
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
     .join(', ');

@@ -3,7 +3,7 @@ import { msText } from '../parts/values.ts';
 import type { CaseFigures } from './reports.ts';
 
 /** One line of the plot. */
-export interface Curve {
+interface Curve {
   label: string;
   points: NonNullable<CaseFigures['curve']>;
 }

@@ -203,7 +203,7 @@ export function variablesIn(
 }
 
 /** Asks the user for confirmation before a page with unsaved changes is left. */
-export function useUnsaved(isUnsaved: boolean): void {
+function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();

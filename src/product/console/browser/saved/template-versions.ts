@@ -75,7 +75,7 @@ interface DiffLine {
 const MAX_PAIRS = 4_000_000;
 
 /** The changes from one text to another, line by line. */
-export function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
+function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
   if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
   const lines = diffLines(before.split('\n'), after.split('\n'));
   return html`<pre class="difference" tabindex="0" role="group" aria-label=${`What changed in ${label}`}>${lines.map(

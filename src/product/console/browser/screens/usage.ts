@@ -41,7 +41,7 @@ const WINDOW_CHOICES = [
 ];
 
 /** The usage of a time window: a plot by day, tables by op and by key, and what is left of the allowance. */
-export function UsageOfWindow() {
+function UsageOfWindow() {
   const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
   const { days, from, to } = filters;
   const window = useMemo(() => windowOf(days, from, to), [days, from, to]);
@@ -186,7 +186,7 @@ function seriesOf({ from, to, groups }: Usage) {
  * A bar that shows how much of a limit is used.
  * @param limit -1 if there is no limit.
  */
-export function Allowance({ label, used, limit, children }: AllowanceProps) {
+function Allowance({ label, used, limit, children }: AllowanceProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 0;
   return html`<div class="allowance">
     <div class="allowance-head"><span>${label}</span><span class="figure">${children}</span></div>

@@ -36,7 +36,7 @@ let lastId = 0;
  * Sends files to a collection. An empty name means none.
  * @param onDone called for every asset that is stored.
  */
-export function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
+function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
     lastId += 1;
     abortControllers.set(lastId, new AbortController());
@@ -47,7 +47,7 @@ export function sendFiles(files: readonly File[], collection: string, onDone: ()
 }
 
 /** Stops an upload, or removes an ended one from the list. */
-export function removeUpload(id: number): void {
+function removeUpload(id: number): void {
   abortControllers.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
 }
@@ -58,7 +58,7 @@ shownAccountId.listen(() => {
   uploads.set([]);
 });
 
-export function removeEndedUploads(): void {
+function removeEndedUploads(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
