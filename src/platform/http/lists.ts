@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
@@ -226,7 +226,7 @@ function decodeCursor(cursor: string): unknown[] {
 function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
 /** The length of the text that is written of a page before the event loop serves other calls. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { likelyNames, meantWordHint } from './nearest.ts';
 
 /** What each prefix of an id stands for, with its article for messages. */
@@ -45,7 +45,7 @@ export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
  * slightly more likely, because 62 does not divide the range of a byte evenly; that costs less than a bit.
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {
-  const digest = createHash('sha256').update(seed).digest().subarray(0, RANDOM_CHARACTERS);
+  const digest = hash('sha256', seed, 'buffer').subarray(0, RANDOM_CHARACTERS);
   const text = Array.from(digest, (byte) => BASE62_DIGITS[byte % 62]).join('');
   return `${prefix}_${toBase62(nowMs, TIME_CHARACTERS)}${text}`;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type {
@@ -125,7 +125,7 @@ export function sendStaticContent(
 
 /** A strong ETag: the first characters of the SHA-256 of the content. */
 function etagOf(content: string | Buffer): string {
-  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+  return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 }
 
 /** The ETag of an envelope's data, without its timestamp. */

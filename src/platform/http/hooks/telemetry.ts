@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -8,6 +7,7 @@ import { runWithinRequest, StoreWaitTime } from '../../metrics/stores.ts';
 import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 import { ApiError } from '../errors/errors.ts';
 import { recordedErrorOf } from '../errors/failures.ts';
+import { isSecret } from '../secrets.ts';
 
 interface HttpMetricsOptions {
   requests: RequestMeter;
@@ -98,14 +98,9 @@ export async function serveMetrics(
   return server;
 }
 
-/**
- * Whether an Authorization header has the token. Hashes are compared, so that timing reveals neither the length nor the
- * text of the token.
- */
+/** Whether an Authorization header has the token, or no token is set. */
 function mayReadMetrics(authorization: string | undefined, token: string): boolean {
-  if (token === '') return true;
-  const hashOf = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));
+  return token === '' || isSecret(authorization?.replace(/^bearer +/i, '') ?? '', token);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, extname } from 'node:path';
@@ -119,8 +119,8 @@ export class StaticFiles {
     const extension = extname(name).replace(MODULE_EXTENSION, '.js');
     const imports: URL[] = [];
     const body = MODULE_EXTENSION.test(name) ? this.#readModule(source, imports) : readStaticFile(source);
-    const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_CHARACTERS);
-    const served = `${fileStemOf(name)}.${hash}${extension}`;
+    const mark = hash('sha256', body).slice(0, HASH_CHARACTERS);
+    const served = `${fileStemOf(name)}.${mark}${extension}`;
     this.#files.set(served, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
     const file = { address: `${this.#prefix}/${served}`, imports };
     this.#served.set(source.href, file);

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { constants, type Dir, type Stats } from 'node:fs';
 import { access, type FileHandle, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -287,7 +287,7 @@ function objectPathOf(root: string, key: string): string {
   assertObjectKey(key);
   const segments = key.split('/');
   const name = segments.pop() ?? '';
-  const fan = `~${createHash('sha256').update(name).digest('hex').slice(0, 2)}`;
+  const fan = `~${hash('sha256', name).slice(0, 2)}`;
   return join(root, ...segments, fan, name);
 }
 
