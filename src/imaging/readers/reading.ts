@@ -29,6 +29,13 @@ export interface TextLine extends BoundingBox {
 /** Text with at least this confidence counts as read correctly. */
 export const MIN_SURE_CONFIDENCE = 0.6;
 
+/** The number of characters that a reader is probably right about. */
+export function confidentCharacterCount({ lines }: Pick<TextReading, 'lines'>): number {
+  return lines
+    .filter(({ confidence }) => confidence >= MIN_SURE_CONFIDENCE)
+    .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
+}
+
 /** A picture that was prepared for a reader: upright, on white, and within the largest size. */
 export interface PreparedPicture extends Size {
   png: Uint8Array;

@@ -3,6 +3,7 @@ import type { PSM, Worker } from 'tesseract.js';
 import type { BoundingBox, UnreadTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import {
+  confidentCharacterCount,
   languageFolder,
   MIN_SURE_CONFIDENCE,
   type PreparedPicture,
@@ -83,7 +84,8 @@ export class TextReader {
 
   /**
    * Reads a picture as a column, and then its areas with ink where no line was found. As a column, a single letter and
-   * text on a photograph are not found, so a picture without lines is read again as a block.
+   * text on a photograph are not found, so a picture without lines is read again as a block. So is one whose rows were
+   * taken apart, such as a receipt with its amounts far from their names.
    */
   async #readPicture(
     { png, ...size }: PreparedPicture,
@@ -93,10 +95,15 @@ export class TextReader {
     if (this.#thread?.language !== language) await this.#stop();
     this.#thread ??= { language, worker: startTesseract(language) };
     const worker = await this.#thread.worker;
-    const column = await readWithLayout(COLUMN_LAYOUT, { worker, signal }, png);
+    const readBlock = () => readWithLayout(BLOCK_LAYOUT, { worker, signal }, png);
+    let column = await readWithLayout(COLUMN_LAYOUT, { worker, signal }, png);
     if (column.lines.length === 0) {
-      const block = await readWithLayout(BLOCK_LAYOUT, { worker, signal }, png);
+      const block = await readBlock();
       return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
+    }
+    if (hasPartedRow(column.lines)) {
+      const block = await readBlock();
+      if (confidentCharacterCount(block) > confidentCharacterCount(column)) column = block;
     }
     if (column.confidence < MIN_SURE_CONFIDENCE) return column;
     const boxes = column.lines.filter(isSure).map(({ x, y, width, height }) => ({ x, y, width, height }));
@@ -173,9 +180,22 @@ function isCertainText({ text, confidence }: TextLine): boolean {
 
 /** Whether a line precedes another one: it is above it, or to the left of it in the same row. */
 function precedesInReadingOrder(line: BoundingBox, other: BoundingBox): boolean {
-  const [middle, otherMiddle] = [line.y + line.height / 2, other.y + other.height / 2];
-  const isSameRow = Math.abs(middle - otherMiddle) < Math.max(line.height, other.height) / 2;
-  return isSameRow ? line.x < other.x : middle < otherMiddle;
+  return areInSameRow(line, other) ? line.x < other.x : middleOf(line) < middleOf(other);
+}
+
+function areInSameRow(one: BoundingBox, other: BoundingBox): boolean {
+  return Math.abs(middleOf(one) - middleOf(other)) < Math.max(one.height, other.height) / 2;
+}
+
+function middleOf({ y, height }: BoundingBox): number {
+  return y + height / 2;
+}
+
+/** Whether two lines lie side by side. */
+function hasPartedRow(lines: readonly BoundingBox[]): boolean {
+  return lines.some((line, index) =>
+    lines.slice(index + 1).some((other) => areInSameRow(line, other) && !boxesOverlap(line, other)),
+  );
 }
 
 function boxesOverlap(one: BoundingBox, other: BoundingBox): boolean {

@@ -89,6 +89,9 @@ Item Price Amount
 Photo retouching 40.00 120.00
 Prints 30 x 40 cm 18.50 37.00
 Total due: EUR 157.00`;
+const NOTES_ON_VISITS = `The harbour office opens at nine each morning and closes at five. Visitors who
+want to see the engine room should ask at the desk for one of the yellow badges.
+Children under twelve may enter free of charge, but only with a grown-up.`;
 const NOTICE = 'Platform 7\nTrains to Bristol and Bath\nPlease stand behind the yellow line.';
 /** Pango's sizes are in 1024ths of a point. */
 const heading = (points: number) => `weight="bold" size="${points * 1024}"`;
@@ -100,6 +103,7 @@ const PAGES: readonly Page[] = [
   ['bold', 'EMERGENCY EXIT', { font: 'sans bold 44' }],
   ['italic', 'With kind regards from all of us', { font: 'sans italic 34' }],
   ['small', 'Opening hours: Monday to Friday\n9:30 to 18:00, closed at noon', { font: 'sans 13' }],
+  ['tiny', NOTES_ON_VISITS, { font: 'Liberation Serif 10' }],
   ['large', 'Platform 7', { font: 'sans 96' }],
   ['figures', 'Subtotal 1234.50\nTax 98.76\nTotal 1333.26', { font: 'sans 30' }],
   ['white on black', 'Keep the door closed', { ink: '#ffffff', paper: '#101010' }],
@@ -188,6 +192,17 @@ const rule = (x: number, y: number, width: number, height: number): Piece => ({
   colour: '#000000',
 });
 
+const RECEIPT = [
+  ['HARBOUR CAFE'],
+  ['12 Pier Road, Bristol'],
+  ['Flat white', '3.20'],
+  ['Cheese toast', '5.40'],
+  ['Apple juice', '2.80'],
+  ['Subtotal', '11.40'],
+  ['TOTAL GBP', '11.40'],
+  ['Thank you, come again!'],
+] as const;
+
 const APART: readonly [what: string, picture: Sharp, text: string][] = [
   [
     'white buttons',
@@ -200,6 +215,19 @@ const APART: readonly [what: string, picture: Sharp, text: string][] = [
       { x: 325, y: 266, text: 'Cancel', font: 'sans bold 24', ink: '#ffffff' },
     ]),
     'Delete the file?\nThis cannot be undone.\nDelete\nCancel',
+  ],
+  [
+    'a receipt with its amounts far from their names',
+    await pageOf(
+      380,
+      320,
+      RECEIPT.flatMap(([name, amount], row) => {
+        const [y, font] = [20 + row * 34, 'monospace 18'];
+        const left = { x: 20, y, text: name, font };
+        return amount === undefined ? [left] : [left, { x: 360 - 11 * amount.length, y, text: amount, font }];
+      }),
+    ),
+    RECEIPT.map((row) => row.join(' ')).join('\n'),
   ],
   [
     'a small line far below',
