@@ -30,7 +30,6 @@ import { type CallGate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
 import { EVENT_PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
-import type { RequestsSlice } from '../product/requests/open.ts';
 import { OperatorAccess, OperatorSessions } from './operator/access.ts';
 import { DoctorExamination } from './operator/examination.ts';
 import { BenchReports } from './operator/reports.ts';
@@ -365,7 +364,7 @@ function closeImaging({ imageWorkers, readers, renders }: ImagingPools): Promise
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
-  { gate, requests }: { gate: CallGate; requests: RequestsSlice },
+  { gate, requests }: { gate: CallGate; requests: { install(app: FastifyInstance): void } },
   checkFreeSpace: () => Promise<void>,
 ): void {
   const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;

@@ -22,7 +22,7 @@ import { type AssetsSlice, openAssets } from '../product/assets/open.ts';
 import { type BillingSlice, openBilling } from '../product/billing/open.ts';
 import { readPlans, requirePlan } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
-import { DeliverySlice } from '../product/delivery/open.ts';
+import { openDelivery } from '../product/delivery/open.ts';
 import { EventOutbox } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
@@ -34,7 +34,7 @@ import { openPresets } from '../product/presets/open.ts';
 import { AnswerSchemaChecker } from '../product/providers/answers.ts';
 import { Providers } from '../product/providers/open.ts';
 import { createIsOffered } from '../product/providers/registry.ts';
-import { RequestsSlice } from '../product/requests/open.ts';
+import { openRequests } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
@@ -95,7 +95,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     }),
   );
   const { gate } = accounts;
-  const requests = addSlice(await RequestsSlice.open({ ...platform, gate }));
+  const requests = addSlice(await openRequests({ ...platform, gate }));
   const shared = { ...platform, ...imaging, gate, ...(await openShared(settings, platform)) };
   const billing: BillingSlice = addSlice(
     await openBilling({
@@ -129,7 +129,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     }),
   );
   const delivery = addSlice(
-    await DeliverySlice.open({
+    await openDelivery({
       ...shared,
       accounts: accounts.store,
       assets,

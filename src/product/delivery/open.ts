@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
-import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { OpMeter } from '../../platform/metrics/work.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
-import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
@@ -50,64 +48,41 @@ interface DeliveryOptions {
   log: EventLog;
 }
 
-interface DeliveryDependencies {
-  keys: SigningKeysStore;
-  signers: SigningKeyCache;
-  addresses: AddressCache;
-  resolver: AddressResolver;
-  pictures: DeliveredPictures;
-  links: SignedLinks;
-  cache: FileCache;
-  gate: CallGate;
-  now: () => Date;
-  removals: CachedPictureRemovals;
-  leases: Leases;
-}
-
-/** The delivery slice: signing keys, and the addresses of pictures for web pages. */
-export class DeliverySlice implements ProductSlice {
-  readonly #dependencies: DeliveryDependencies;
-  readonly sweeps: readonly SweepTask[];
-
-  private constructor(dependencies: DeliveryDependencies) {
-    this.#dependencies = dependencies;
-    this.sweeps = [dependencies.removals.sweep];
-  }
-
-  static async open(options: DeliveryOptions): Promise<DeliverySlice> {
-    const { coordination, settings, presets, accounts, gate, now } = options;
-    const keys = await SigningKeysStore.open(options.documents);
-    const signers = await SigningKeyCache.open({ keys, accounts, coordination, now });
-    const recipes = new PictureRecipes(options.models, presets, now);
-    const assets = options.assets.reader;
-    const addresses = new AddressCache({ signers, recipes, assets, now });
-    const cache = openPictureCache(settings, options.objects, options.log);
-    const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
-    // Processes wait for each other's pictures only if they share a cache.
-    const scope = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
-    const processId = `${options.hostId}/${options.processId}`;
-    const leases = await Leases.open({ coordination, scope, processId, waitMs: timeoutMs });
-    const pictures = new DeliveredPictures({ cache, leases, now });
-    const resolver = new AddressResolver({ ...options, recipes, assets, timeoutMs });
-    const links = new SignedLinks({ ...options, keys, recipes, assets });
-    const removals = await CachedPictureRemovals.open({ ...options, cache, scope, pictures, recipes });
-    const ours = { keys, signers, addresses, resolver, pictures, links, removals, leases, cache };
-    return new DeliverySlice({ ...ours, gate, now });
-  }
-
-  readonly routes = async (app: FastifyInstance): Promise<void> => {
-    await app.register(signingKeyRoutes, this.#dependencies);
-    await app.register(linkRoutes, this.#dependencies);
+/**
+ * Opens the delivery slice: signing keys, and the addresses of pictures for web pages. `addressRoutes` registers the
+ * routes of signed addresses, which lie under / instead of /api, and need no credential.
+ */
+export async function openDelivery(
+  options: DeliveryOptions,
+): Promise<ProductSlice & { addressRoutes(app: FastifyInstance): Promise<void> }> {
+  const { coordination, settings, presets, accounts, gate, now } = options;
+  const keys = await SigningKeysStore.open(options.documents);
+  const signers = await SigningKeyCache.open({ keys, accounts, coordination, now });
+  const recipes = new PictureRecipes(options.models, presets, now);
+  const assets = options.assets.reader;
+  const addresses = new AddressCache({ signers, recipes, assets, now });
+  const cache = openPictureCache(settings, options.objects, options.log);
+  const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
+  // Processes wait for each other's pictures only if they share a cache.
+  const scope = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
+  const processId = `${options.hostId}/${options.processId}`;
+  const leases = await Leases.open({ coordination, scope, processId, waitMs: timeoutMs });
+  const pictures = new DeliveredPictures({ cache, leases, now });
+  const resolver = new AddressResolver({ ...options, recipes, assets, timeoutMs });
+  const links = new SignedLinks({ ...options, keys, recipes, assets });
+  const removals = await CachedPictureRemovals.open({ ...options, cache, scope, pictures, recipes });
+  return {
+    async routes(app) {
+      await app.register(signingKeyRoutes, { keys, signers, gate, now });
+      await app.register(linkRoutes, { links, gate });
+    },
+    addressRoutes: (app) => deliveryRoutes(app, { gate, signers, addresses, resolver, pictures, now }),
+    sweeps: [removals.sweep],
+    async stop() {
+      signers.close();
+      leases.close();
+      removals.close();
+      await cache.whenSettled();
+    },
   };
-
-  /** Registers the routes of signed addresses. They lie under / instead of /api, and need no credential. */
-  readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#dependencies);
-
-  async stop(): Promise<void> {
-    const { signers, leases, removals, cache } = this.#dependencies;
-    signers.close();
-    leases.close();
-    removals.close();
-    await cache.whenSettled();
-  }
 }

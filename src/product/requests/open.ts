@@ -31,53 +31,33 @@ interface RequestsOptions {
   now: () => Date;
 }
 
-/** The slice of recent requests. Each process remembers the requests that it answered. A search asks all processes. */
-export class RequestsSlice implements ProductSlice {
-  readonly #gate: CallGate;
-  readonly #now: () => Date;
-  readonly #recent = new RecentRequests();
-  readonly #search: RequestSearch;
-  #endAnswers: () => void = () => {};
-
-  private constructor({ gate, coordination, now }: RequestsOptions) {
-    this.#gate = gate;
-    this.#now = now;
-    this.#search = new RequestSearch(coordination);
-  }
-
-  static async open(options: RequestsOptions): Promise<RequestsSlice> {
-    const { coordination, hostId, processId, now } = options;
-    const requests = new RequestsSlice(options);
-    requests.#endAnswers = await answerRequestSearches(
-      coordination,
-      requests.#recent,
-      `${hostId}/${processId}`,
-      now,
-    );
-    return requests;
-  }
-
-  /** Records the calls of all routes of `app`, if the caller is known. */
-  install(app: FastifyInstance): void {
-    app.addHook('onResponse', (request, reply, done) => {
-      const caller = this.#gate.callerIfAny(request);
-      // The options of a route are read once, because Fastify copies them at each access.
-      const { url: route, config } = request.routeOptions;
-      if (caller !== null && route !== undefined && !config.isUnlisted) {
-        const { accountId, apiKeyId } = caller;
-        const atMs = this.#now().getTime();
-        this.#recent.add(accountId, keptRequestOf(request, reply, { route, apiKeyId, atMs }));
-      }
-      done();
-    });
-  }
-
-  readonly routes = async (app: FastifyInstance): Promise<void> =>
-    requestRoutes(app, this.#gate, this.#search);
-
-  async stop(): Promise<void> {
-    this.#endAnswers();
-  }
+/**
+ * Opens the slice of recent requests. Each process remembers the requests that it answered. A search asks all
+ * processes. `install` records the calls of all routes of `app`, if the caller is known.
+ */
+export async function openRequests(
+  options: RequestsOptions,
+): Promise<ProductSlice & { install(app: FastifyInstance): void }> {
+  const { gate, coordination, hostId, processId, now } = options;
+  const recent = new RecentRequests();
+  const search = new RequestSearch(coordination);
+  const endAnswers = await answerRequestSearches(coordination, recent, `${hostId}/${processId}`, now);
+  return {
+    install(app) {
+      app.addHook('onResponse', (request, reply, done) => {
+        const caller = gate.callerIfAny(request);
+        // The options of a route are read once, because Fastify copies them at each access.
+        const { url: route, config } = request.routeOptions;
+        if (caller !== null && route !== undefined && !config.isUnlisted) {
+          const { accountId, apiKeyId } = caller;
+          recent.add(accountId, keptRequestOf(request, reply, { route, apiKeyId, atMs: now().getTime() }));
+        }
+        done();
+      });
+    },
+    routes: async (app) => requestRoutes(app, gate, search),
+    stop: async () => endAnswers(),
+  };
 }
 
 /** The routes that list and group an account's recent calls. Calls of these routes themselves are not recorded. */
