@@ -6,13 +6,10 @@ import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
 
-interface NewAccount {
-  email: string;
+interface NewAccount
+  extends Pick<AccountDocument, 'email' | 'plan' | 'unfinished'>,
+    Partial<Pick<AccountDocument, 'name'>> {
   password: string;
-  name?: string;
-  plan: string;
-  /** True on the first account until its secrets have been shown. */
-  unfinished?: true;
 }
 
 /**
@@ -59,7 +56,8 @@ export async function createApiKey(
     accountId,
     name,
     hash: hashSecret(text),
-    hint: apiKeyHint(text),
+    // A listing shows the prefix and the last 4 characters.
+    hint: `${API_KEY_PREFIX}…${text.slice(-4)}`,
     createdAt: now.toISOString(),
     lastUsedAt: null,
     revokedAt: null,
@@ -86,11 +84,6 @@ export function looksLikeApiKey(text: string): boolean {
 /** The form in which a secret is stored and looked up: its SHA-256 in base64url. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
-}
-
-/** The part of a key that a listing shows: its prefix and the last 4 characters. */
-function apiKeyHint(key: string): string {
-  return `${API_KEY_PREFIX}…${key.slice(-4)}`;
 }
 
 interface ScryptCost {

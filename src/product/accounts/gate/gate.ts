@@ -23,7 +23,6 @@ import {
   findRouteCheckError,
   missingCredentialError,
   noSlotLeftError,
-  type RateWindowState,
   sendRateLimitHeaders,
   sessionRequiredError,
   tooManyRequestsError,
@@ -184,7 +183,8 @@ export class CallGate {
    * @throws ApiError 429 when the network has already sent too many wrong credentials.
    */
   async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
-    const key = this.#failureWindowKey(clientNetworkOf(request.ip));
+    const network = clientNetworkOf(request.ip);
+    const key = this.#failureWindowKey(network);
     const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
     const giveBack = () => this.#options.coordination.withdrawStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
@@ -194,7 +194,7 @@ export class CallGate {
     return {
       giveBack,
       failed: (refusal) => {
-        this.#blockIfFull(request, counted);
+        this.#blockIfFull(network, counted);
         return refusal;
       },
     };
@@ -206,12 +206,18 @@ export class CallGate {
   }
 
   /**
-   * Counts a wrong credential that a route has checked itself, such as the signature in a URL.
+   * Counts a wrong credential. Routes call it for one that they have checked themselves, such as the signature in a
+   * URL.
    * @returns the error to throw: `refusal`, or 429 after too many wrong credentials from the network.
    */
   async countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
-    const blockedMs = this.#remainingBlockMs(clientNetworkOf(request.ip));
-    return blockedMs > 0 ? addressBlockedError(blockedMs) : this.#countFailure(request, refusal);
+    const network = clientNetworkOf(request.ip);
+    const blockedMs = this.#remainingBlockMs(network);
+    if (blockedMs > 0) return addressBlockedError(blockedMs);
+    const counted = await this.#options.coordination.strike(this.#failureWindowKey(network), RATE_WINDOW_MS);
+    this.#blockIfFull(network, counted);
+    const { FAILED_AUTHENTICATIONS_PER_MINUTE: limit } = this.#options.settings;
+    return counted.count > limit ? addressBlockedError(counted.resetMs) : refusal;
   }
 
   /**
@@ -226,12 +232,12 @@ export class CallGate {
     const rate = this.#remainingBlockMs(network) > 0 ? null : this.#admissionCache.pass(caller, network);
     if (rate === null) return false;
     setCaller(request, caller);
-    sendRateLimitHeaders(reply, this.#rateWindowState(caller, rate));
+    this.#sendRateLimits(reply, caller, rate);
     return true;
   }
 
   async #admit(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): Promise<void> {
-    this.#refuseBlocked(this.#remainingBlockMs(clientNetworkOf(request.ip)));
+    refuseBlocked(this.#remainingBlockMs(clientNetworkOf(request.ip)));
     let caller = await this.#authenticate(request, config);
     const refusal = findRouteCheckError(request, config);
     const kind = refusal === null && caller !== null ? slotKindOf(request, config) : null;
@@ -244,9 +250,8 @@ export class CallGate {
       answer = await this.#requestAdmission(request, reply, caller, { kind, ignoresFlag: true });
     }
     if (caller !== null) setCaller(request, caller);
-    if (caller !== null && answer.rate !== null)
-      sendRateLimitHeaders(reply, this.#rateWindowState(caller, answer.rate));
-    this.#refuseBlocked(answer.blockedMs);
+    if (caller !== null && answer.rate !== null) this.#sendRateLimits(reply, caller, answer.rate);
+    refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequestsError(answer.rate);
     if (caller?.isSuspended && !config.servesSuspended) throw accountSuspendedError();
     if (caller === null && config.access !== 'public') throw missingCredentialError(request);
@@ -262,8 +267,10 @@ export class CallGate {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
       // An invalid cookie is ignored, because a browser sends the cookie of an expired session by itself.
-      if (hasOnlyCookieCredential(request) && isOpenToAll(config)) return null;
-      throw await this.#countFailure(request, error);
+      const { access, ignoresCredential } = config;
+      const isOpenToAll = access === 'public' && ignoresCredential === undefined;
+      if (isOpenToAll && hasOnlyCookieCredential(request)) return null;
+      throw await this.countFailure(request, error);
     }
   }
 
@@ -318,28 +325,23 @@ export class CallGate {
   }
 
   /**
-   * The state of a caller's rate window. Requests that were counted in advance, but are not received yet, count as
-   * remaining.
+   * Sends the state of a caller's rate window. Requests that were counted in advance, but are not received yet, count
+   * as remaining.
    */
-  #rateWindowState(
-    { accountId }: Caller,
-    { allowed, remaining, resetMs }: RateWindowAnswer,
-  ): RateWindowState {
-    return {
-      limit: this.#options.settings.REQUESTS_PER_MINUTE,
-      windowMs: RATE_WINDOW_MS,
-      remaining: allowed ? remaining + this.#admissionCache.prepaidRequests(accountId) : 0,
-      resetMs,
-    };
+  #sendRateLimits(reply: FastifyReply, { accountId }: Caller, rate: RateWindowAnswer): void {
+    const prepaid = this.#admissionCache.prepaidRequests(accountId);
+    const remaining = rate.allowed ? rate.remaining + prepaid : 0;
+    const limit = this.#options.settings.REQUESTS_PER_MINUTE;
+    sendRateLimitHeaders(reply, { limit, windowMs: RATE_WINDOW_MS, remaining, resetMs: rate.resetMs });
   }
 
   /**
    * Blocks the network in this process once it has sent the maximum number of wrong credentials, so that a flood of
    * them costs no look-up.
    */
-  #blockIfFull(request: FastifyRequest, { count, resetMs }: { count: number; resetMs: number }): void {
+  #blockIfFull(network: string, { count, resetMs }: { count: number; resetMs: number }): void {
     if (count < this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
-    this.#blockedUntil.set(clientNetworkOf(request.ip), this.#options.now() + resetMs);
+    this.#blockedUntil.set(network, this.#options.now() + resetMs);
   }
 
   /** The milliseconds for which the network is still blocked, as far as this process knows. */
@@ -347,29 +349,14 @@ export class CallGate {
     if (this.#blockedUntil.size === 0) return 0;
     return Math.max(0, (this.#blockedUntil.get(network) ?? 0) - this.#options.now());
   }
+}
 
-  #refuseBlocked(blockedMs: number): void {
-    if (blockedMs > 0) throw addressBlockedError(blockedMs);
-  }
-
-  /** Counts a wrong credential. Returns the given error, or 429 after too many wrong credentials from the network. */
-  async #countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
-    const key = this.#failureWindowKey(clientNetworkOf(request.ip));
-    const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
-    this.#blockIfFull(request, counted);
-    return counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE
-      ? addressBlockedError(counted.resetMs)
-      : refusal;
-  }
+function refuseBlocked(blockedMs: number): void {
+  if (blockedMs > 0) throw addressBlockedError(blockedMs);
 }
 
 function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
-}
-
-/** Whether a route answers every caller alike, with or without a credential. */
-function isOpenToAll({ access, ignoresCredential }: FastifyContextConfig): boolean {
-  return access === 'public' && ignoresCredential === undefined;
 }
 
 /** Whether a route requires a session and the caller used an API key. */

@@ -5,7 +5,7 @@ import { API_KEY_SCHEME_HINT, unauthorizedError } from '../authentication.ts';
 import type { CallSlotKind } from './slots.ts';
 
 /** The state of an account's rate window, as the response headers show it. */
-export interface RateWindowState {
+interface RateWindowState {
   limit: number;
   windowMs: number;
   remaining: number;

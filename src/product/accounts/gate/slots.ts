@@ -70,7 +70,8 @@ export class CallSlots {
 
   /** Sends an admission request. The request also carries the releases of returned slots, which saves round trips. */
   async admit(terms: AdmissionRequest, slot: CallSlot | null = null): Promise<AdmissionAnswer> {
-    const returned = this.#takeReturnedSlots();
+    const returned = this.#returnedSlots.map(({ slot: { key, holder } }) => ({ key, holder }));
+    this.#returnedSlots = [];
     const full = returned.length === 0 ? terms : { ...terms, returned };
     try {
       return await (slot === null ? this.#coordination.admit(full) : this.#admitWith(slot, full));
@@ -171,12 +172,6 @@ export class CallSlots {
     this.#returnedSlots = this.#returnedSlots.filter(({ sinceMs }) => sinceMs > dueMs);
     const [oldest] = this.#returnedSlots;
     if (oldest !== undefined) this.#scheduleRelease(oldest.sinceMs - dueMs);
-  }
-
-  #takeReturnedSlots(): HeldSlotKey[] {
-    const taken = this.#returnedSlots.map(({ slot: { key, holder } }) => ({ key, holder }));
-    this.#returnedSlots = [];
-    return taken;
   }
 
   /**
