@@ -96,10 +96,15 @@ export const SignInLinkBody = Type.Object(
 );
 export type SignInLinkBody = Static<typeof SignInLinkBody>;
 
-export const SignInResult = componentSchema('SignedIn', {
-  token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
+/** The response to a sign-in whose token was sent as a cookie. */
+export const CookieSignInResult = componentSchema('CookieSession', {
   expiresAt: Type.String({ format: 'date-time' }),
   account: Account,
+});
+
+export const SignInResult = componentSchema('SignedIn', {
+  token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
+  ...CookieSignInResult.properties,
 });
 
 export const ConsoleSession = componentSchema('Session', {
@@ -111,9 +116,3 @@ export const ConsoleSession = componentSchema('Session', {
 
 export const SessionParams = Type.Object({ sessionId: Type.String() });
 export type SessionParams = Static<typeof SessionParams>;
-
-/** The response to a sign-in whose token was sent as a cookie. */
-export const CookieSignInResult = componentSchema('CookieSession', {
-  expiresAt: Type.String({ format: 'date-time' }),
-  account: Account,
-});

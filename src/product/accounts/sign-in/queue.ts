@@ -56,10 +56,6 @@ export class SignInQueue {
     };
   }
 
-  #waitingCount(): number {
-    return this.#networkQueues.reduce((sum, { waiters }) => sum + waiters.length, 0);
-  }
-
   #queueOf(network: string): NetworkQueue | undefined {
     return this.#networkQueues.find((line) => line.network === network);
   }
@@ -90,7 +86,8 @@ export class SignInQueue {
     const line = this.#queueOf(network);
     if (line !== undefined && line.waiters.length >= this.#options.maxWaitingPerNetwork)
       throw queueFullError();
-    if (this.#waitingCount() < this.#options.maxWaiting) return;
+    const waiting = this.#networkQueues.reduce((sum, { waiters }) => sum + waiters.length, 0);
+    if (waiting < this.#options.maxWaiting) return;
     if (line !== undefined) throw queueFullError();
     this.#networkQueues[0]?.waiters.at(-1)?.refuse();
   }

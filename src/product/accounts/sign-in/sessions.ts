@@ -6,34 +6,16 @@ export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const SIGN_IN_LINK_LIFE_MS = 10 * 60 * 1000;
 const SECRET_LENGTH = 40;
 
-/** A session with its token, which is shown once. */
-interface OpenedSession {
-  token: string;
-  session: SessionDocument;
-}
-
+/** Creates a session. Its token is only in the return value; the store has its hash. */
 export async function createConsoleSession(
   store: AccountsStore,
   accountId: string,
   now: Date,
-): Promise<OpenedSession> {
+): Promise<{ token: string; session: SessionDocument }> {
   const token = `ses_${randomText(SECRET_LENGTH)}`;
   const session = newSessionDocument(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
   await store.insertSession(session);
   return { token, session };
-}
-
-/**
- * Makes a token that opens one console session within ten minutes. The token is stored as a session that no call can
- * use, and is removed together with the sessions of its account.
- */
-async function createSignInLink(store: AccountsStore, accountId: string, now: Date): Promise<string> {
-  const token = `lnk_${randomText(SECRET_LENGTH)}`;
-  await store.insertSession({
-    ...newSessionDocument(accountId, token, now, SIGN_IN_LINK_LIFE_MS),
-    isLink: true,
-  });
-  return token;
 }
 
 /**
@@ -51,8 +33,9 @@ export async function consumeSignInLink(
 }
 
 /**
- * Makes an address that signs in the owner of the service once. The owner is the oldest account, or the one with the
- * given id.
+ * Makes an address that signs in the owner of the service once, within ten minutes. The owner is the oldest account, or
+ * the one with the given id. The token of the address is stored as a session that no call can use, and is removed
+ * together with the sessions of its account.
  * @returns null if there is no such account.
  */
 export async function createSignInAddress(
@@ -64,14 +47,11 @@ export async function createSignInAddress(
   const account = accounts.find(
     ({ _id, deletedAt }) => deletedAt === undefined && (accountId === undefined || _id === accountId),
   );
-  return account === undefined ? null : signInAddress(url, await createSignInLink(store, account._id, now));
-}
-
-/**
- * The address that signs in the person who opens it. The token follows #, so that browsers do not send it to any
- * server.
- */
-function signInAddress(url: string, token: string): string {
+  if (account === undefined) return null;
+  const token = `lnk_${randomText(SECRET_LENGTH)}`;
+  const session = newSessionDocument(account._id, token, now, SIGN_IN_LINK_LIFE_MS);
+  await store.insertSession({ ...session, isLink: true });
+  // The token follows #, so that browsers do not send it to any server.
   return `${url}/console/sign-in#${token}`;
 }
 

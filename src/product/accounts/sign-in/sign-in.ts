@@ -25,7 +25,6 @@ const SIGN_IN_QUEUE = { maxRunning: 2, maxWaiting: 32, maxWaitingPerNetwork: 8, 
  */
 export function createSignIn(store: AccountsStore, gate: CallGate, coordination: Coordination) {
   const queue = new SignInQueue(SIGN_IN_QUEUE);
-  const guesses = new PasswordGuesses(coordination);
 
   async function verifySignIn(
     { email, password }: SignInBody,
@@ -49,7 +48,7 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
     const network = clientNetworkOf(request.ip);
     const strike = await gate.countFailureFirst(request);
     // Even if the guess is refused here because of the delay, it still counts as wrong for its network.
-    const guess = await guesses.begin(request.body.email.toLowerCase(), network);
+    const guess = await beginGuess(coordination, request.body.email.toLowerCase(), network);
     const account = await verifySignIn(request.body, network, clientGoneSignal(reply)).catch(
       async (error) => {
         await Promise.all([strike.giveBack(), guess.unverified()]);
@@ -89,57 +88,41 @@ export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
   return Math.min(FIRST_GUESS_DELAY_MS * 2 ** (wrongGuesses - MAX_UNDELAYED_GUESSES), MAX_GUESS_DELAY_MS);
 }
 
-/** A password that is about to be verified. */
-interface Guess {
-  /** Removes the guess from the count, because the password was right, and stores the network as known. */
-  succeeded(): Promise<void>;
-  /** Removes the guess from the count, because the password could not be verified. */
-  unverified(): Promise<void>;
+/**
+ * Begins a guess, and slows down guesses at one account, from however many networks they come. No account is ever
+ * locked: from a network of an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are
+ * treated in the same way.
+ * @returns two functions that subtract the guess from the count: `unverified`, if the password could not be verified,
+ * and `succeeded`, if it was right. The latter also stores the network as known.
+ * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
+ */
+async function beginGuess(coordination: Coordination, email: string, network: string) {
+  const account = hashSecret(email);
+  const counted = `guesses/${account}`;
+  const familiar = `signed-in/${account}/${network}`;
+  const { flagged: isFamiliar } = await coordination.admit({ flag: familiar });
+  if (!isFamiliar) await countGuess(coordination, account, counted);
+  const giveBack = async () => {
+    if (!isFamiliar) await coordination.withdrawStrike(counted);
+  };
+  return {
+    unverified: giveBack,
+    succeeded: async () => {
+      await giveBack();
+      await coordination.setFlag(familiar, KNOWN_NETWORK_MS);
+    },
+  };
 }
 
-/**
- * Slows down guesses at one account, from however many networks they come. No account is ever locked: from a network of
- * an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are treated in the same way.
- */
-class PasswordGuesses {
-  readonly #coordination: Coordination;
-
-  constructor(coordination: Coordination) {
-    this.#coordination = coordination;
-  }
-
-  /**
-   * Begins a guess.
-   * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
-   */
-  async begin(email: string, network: string): Promise<Guess> {
-    const account = hashSecret(email);
-    const counted = `guesses/${account}`;
-    const familiar = `signed-in/${account}/${network}`;
-    const { flagged: isFamiliar } = await this.#coordination.admit({ flag: familiar });
-    if (!isFamiliar) await this.#countGuess(account, counted);
-    const giveBack = async () => {
-      if (!isFamiliar) await this.#coordination.withdrawStrike(counted);
-    };
-    return {
-      unverified: giveBack,
-      succeeded: async () => {
-        await giveBack();
-        await this.#coordination.setFlag(familiar, KNOWN_NETWORK_MS);
-      },
-    };
-  }
-
-  /** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
-  async #countGuess(account: string, counted: string): Promise<void> {
-    const { count } = await this.#coordination.strike(counted, GUESS_WINDOW_MS);
-    const delayMs = delayMsAfterWrongGuesses(count - 1);
-    if (delayMs === 0) return;
-    const turn = await this.#coordination.strike(`guess-turn/${account}`, delayMs);
-    if (turn.count === 1) return;
-    await this.#coordination.withdrawStrike(counted);
-    throw guessTooEarlyError(turn.resetMs);
-  }
+/** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
+async function countGuess(coordination: Coordination, account: string, counted: string): Promise<void> {
+  const { count } = await coordination.strike(counted, GUESS_WINDOW_MS);
+  const delayMs = delayMsAfterWrongGuesses(count - 1);
+  if (delayMs === 0) return;
+  const turn = await coordination.strike(`guess-turn/${account}`, delayMs);
+  if (turn.count === 1) return;
+  await coordination.withdrawStrike(counted);
+  throw guessTooEarlyError(turn.resetMs);
 }
 
 function guessTooEarlyError(waitMs: number): ApiError {
