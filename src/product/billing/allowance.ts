@@ -20,6 +20,8 @@ const RESERVATION_LIFE_MS = 120_000;
 const MAX_RESERVE_ATTEMPTS = 50;
 /** The maximum number of accounts that one sweep handles. */
 const SWEEP_BATCH_SIZE = 100;
+/** The tolerated difference between the clocks of two hosts. */
+const MAX_CLOCK_SKEW_MS = DAY_MS;
 
 /**
  * An admitted run. When the run has ended, one of the two methods must be called. Later calls of either method do
@@ -91,10 +93,13 @@ export class RunAllowance {
     return Array.from({ length: runs }, (_, index) => (index < left ? 0 : (terms.overageCredits ?? 0)));
   }
 
-  /** Releases the reservations of dead processes, for all accounts, and returns their number. */
+  /** Corrects periods that lie in the future, releases the reservations of dead processes, and returns their number. */
   async sweep(): Promise<number> {
-    await correctFuturePeriods(this.#options.store, this.#options.now());
     const now = this.#options.now();
+    const latest = billingPeriodOf(new Date(now.getTime() + MAX_CLOCK_SKEW_MS));
+    // A host with a wrong clock may have begun a period too far in the future. Without this correction, all runs would
+    // be counted in that period until its month has come. Runs that were counted in it stay counted.
+    await this.#options.store.resetFuturePeriods(latest, billingPeriodOf(now));
     const overdue = await this.#options.store.findWithExpiredReservations(now, SWEEP_BATCH_SIZE);
     let freed = 0;
     for (const account of overdue) freed += await this.#releaseExpired(account);
@@ -181,17 +186,4 @@ function insufficientAllowanceError(
 ): ApiError {
   const message = `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`;
   return insufficientCreditError(message, topUpUrl, { processLimit, overageCredits });
-}
-
-/** The tolerated difference between the clocks of two hosts. */
-const MAX_CLOCK_SKEW_MS = DAY_MS;
-
-/**
- * Corrects accounts whose period lies too far in the future, because a host with a wrong clock began it. Without the
- * correction, all runs would be counted in that period until its month has come. Runs that were counted in it stay
- * counted.
- */
-function correctFuturePeriods(store: BillingStore, now: Date): Promise<number> {
-  const latest = billingPeriodOf(new Date(now.getTime() + MAX_CLOCK_SKEW_MS));
-  return store.resetFuturePeriods(latest, billingPeriodOf(now));
 }

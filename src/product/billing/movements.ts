@@ -25,21 +25,12 @@ export interface CreditMovement {
   /** A reservation of the account that the same update removes. */
   reservationId?: string;
   /** Runs of the allowance that the same update counts or gives back. */
-  runs?: RunsChange;
+  runs?: NonNullable<LedgerRow['runs']>;
   /**
    * Whether the plan has no limit of runs. If so, the runs are counted even if another call has changed the count since
    * it was read.
    */
   isUnlimited?: boolean;
-}
-
-interface RunsChange {
-  /** `YYYY-MM`: the billing period of the runs. The count of another, earlier period is not changed. */
-  period: string;
-  /** Signed change of the runs counted as used. */
-  change: number;
-  /** How many of the counted runs are beyond the allowance. */
-  past: number;
 }
 
 /**
@@ -163,7 +154,7 @@ export class CreditMovements {
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
-    const { reference, jobId, reservationId } = movement;
+    const { reference, jobId, reservationId, runs } = movement;
     const isMade =
       last?.reference === reference ||
       (!isFresh &&
@@ -179,7 +170,8 @@ export class CreditMovements {
       $inc: {
         balance: movement.credits,
         held: movement.heldChange,
-        'processing.used': usedRunsChange(account, movement),
+        // The count of another, earlier period is not changed.
+        'processing.used': runs?.period === account.processing.period ? runs.change : 0,
       },
       $set: { movement: row },
       ...(reservationId !== undefined && { $pull: { 'processing.reservations': { id: reservationId } } }),
@@ -233,10 +225,6 @@ function movementCondition(
     ...(runs !== undefined && { 'processing.period': processing.period }),
     ...(isLimited && { 'processing.used': processing.used }),
   };
-}
-
-function usedRunsChange({ processing }: BillingAccount, { runs }: CreditMovement): number {
-  return runs?.period === processing.period ? runs.change : 0;
 }
 
 function ledgerRowOf(account: BillingAccount, movement: CreditMovement, now: Date): LedgerRow {

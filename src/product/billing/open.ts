@@ -80,15 +80,19 @@ export async function openBilling(options: BillingOptions): Promise<BillingSlice
   };
 }
 
-interface DescriptionOptions extends BillingOptions {
-  store: BillingStore;
-  syncRuns: SyncRunCounter;
-}
-
 /** The description of an account: its identity, its balance, and what its plan allows. */
 async function describeAccount(
   accountId: string,
-  { accounts, store, syncRuns, plan, countAssets, limits, webhooks, now }: DescriptionOptions,
+  {
+    accounts,
+    store,
+    syncRuns,
+    plan,
+    countAssets,
+    limits,
+    webhooks,
+    now,
+  }: BillingOptions & { store: BillingStore; syncRuns: SyncRunCounter },
 ): Promise<Account> {
   await syncRuns.catchUp();
   const [account, money, stored] = await Promise.all([

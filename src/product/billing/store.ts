@@ -34,7 +34,14 @@ export interface LedgerRow {
   balanceAfter: number;
   jobId: string | null;
   /** Runs of the allowance that the movement counted or gave back. */
-  runs?: { period: string; change: number; past: number };
+  runs?: {
+    /** `YYYY-MM`: the billing period of the runs. */
+    period: string;
+    /** Signed change of the runs counted as used. */
+    change: number;
+    /** How many of the counted runs are beyond the allowance. */
+    past: number;
+  };
   note: string | null;
   createdAt: string;
 }
@@ -172,9 +179,10 @@ export class BillingStore {
     return row ?? note;
   }
 
-  /** Writes a row, unless it exists. A movement without credits is stored outside the ledger. */
+  /** Writes a row, unless it exists. A movement of runs within the allowance has no credits, so it is no ledger row. */
   async writeRow(row: LedgerRow): Promise<void> {
-    await (movesCredits(row) ? this.#ledger : this.#runMovements).insertMany([row]);
+    const movesCredits = row.credits !== 0 || row.held !== 0;
+    await (movesCredits ? this.#ledger : this.#runMovements).insertMany([row]);
   }
 
   /** Rows of the ledger, newest first. */
@@ -242,12 +250,4 @@ export function availableCreditsOf({ balance, held }: Pick<BillingAccount, 'bala
 /** The condition that an account can spend this many credits. */
 export function canSpendFilter(credits: number): DocumentFilter {
   return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
-}
-
-/**
- * Whether a movement changes credits. A movement of runs within the allowance does not: it has no ledger row and is
- * recorded separately.
- */
-function movesCredits({ credits, held }: LedgerRow): boolean {
-  return credits !== 0 || held !== 0;
 }

@@ -3,7 +3,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { billingPeriodOf, type PlanWithoutStorage } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
-import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
+import type { BatchNumber, HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
 
 /**
  * The interval between two writes. Each write syncs to the disk, so one write per call would add 2 ms of CPU to each
@@ -44,15 +44,6 @@ interface SucceededRun {
    * are counted before they start.
    */
   counts: boolean;
-}
-
-interface RunBatch {
-  id: string;
-  sequence: number;
-  period: string;
-  counts: MinuteUsage[];
-  /** The number of runs to add to the count of each account, by account id. */
-  runsByAccount: Map<string, number>;
 }
 
 /**
@@ -148,19 +139,18 @@ export class SyncRunCounter {
     this.#reportDropped();
     if (this.#waiting.size === 0) return;
     this.#sequence += 1;
-    const id = `${this.#writer}-${this.#sequence}`;
-    const batch = {
-      id,
-      sequence: this.#sequence,
-      period: billingPeriodOf(this.#now()),
-      counts: [...this.#waiting.values()],
-      runsByAccount: this.#runsByAccount,
-    };
+    const batch = { writer: this.#writer, sequence: this.#sequence };
+    const period = billingPeriodOf(this.#now());
+    const counts = [...this.#waiting.values()];
+    const runsByAccount = [...this.#runsByAccount];
     this.#waiting = new Map();
     this.#runsByAccount = new Map();
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#writeOnce(batch);
+        await Promise.all([
+          ...runsByAccount.map(([accountId, runs]) => this.#addRuns(accountId, runs, period, batch)),
+          this.#store.usage.add(counts, batch),
+        ]);
         return;
       } catch (error) {
         this.#triesLeft -= 1;
@@ -172,14 +162,8 @@ export class SyncRunCounter {
     }
   }
 
-  async #writeOnce(batch: RunBatch): Promise<void> {
-    await Promise.all([
-      ...Array.from(batch.runsByAccount, ([accountId, count]) => this.#addRuns(accountId, count, batch)),
-      this.#store.usage.add(batch.counts, { writer: this.#writer, sequence: batch.sequence }),
-    ]);
-  }
-
-  async #addRuns(accountId: string, count: number, { id, period }: RunBatch): Promise<void> {
+  async #addRuns(accountId: string, runs: number, period: string, batch: BatchNumber): Promise<void> {
+    const id = `${batch.writer}-${batch.sequence}`;
     const addOnce = () =>
       this.#store.change(
         accountId,
@@ -188,7 +172,7 @@ export class SyncRunCounter {
           'processing.batches': { $not: { $elemMatch: { $eq: id } } },
         },
         {
-          $inc: { 'processing.used': count },
+          $inc: { 'processing.used': runs },
           $push: { 'processing.batches': { $each: [id], $slice: -MAX_RECORDED_BATCHES } },
         },
       );
@@ -224,8 +208,8 @@ export function createSyncRunUsageSource(usage: UsageStore): UsageSource {
     const field = GROUPING_FIELDS[window.groupBy];
     const parts = divideUsageWindow(window);
     const [byDay, byHour, cut] = await Promise.all([
-      usage.callsOfDays(accountId, parts.days, field),
-      Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
+      usage.sumCalls(accountId, 'day', parts.days, field),
+      Promise.all(parts.hours.map((range) => usage.sumCalls(accountId, 'hour', range, field))),
       usage.findHours(accountId, parts.partialHours),
     ]);
     const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));

@@ -3,7 +3,6 @@ import { forEachWithLimit } from '../../platform/queues.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,
-  type DocumentFilter,
   type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
@@ -50,7 +49,7 @@ export interface MinuteUsage {
 }
 
 /** Identifies a batch. A process numbers its batches in ascending order, and finishes one before it begins the next. */
-interface BatchNumber {
+export interface BatchNumber {
   /** The name of the process, without dots. */
   writer: string;
   sequence: number;
@@ -101,31 +100,26 @@ export class UsageStore {
    */
   async add(counts: readonly MinuteUsage[], batch: BatchNumber): Promise<void> {
     const writes = [
-      ...Array.from(
-        hourlyCounts(counts).values(),
-        (hour) => () => addCount(this.#hours, hour, minuteIncrements(hour), batch),
-      ),
-      ...Array.from(dailyCounts(counts).values(), (day) => () => addCount(this.#days, day, {}, batch)),
+      ...hourlyCounts(counts).map((hour) => () => addCount(this.#hours, hour, hour.minutes, batch)),
+      ...dailyCounts(counts).map((day) => () => addCount(this.#days, day, {}, batch)),
     ];
     await forEachWithLimit(writes, CONCURRENT_WRITES, (write) => write());
   }
 
   /**
-   * The number of calls in whole days, grouped by a field.
-   * @param range days as `YYYY-MM-DD`.
-   * @param key the field.
+   * The number of calls in whole days or hours, grouped by a field.
+   * @param range days as `YYYY-MM-DD`, or hours as `YYYY-MM-DDTHH`.
    */
-  callsOfDays(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
-    return sumByField(this.#days, { accountId, day: rangeFilter(range) }, key);
-  }
-
-  /**
-   * The number of calls in whole hours, grouped by a field.
-   * @param range hours as `YYYY-MM-DDTHH`.
-   * @param key the field.
-   */
-  callsOfHours(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
-    return sumByField(this.#hours, { accountId, hour: rangeFilter(range) }, key);
+  async sumCalls(
+    accountId: string,
+    unit: 'day' | 'hour',
+    { from, to }: TimeRange,
+    field: CountKey,
+  ): Promise<KeyCount[]> {
+    const counts: DocumentCollection<DailyUsage> = unit === 'day' ? this.#days : this.#hours;
+    const filter = { accountId, [unit]: { $gte: from, $lt: to } };
+    const rows = await counts.group({ filter, by: { key: field }, sums: { sync: 'sync' } });
+    return rows.map(({ key, sync }) => ({ key: key === null ? null : String(key), sync: Number(sync) }));
   }
 
   /** The counts of these hours, with their minutes. */
@@ -153,11 +147,12 @@ async function addCount<T extends DailyUsage>(
   { writer, sequence }: BatchNumber,
 ): Promise<void> {
   const lastBatch = `batches.${writer}`;
+  const increments = Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]);
   const addOnce = async () => {
     const { matched } = await collection.updateOne(
       { _id: counted._id, [lastBatch]: { $not: { $gte: sequence } } },
       {
-        $inc: { sync: counted.sync, ...minutes },
+        $inc: { sync: counted.sync, ...Object.fromEntries(increments) },
         $set: { [lastBatch]: sequence },
         $max: { expiresAt: counted.expiresAt },
       },
@@ -170,25 +165,21 @@ async function addCount<T extends DailyUsage>(
   if (duplicates.length > 0) await addOnce();
 }
 
-function minuteIncrements({ minutes }: HourlyUsage): Record<string, number> {
-  return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
-}
-
-function hourlyCounts(counts: readonly MinuteUsage[]): Map<string, HourlyUsage> {
+function hourlyCounts(counts: readonly MinuteUsage[]): HourlyUsage[] {
   const hours = new Map<string, HourlyUsage>();
   for (const count of counts) {
     const hour = count.minute.slice(0, 13);
     const made = { ...emptyCount(count, hour, Date.parse(`${hour}:00:00Z`) + HOUR_MS), hour, minutes: {} };
     const sum: HourlyUsage = hours.get(made._id) ?? made;
-    const minute = minuteName(count.minute);
+    const minute = `m${count.minute.slice(14, 16)}`;
     sum.sync += count.calls;
     sum.minutes[minute] = (sum.minutes[minute] ?? 0) + count.calls;
     hours.set(sum._id, sum);
   }
-  return hours;
+  return [...hours.values()];
 }
 
-function dailyCounts(counts: readonly MinuteUsage[]): Map<string, DailyUsage> {
+function dailyCounts(counts: readonly MinuteUsage[]): DailyUsage[] {
   const days = new Map<string, DailyUsage>();
   for (const count of counts) {
     const day = count.minute.slice(0, 10);
@@ -197,7 +188,7 @@ function dailyCounts(counts: readonly MinuteUsage[]): Map<string, DailyUsage> {
     sum.sync += count.calls;
     days.set(sum._id, sum);
   }
-  return days;
+  return [...days.values()];
 }
 
 function emptyCount(count: MinuteUsage, start: string, endMs: number): DailyUsage {
@@ -212,24 +203,6 @@ function emptyCount(count: MinuteUsage, start: string, endMs: number): DailyUsag
     batches: {},
     expiresAt: new Date(endMs + retentionDays * DAY_MS).toISOString(),
   };
-}
-
-/** The field name of a minute within its hour: `m00` to `m59`. */
-function minuteName(minute: string): string {
-  return `m${minute.slice(14, 16)}`;
-}
-
-async function sumByField<T extends DailyUsage>(
-  collection: DocumentCollection<T>,
-  filter: DocumentFilter,
-  field: CountKey,
-): Promise<KeyCount[]> {
-  const rows = await collection.group({ filter, by: { key: field }, sums: { sync: 'sync' } });
-  return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
-}
-
-function rangeFilter({ from, to }: TimeRange) {
-  return { $gte: from, $lt: to };
 }
 
 function usageIndexes(start: string) {
