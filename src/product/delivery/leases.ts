@@ -115,7 +115,11 @@ export class Leases {
 
   async #end(lease: string, refusal: ApiError | undefined): Promise<void> {
     const { coordination, processId } = this.#options;
-    const ended: EndedWorkMessage = { lease, ...(refusal && { refusal: refusalMessageOf(refusal) }) };
+    const ended: EndedWorkMessage = { lease };
+    if (refusal !== undefined) {
+      const { code, message, param, details, retryAfterSeconds } = refusal;
+      ended.refusal = { code, message, param, details, retryAfterSeconds };
+    }
     // The lease is given back before the message is sent, so that the woken processes can take it.
     await Promise.allSettled([
       coordination.endLease(lease, processId),
@@ -127,8 +131,4 @@ export class Leases {
     const { lease, refusal } = JSON.parse(text) as EndedWorkMessage;
     this.#waiting.get(lease)?.(refusal && new ApiError(refusal.code, refusal.message, refusal));
   }
-}
-
-function refusalMessageOf({ code, message, param, details, retryAfterSeconds }: ApiError): RefusalMessage {
-  return { code, message, param, details, retryAfterSeconds };
 }

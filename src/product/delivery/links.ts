@@ -94,14 +94,15 @@ export class SignedLinks {
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
     const { named, file } = await this.#findSource(key.accountId, sent, where);
-    const work = await this.#findLinkedTransform(key.accountId, sent, where);
-    const { widths } = sent;
+    const { what, recipe, saved } = await this.#findLinkedTransform(key.accountId, sent, where);
+    const { widths, expiresInSeconds } = sent;
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
-    const pass = this.#options.recipes.compilePass(work.recipe, { width: widths?.at(-1), format });
+    const pass = this.#options.recipes.compilePass(recipe, { width: widths?.at(-1), format });
     const size = file === null ? null : await forecastSize(file, pass);
-    const path = `${work.what}/${named}`;
-    const end = this.#expiryOf(sent);
+    const path = `${what}/${named}`;
+    const nowSeconds = Math.floor(this.#options.now().getTime() / 1000);
+    const end = expiresInSeconds === undefined ? null : nowSeconds + expiresInSeconds;
     const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
     const sign = (signed: string, address = signed) =>
       signedMessageOf(`${base}/${signatureOf(key.secret, signedMessageOf(signed, end))}/${address}`, end);
@@ -111,7 +112,7 @@ export class SignedLinks {
         : imageSourcesOf(selectRungs(widths, size), (width) =>
             sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`),
           );
-    return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
+    return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: saved }) };
   }
 
   /** The source in the form that the address contains. For an asset, the result also contains its file. */
@@ -124,11 +125,6 @@ export class SignedLinks {
       throw invalidParamError(names.assetId, 'The picture is missing: give assetId or url.');
     const file = await this.#options.assets.find(accountId, source.assetId, names.assetId);
     return { named: source.assetId, file };
-  }
-
-  #expiryOf({ expiresInSeconds }: NewDeliveryLink): number | null {
-    if (expiresInSeconds === undefined) return null;
-    return Math.floor(this.#options.now().getTime() / 1000) + expiresInSeconds;
   }
 
   /**
@@ -169,7 +165,7 @@ export class SignedLinks {
       const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
       const recipe = recipeOfPreset(found);
       this.#options.recipes.compilePass(recipe);
-      const isOwnLadder = widths === undefined || hasAllWidths(recipe.ladder, widths);
+      const isOwnLadder = widths?.every((width) => recipe.ladder?.includes(width)) ?? true;
       return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
     const own = steps ?? [{ op: op ?? '', ...withoutAbsentFields({ parameters }) }];
@@ -200,10 +196,6 @@ export class SignedLinks {
 
 function referenceOf({ preset, version }: FoundPreset): string {
   return `${preset.slug}@${version.version}`;
-}
-
-function hasAllWidths(ladder: readonly number[] | null, widths: readonly number[]): boolean {
-  return ladder !== null && widths.every((width) => ladder.includes(width));
 }
 
 /** The steps in the form that an address contains; null if the steps do not fit into an address. */

@@ -196,14 +196,12 @@ export class DeliveredPictures {
  */
 type PictureOrigin = 'memory' | 'kept' | 'made' | 'joined';
 
-/** Returns the number of bytes of the pictures that are in memory. */
-type MemoryBytes = () => number;
-
 /** The metrics of delivered pictures and of their cache. */
 class DeliveryMeter {
   readonly #pictures: Readonly<Record<PictureOrigin, Counter.Internal>>;
 
-  constructor(cache: Pick<FileCache, 'kind' | 'readFigures' | 'evicted'>, memoryBytes: MemoryBytes) {
+  /** @param memoryBytes returns the number of bytes of the pictures that are in memory. */
+  constructor(cache: Pick<FileCache, 'kind' | 'readFigures' | 'evicted'>, memoryBytes: () => number) {
     const pictures = new Counter({
       name: 'darkroom_delivery_pictures_total',
       help: 'Delivered pictures by where they came from: memory, disk or bucket (where they are kept), made, or joined (made for an equal address at the same time).',

@@ -85,10 +85,8 @@ export class AddressResolver {
     const width = requireWidth(address, recipe);
     const pixels = await this.#openSource(address, signer);
     const { extension } = address;
-    const fixed =
-      extension === 'auto'
-        ? null
-        : recipes.compilePass(recipe, { width, format: formatOfAddress(extension) });
+    const format = extension === 'auto' || extension === null ? undefined : formatOfExtension(extension);
+    const fixed = extension === 'auto' ? null : recipes.compilePass(recipe, { width, format });
     // Only an `auto` address makes the picture depend on what the client accepts.
     const identity = [
       this.#options.engine,
@@ -108,18 +106,19 @@ export class AddressResolver {
           )
         : [fixed];
     const tags = [pixels.asset && `asset-${pixels.asset.id}`, recipe.tag, `key-${signer.keyId}`];
+    const etag = pixels.asset && digest;
+    // The name begins with the tag of the preset, so that all pictures of a deleted version can be found.
+    const name = `${recipe.tag === null ? '' : presetNamePrefix(recipe.tag)}${digest}`;
     return {
-      path: `${signer.accountId}/${pixels.group}/${pictureNameOf(recipe.tag, digest)}`,
+      path: `${signer.accountId}/${pixels.group}/${name}`,
       ...pixels.terms,
       asset: pixels.asset,
-      etag: pixels.asset && digest,
+      etag,
       format: fixed?.encode.format ?? null,
       presetTag: recipe.tag,
       tags: tags.filter((tag) => tag !== null),
       make: () =>
-        this.#make({ signer, op: recipe.op, pixels, choosePasses, etag: pixels.asset && digest }).catch(
-          rethrowAsNoSuchPicture,
-        ),
+        this.#make({ signer, op: recipe.op, pixels, choosePasses, etag }).catch(rethrowAsNoSuchPicture),
       isWanted,
     };
   }
@@ -224,14 +223,6 @@ interface PixelSource {
   isThere(): Promise<boolean>;
 }
 
-/**
- * The name of a picture in the cache. It begins with the tag of its preset, so that all pictures of a deleted version
- * can be found.
- */
-function pictureNameOf(tag: string | null, digest: string): string {
-  return tag === null ? digest : `${presetNamePrefix(tag)}${digest}`;
-}
-
 /** The beginning of the cache names of all pictures that a preset version made. */
 export function presetNamePrefix(tag: string): string {
   return `${tag}.`;
@@ -256,10 +247,6 @@ function requireWidth({ rung }: DeliveryAddress, { ladder }: PictureRecipe): num
   const width = ladder && allowedWidthFor(ladder, rung);
   if (width === null) throw noSuchPictureError();
   return width;
-}
-
-function formatOfAddress(extension: Exclude<DeliveryAddress['extension'], 'auto'>): OutputFormat | undefined {
-  return extension === null ? undefined : formatOfExtension(extension);
 }
 
 function sourceFactsOf({ bytes, header }: LoadedImage): SourceFacts {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { ACCOUNT_CHANGED_CHANNEL } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import { isSignatureOf } from './address.ts';
+import { type DeliveryAddress, isSignatureOf } from './address.ts';
 import type { SigningKeysStore } from './keys.ts';
 
 const REVOKED_CHANNEL = 'delivery/revoked';
@@ -30,16 +30,6 @@ export interface SigningAccount {
   accountId: string;
   plan: string;
   secret: string;
-}
-
-/** A signature, and the text for which it was made. */
-interface SignedMessage {
-  keyId: string;
-  signature: string;
-  /** The text that was signed: the address without its signature. */
-  message: string;
-  /** When the address expires, in epoch seconds; null if it never does. */
-  expiresAt: number | null;
 }
 
 /** A key as it was last read from the store. */
@@ -101,7 +91,7 @@ export class SigningKeyCache {
    * client.
    */
   async verify(
-    { keyId, signature, message, expiresAt }: SignedMessage,
+    { keyId, signature, message, expiresAt }: Omit<DeliveryAddress, 'work' | 'source' | 'extension' | 'rung'>,
     { mayReadStore }: { mayReadStore: boolean },
   ): Promise<SigningAccount | null> {
     const signer = await this.#find(keyId, mayReadStore);
