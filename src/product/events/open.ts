@@ -8,11 +8,6 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { eventBodyText, type OutboxEvent, type WebhookEventType } from './event.ts';
 
-interface EventsOptions {
-  documents: DocumentStore;
-  coordination: Coordination;
-}
-
 /** Receives the events that this process has just written. */
 type EventsListener = (events: OutboxDocument[]) => void;
 
@@ -35,6 +30,22 @@ export interface OutboxDocument {
   body: string;
 }
 
+/** The fields of a webhook endpoint that this module reads. The document belongs to the webhooks slice. */
+interface Subscription {
+  _id: string;
+  accountId: string;
+  enabled: boolean;
+  events: WebhookEventType[];
+}
+
+/** The collection of webhook endpoints. Only the webhooks slice writes to it. */
+export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
+
+const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
+/** How long a cached answer is used, in milliseconds. It limits the harm when the message about a change is lost. */
+const SUBSCRIPTIONS_CACHE_MS = 2_000;
+const MAX_CACHED_ACCOUNTS = 10_000;
+
 const OLDEST_FIRST = sortBy('createdAt', 'sequence');
 
 export const OUTBOX_COLLECTION: DeclaredCollection = {
@@ -50,31 +61,59 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
  */
 export class EventOutbox {
   readonly #events: DocumentCollection<OutboxDocument>;
-  readonly #subscriptions: WebhookSubscriptions;
+  readonly #endpoints: DocumentCollection<Subscription>;
   readonly #coordination: Coordination;
+  /** The event types to which the endpoints of an account subscribe. */
+  readonly #wantedTypes = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
+    max: MAX_CACHED_ACCOUNTS,
+    ttl: SUBSCRIPTIONS_CACHE_MS,
+  });
+  #unsubscribe: () => void = () => {};
   #listener: EventsListener | null = null;
 
   private constructor(
     events: DocumentCollection<OutboxDocument>,
-    subscriptions: WebhookSubscriptions,
+    endpoints: DocumentCollection<Subscription>,
     coordination: Coordination,
   ) {
     this.#events = events;
-    this.#subscriptions = subscriptions;
+    this.#endpoints = endpoints;
     this.#coordination = coordination;
   }
 
-  static async open({ documents, coordination }: EventsOptions): Promise<EventOutbox> {
+  static async open({
+    documents,
+    coordination,
+  }: {
+    documents: DocumentStore;
+    coordination: Coordination;
+  }): Promise<EventOutbox> {
     const events = await documents.collection<OutboxDocument>(OUTBOX_COLLECTION);
-    return new EventOutbox(events, await WebhookSubscriptions.open(documents, coordination), coordination);
+    const endpoints = await documents.collection<Subscription>({
+      name: ENDPOINTS_COLLECTION_NAME,
+      indexes: [],
+    });
+    const outbox = new EventOutbox(events, endpoints, coordination);
+    outbox.#unsubscribe = await coordination.subscribe(SUBSCRIPTIONS_CHANNEL, (accountId) =>
+      outbox.#wantedTypes.delete(accountId),
+    );
+    return outbox;
   }
 
   /**
-   * Whether any endpoint subscribes to events of this type. If not, the event need not be written.
-   * `WebhookSubscriptions` says how old a negative answer may be.
+   * Whether an enabled endpoint of the account subscribes to this type. If not, the event need not be written. An
+   * outdated positive answer costs only an event without a receiver. A negative answer is at most 2 s old: if the
+   * message about a new endpoint is lost, outcomes of those 2 s may not be announced to it. Otherwise outcomes are
+   * missed only during the few milliseconds that the message takes.
    */
-  isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
-    return this.#subscriptions.isWanted(accountId, type);
+  async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
+    const known = this.#wantedTypes.get(accountId);
+    if (known !== undefined) return (await known).has(type);
+    const types = this.#readWantedTypes(accountId);
+    this.#wantedTypes.set(accountId, types);
+    // A failed read is removed from the cache, so that the next call tries again.
+    types.catch(() => this.#wantedTypes.delete(accountId));
+    return (await types).has(type);
   }
 
   /**
@@ -104,8 +143,10 @@ export class EventOutbox {
   }
 
   /** Tells every process that the endpoints of an account changed. */
-  readonly subscriptionsChanged = (accountId: string): Promise<void> =>
-    this.#subscriptions.announceSubscriptionsChange(accountId);
+  readonly subscriptionsChanged = async (accountId: string): Promise<void> => {
+    this.#wantedTypes.delete(accountId);
+    await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);
+  };
 
   /** Sets the listener that creates deliveries for the events of this process. */
   onWritten(listen: EventsListener): void {
@@ -113,84 +154,10 @@ export class EventOutbox {
   }
 
   stop(): void {
-    this.#subscriptions.close();
-  }
-}
-
-/** The fields of a webhook endpoint that this module reads. The document belongs to the webhooks slice. */
-interface Subscription {
-  _id: string;
-  accountId: string;
-  enabled: boolean;
-  events: WebhookEventType[];
-}
-
-/** The collection of webhook endpoints. Only the webhooks slice writes to it. */
-export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
-
-const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
-/** How long a cached answer is used, in milliseconds. It limits the harm when the message about a change is lost. */
-const SUBSCRIPTIONS_CACHE_MS = 2_000;
-const MAX_CACHED_ACCOUNTS = 10_000;
-
-/** Caches for each account the event types to which its endpoints subscribe, for two seconds. */
-class WebhookSubscriptions {
-  readonly #endpoints: DocumentCollection<Subscription>;
-  readonly #coordination: Coordination;
-  readonly #typesByAccount = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
-    max: MAX_CACHED_ACCOUNTS,
-    ttl: SUBSCRIPTIONS_CACHE_MS,
-  });
-  #unsubscribe: () => void = () => {};
-
-  private constructor(endpoints: DocumentCollection<Subscription>, coordination: Coordination) {
-    this.#endpoints = endpoints;
-    this.#coordination = coordination;
-  }
-
-  static async open(documents: DocumentStore, coordination: Coordination): Promise<WebhookSubscriptions> {
-    const endpoints = await documents.collection<Subscription>({
-      name: ENDPOINTS_COLLECTION_NAME,
-      indexes: [],
-    });
-    const subscriptions = new WebhookSubscriptions(endpoints, coordination);
-    subscriptions.#unsubscribe = await coordination.subscribe(SUBSCRIPTIONS_CHANNEL, (accountId) =>
-      subscriptions.#typesByAccount.delete(accountId),
-    );
-    return subscriptions;
-  }
-
-  /**
-   * Whether an enabled endpoint of the account subscribes to this type. An outdated positive answer costs only an event
-   * without a receiver. A negative answer is at most 2 s old: if the message about a new endpoint is lost, outcomes of
-   * those 2 s may not be announced to it. Otherwise outcomes are missed only during the few milliseconds that the
-   * message takes.
-   */
-  async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
-    return (await this.#readTypes(accountId)).has(type);
-  }
-
-  /** Tells every process that the endpoints of an account changed. */
-  async announceSubscriptionsChange(accountId: string): Promise<void> {
-    this.#typesByAccount.delete(accountId);
-    await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);
-  }
-
-  close(): void {
     this.#unsubscribe();
   }
 
-  #readTypes(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
-    const kept = this.#typesByAccount.get(accountId);
-    if (kept !== undefined) return kept;
-    const types = this.#read(accountId);
-    this.#typesByAccount.set(accountId, types);
-    // A failed read is removed from the cache, so that the next call tries again.
-    types.catch(() => this.#typesByAccount.delete(accountId));
-    return types;
-  }
-
-  async #read(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
+  async #readWantedTypes(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
     const enabled = await this.#endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
     return new Set(enabled.flatMap(({ events }) => events));
   }
