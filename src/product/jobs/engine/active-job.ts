@@ -120,42 +120,16 @@ export class ActiveJob {
   }
 }
 
-/** The three ways in which a pending claim can end. Exactly one of these functions is called. */
-interface ClaimOutcomes {
-  begin(job: JobDocument): void;
-  giveBack(): Promise<void>;
-  drop(): void;
-}
-
 /** A claim of the only item of a new job. It is stored together with the item, which saves a separate claim. */
-export class PendingClaim {
+export interface PendingClaim {
   /** The item as it is to be stored. */
-  readonly item: ClaimedItem;
-  readonly #outcomes: ClaimOutcomes;
-  #isOver = false;
-
-  constructor(item: ClaimedItem, outcomes: ClaimOutcomes) {
-    this.item = item;
-    this.#outcomes = outcomes;
-  }
-
+  item: ClaimedItem;
   /** Begins the work on the item, because the job is now running. */
-  begin(job: JobDocument): void {
-    this.#isOver = true;
-    this.#outcomes.begin(job);
-  }
-
+  begin(job: JobDocument): void;
   /** Stores the item as unclaimed, because the job does not run yet. The process that works on it later claims it. */
-  async giveBack(): Promise<void> {
-    await this.#outcomes.giveBack().finally(() => this.drop());
-  }
-
+  giveBack(): Promise<void>;
   /** Drops the claim, because the job was not stored. It does nothing if the claim has already ended in another way. */
-  drop(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#outcomes.drop();
-  }
+  drop(): void;
 }
 
 /**

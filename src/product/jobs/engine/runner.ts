@@ -24,7 +24,7 @@ import {
   ActiveJob,
   type ItemAtWork,
   ItemPrefetch,
-  PendingClaim,
+  type PendingClaim,
   type WorkKind,
   workKindOf,
 } from './active-job.ts';
@@ -122,27 +122,27 @@ export class JobRunner {
     const item = this.#context.items.withNewClaim(newItem, this.#owner, LEASE_MS);
     this.#ownedItems.set(item._id, item);
     prefetch.claimedCount += 1;
-    return new PendingClaim(item, {
-      begin: (job) => {
-        prefetch.claimedCount -= 1;
-        this.#beginClaimed(new ActiveJob(job, prefetch), item);
-      },
-      giveBack: () => this.#context.items.unclaim(item),
-      drop: () => {
-        prefetch.claimedCount -= 1;
-        this.#disown(item);
-        this.#claimMore();
-      },
-    });
+    let isOver = false;
+    const begin = (job: JobDocument) => {
+      isOver = true;
+      // The slot of the claim becomes one of the job.
+      prefetch.claimedCount -= 1;
+      const activeJob = new ActiveJob(job, prefetch);
+      activeJob.isExhausted = true;
+      activeJob.reserve(1);
+      this.#activate(activeJob);
+      this.#options.metrics.claims.inc({ type }, 1);
+      void this.#work(activeJob, item);
+    };
+    const drop = () => {
+      if (isOver) return;
+      isOver = true;
+      prefetch.claimedCount -= 1;
+      this.#disown(item);
+      this.#claimMore();
+    };
+    return { item, begin, giveBack: () => this.#context.items.unclaim(item).finally(drop), drop };
   };
-
-  #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
-    activeJob.isExhausted = true;
-    activeJob.reserve(1);
-    this.#activate(activeJob);
-    this.#options.metrics.claims.inc({ type: activeJob.job.type }, 1);
-    void this.#work(activeJob, item);
-  }
 
   /**
    * Begins no more items of a job that is being cancelled. Its unclaimed items are cancelled elsewhere, in the store.
