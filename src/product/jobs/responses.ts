@@ -91,11 +91,15 @@ function segmentOf({ subjects }: JobDefinition) {
  * have its final status yet.
  */
 export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: JobDefinition): JobItem {
-  const { index, assetId, startedAt, progress } = item;
+  const { index, assetId, startedAt, progress, tries, lastError } = item;
   const isCounted = job.settlement?.items.some((settled) => settled.index === index) ?? false;
   const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
   const outcome = isSettled ? item.outcome : undefined;
   const variant = variants[item.variant]?.name;
+  // In a chain, an item shows the segment that it has reached: the failed one, the next one, or the last one.
+  const next = progress?.segment ?? 0;
+  const last = (variants[0]?.segments.length ?? 1) - 1;
+  const isUndone = outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED';
   const { resultAssetId, output, achieved, warnings, errorCode, retryable, errorMessage, failedStep } =
     outcome ?? {};
   return {
@@ -104,35 +108,17 @@ export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: J
     ...(output !== undefined && { output: JSON.parse(output) }),
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
-    ...(job.type === 'chain' &&
-      reachedStep(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
+    ...(job.type === 'chain' && {
+      step: failedStep ?? (outcome === undefined ? next : Math.min(next, last)),
+    }),
     ...withoutAbsentFields({ assetId, variant, resultAssetId, achieved, warnings }),
     ...withoutAbsentFields({ errorCode, errorMessage, failedStep, startedAt }),
-    ...(outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED' && failedTriesOf(item)),
+    ...(isUndone && lastError !== undefined && { attempts: tries, lastError }),
     ...withoutAbsentFields({
       durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
       completedAt: outcome?.completedAt,
     }),
   };
-}
-
-/** The number of failed tries and the last error, for an item that neither completed nor failed for good. */
-function failedTriesOf({ tries, lastError }: ShownItem): Pick<JobItem, 'attempts' | 'lastError'> {
-  return lastError === undefined ? {} : { attempts: tries, lastError };
-}
-
-/**
- * The index of the segment that an item has reached: the failed one, the next one, or the last one if the item has
- * finished.
- */
-function reachedStep(
-  isSettled: boolean,
-  next: number,
-  failedStep: number | undefined,
-  variants: JobDefinition['variants'],
-) {
-  const last = (variants[0]?.segments.length ?? 1) - 1;
-  return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
 }
 
 /** The message in the response to a submit or a wait. */
