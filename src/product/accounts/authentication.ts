@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
+import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './accounts.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
@@ -56,6 +57,7 @@ export class Authentication {
   readonly #store: AccountsStore;
   readonly #cookie: SessionCookie;
   readonly #now: () => number;
+  /** The callers by the hashes of their credentials. */
   readonly #keys: LRUCache<string, CachedCaller>;
   readonly #sessions: LRUCache<string, CachedCaller>;
   /**
@@ -69,8 +71,8 @@ export class Authentication {
     this.#store = store;
     this.#cookie = cookie;
     this.#now = now;
-    this.#keys = createCallerCache(now);
-    this.#sessions = createCallerCache(now);
+    this.#keys = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
+    this.#sessions = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
   }
 
   /**
@@ -182,17 +184,6 @@ export function hasOnlyCookieCredential({ headers }: FastifyRequest): boolean {
  */
 function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest): boolean {
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
-}
-
-/** The cache of callers, by the hash of their credential. */
-function createCallerCache(now: () => number): LRUCache<string, CachedCaller> {
-  return new LRUCache({
-    max: MAX_CACHED_CREDENTIALS,
-    ttl: CREDENTIAL_CACHE_MS,
-    perf: { now },
-    // With a resolution of 0, the cache reads the clock at each access and starts no timers.
-    ttlResolution: 0,
-  });
 }
 
 /** Error details with the right form of the Authorization header, for programs. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge } from 'prom-client';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
+import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 
@@ -75,13 +76,8 @@ export class DeliveredPictures {
 
   constructor(options: PicturesOptions) {
     this.#options = options;
-    const perf = { now: () => options.now().getTime() };
-    this.#failingPaths = new LRUCache({
-      max: MAX_FAILING_PICTURES,
-      ttl: SOURCE_RETRY_MS,
-      ttlResolution: 0,
-      perf,
-    });
+    const nowMs = () => options.now().getTime();
+    this.#failingPaths = createExpiringCache(MAX_FAILING_PICTURES, SOURCE_RETRY_MS, nowMs);
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 

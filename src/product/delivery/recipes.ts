@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { compilePass, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
@@ -74,13 +75,7 @@ export class PictureRecipes {
   constructor(models: ModelsFile, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
-    const perf = { now: () => now().getTime() };
-    this.#presetRecipes = new LRUCache({
-      max: MAX_CACHED_RECIPES,
-      ttl: PRESET_CACHE_MS,
-      ttlResolution: 0,
-      perf,
-    });
+    this.#presetRecipes = createExpiringCache(MAX_CACHED_RECIPES, PRESET_CACHE_MS, () => now().getTime());
   }
 
   /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { ACCOUNT_CHANGED_CHANNEL } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { type DeliveryAddress, isSignatureOf } from './address.ts';
@@ -65,13 +66,8 @@ export class SigningKeyCache {
 
   private constructor(options: SignersOptions) {
     this.#options = options;
-    const perf = { now: () => options.now().getTime() };
-    this.#unknownKeys = new LRUCache({
-      max: MAX_UNKNOWN_KEYS,
-      ttl: UNKNOWN_KEY_CACHE_MS,
-      ttlResolution: 0,
-      perf,
-    });
+    const nowMs = () => options.now().getTime();
+    this.#unknownKeys = createExpiringCache(MAX_UNKNOWN_KEYS, UNKNOWN_KEY_CACHE_MS, nowMs);
   }
 
   static async open(options: SignersOptions): Promise<SigningKeyCache> {

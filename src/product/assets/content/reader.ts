@@ -1,10 +1,11 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { StoredFile } from '../../../imaging/images/image-call.ts';
 import { ownedBytes } from '../../../imaging/images/source.ts';
 import { bodyTooLargeError } from '../../../platform/http/bodies/streamed-body.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
 import type { ObjectStore, StoredObject } from '../../../platform/stores/objects/port.ts';
+import { createExpiringCache } from '../../../platform/values/expiring-cache.ts';
 import type { AssetDocument } from '../asset.ts';
 import { assetNotFoundError, assetWithoutContentError, storageUnreadableError } from '../errors.ts';
 import type { AssetsStore } from '../store.ts';
@@ -129,8 +130,7 @@ export class AssetRecordCache {
   private constructor(store: AssetsStore, coordination: Coordination, now: () => Date) {
     this.#store = store;
     this.#coordination = coordination;
-    const perf = { now: () => now().getTime() };
-    this.#records = new LRUCache({ max: MAX_CACHED_RECORDS, ttl: RECORD_LIFE_MS, ttlResolution: 0, perf });
+    this.#records = createExpiringCache(MAX_CACHED_RECORDS, RECORD_LIFE_MS, () => now().getTime());
   }
 
   static async open(
