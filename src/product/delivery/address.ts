@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseVersionedReference } from '../../platform/ids/slugs.ts';
+import { percentDecoded } from '../../platform/values/percent-encoding.ts';
 
 /** The formats that an address may end with. */
 export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
@@ -156,15 +157,6 @@ function parseOp(text: string): AddressOp | null {
     parameters[key] = before === undefined ? value : [before, value].flat();
   }
   return { op, parameters };
-}
-
-/** Decodes the percent-encoding of a text; null when the encoding is malformed. */
-function percentDecoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }
 
 function splitOnce(text: string, separator: string): string[] {

@@ -9,6 +9,7 @@ import {
   type SentField,
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
+import { escapeHtmlText } from '../../platform/pages/highlight.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
@@ -275,11 +276,7 @@ function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): 
     alt: '',
   };
   const texts = Object.entries(attributes).map(
-    ([name, value]) => `${name}="${escapeAttribute(String(value))}"`,
+    ([name, value]) => `${name}="${escapeHtmlText(String(value))}"`,
   );
   return `<img ${texts.join(' ')}>`;
-}
-
-function escapeAttribute(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

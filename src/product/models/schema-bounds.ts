@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../platform/values/json.ts';
+import { percentDecoded } from '../../platform/values/percent-encoding.ts';
 
 /**
  * The maximum size of a caller's JSON Schema in bytes. This limit and the following ones ensure that a schema compiles
@@ -182,7 +183,7 @@ function leastValuesOfList(
   return 1 + (others > 0 ? others * of(items) : 0);
 }
 
-function listOrEmpty(value: unknown): readonly unknown[] {
+export function listOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -198,7 +199,8 @@ export function createReferenceResolver(root: JsonSchema): (reference: string) =
   const known = new Map<string, unknown>([['#', root]]);
   return (reference) => {
     if (!known.has(reference)) {
-      const fragment = decodeFragment(reference.slice(1));
+      const encoded = reference.slice(1);
+      const fragment = percentDecoded(encoded) ?? encoded;
       known.set(reference, fragment.startsWith('/') ? resolvePointer(root, fragment) : anchors.get(fragment));
     }
     return known.get(reference);
@@ -226,12 +228,4 @@ function collectSchemas(root: JsonSchema): JsonSchema[] {
       if (typeof below === 'object' && below !== null) open.push(below);
   }
   return found;
-}
-
-function decodeFragment(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
-  }
 }

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../../workers/protocol.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
-import { createReferenceResolver, type JsonSchema } from '../models/schema-bounds.ts';
+import { createReferenceResolver, type JsonSchema, listOrEmpty } from '../models/schema-bounds.ts';
 import { rejectedFault } from './provider.ts';
 
 /** The maximum number of nested levels in an answer, and of references in its schema. */
@@ -93,7 +93,7 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
 
   function listFor(
     { items, minItems = 0, maxItems }: JsonSchema,
-    found: unknown[],
+    found: readonly unknown[],
     level: number,
   ): unknown[] {
     const entries = found.slice(0, Number(maxItems ?? found.length));
@@ -134,8 +134,4 @@ function declaredTypeOf({ type, properties, required }: JsonSchema, level: numbe
 
 function isOfType(fact: unknown, type: unknown): boolean {
   return type === 'integer' ? Number.isInteger(fact) : typeof fact === type;
-}
-
-function listOrEmpty(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }

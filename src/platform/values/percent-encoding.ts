@@ -1,0 +1,8 @@
+/** Decodes the percent-encoding of a text; null when the encoding is malformed. */
+export function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
