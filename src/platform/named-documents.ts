@@ -1,6 +1,6 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError, invalidParamError } from './http/errors/errors.ts';
-import { firstFreeSlug } from './ids/slugs.ts';
+import { firstFreeSlug, reservedSlugMessage } from './ids/slugs.ts';
 import {
   type DocumentCollection,
   type DocumentWithId,
@@ -152,6 +152,15 @@ export class NamedDocuments<T extends NamedDocument> {
       return { ...draft.document, accountId, slug, slot: slots[index] } as T;
     });
   }
+}
+
+/**
+ * Refuses a slug that is reserved. The schema has already checked its form.
+ * @throws ApiError invalid_param on slug.
+ */
+export function refuseReservedSlug({ noun }: ResourceKind, slug: string): void {
+  const refusal = reservedSlugMessage(slug, `${noun}s`);
+  if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
 /** The error 400: another document of the account has this slug. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { isReservedSlug, isSlug, reservedSlugMessage } from '../../platform/ids/slugs.ts';
+import { isReservedSlug, isSlug } from '../../platform/ids/slugs.ts';
+import { refuseReservedSlug } from '../../platform/named-documents.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeStepSpelling } from '../catalogue/checks/spelling.ts';
 import { checkStepSizes, sentSteps } from '../catalogue/plan/step.ts';
@@ -9,7 +10,7 @@ import type { ModelsFile } from '../models/models.ts';
 import type { AnswerSchemaChecker } from '../providers/answers.ts';
 import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
-import type { PresetRevision } from './store.ts';
+import { PRESET_KIND, type PresetRevision } from './store.ts';
 
 /** Finds which of these ids are not DONE assets of the account. */
 export type FindMissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
@@ -174,21 +175,12 @@ export async function refuseMissingAssets(
  */
 export function checkPresetNames({ name, slug }: PresetChange): void {
   if (name !== undefined) checkPresetName(name);
-  if (slug !== undefined) checkPresetSlug(slug);
+  if (slug !== undefined) refuseReservedSlug(PRESET_KIND, slug);
 }
 
 /** @throws ApiError invalid_param on name. */
 export function checkPresetName(name: string): void {
   if (name.trim() === '') throw invalidParamError('name', 'name is missing or blank: send one.');
-}
-
-/**
- * Refuses a slug that is reserved. The schema has already checked its form.
- * @throws ApiError invalid_param on slug.
- */
-function checkPresetSlug(slug: string): void {
-  const refusal = reservedSlugMessage(slug, 'presets');
-  if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
 /** Whether an imported preset may have the slug that was sent. If not, the slug is ignored. */

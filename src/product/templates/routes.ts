@@ -13,7 +13,11 @@ import {
   streamList,
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
-import { checkImportEntryCount, partitionEntries } from '../../platform/named-documents.ts';
+import {
+  checkImportEntryCount,
+  partitionEntries,
+  refuseReservedSlug,
+} from '../../platform/named-documents.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { templateNotFoundError } from './errors.ts';
 import {
@@ -24,7 +28,7 @@ import {
   refuseBuiltInTemplate,
   usableTemplateNames,
 } from './reading.ts';
-import { checkImportedTemplate, checkNewTemplate, checkTemplateChange, checkTemplateSlug } from './rules.ts';
+import { checkImportedTemplate, checkNewTemplate, checkTemplateChange } from './rules.ts';
 import {
   NewTemplate,
   TemplateChange,
@@ -231,13 +235,13 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
  * @throws ApiError invalid_param on the field at fault.
  */
 function checkDraft(sent: NewTemplate) {
-  if (sent.slug !== undefined) checkTemplateSlug(sent.slug);
+  if (sent.slug !== undefined) refuseReservedSlug(TEMPLATE_KIND, sent.slug);
   return { content: checkNewTemplate(sent), slug: sent.slug };
 }
 
 function checkChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
-  if (change.slug !== undefined) checkTemplateSlug(slug);
+  if (change.slug !== undefined) refuseReservedSlug(TEMPLATE_KIND, slug);
   return { ...checkTemplateChange(current, change), slug };
 }
 

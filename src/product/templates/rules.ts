@@ -1,6 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { createValidator } from '../../platform/http/errors/validation.ts';
-import { reservedSlugMessage } from '../../platform/ids/slugs.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
 import { TEMPLATE_VARIABLE_PATTERN, variableNamesIn } from './placeholders.ts';
@@ -61,15 +60,6 @@ export function checkTemplateChange(current: TemplateContent, change: TemplateCh
     variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
   const variables = () => change.variables ?? (isSameText ? current.variables : derivedVariables());
   return checkContent({ name, description, html, css, width, height }, variables);
-}
-
-/**
- * Refuses a slug that is reserved. The schema has already checked its form.
- * @throws ApiError invalid_param on slug.
- */
-export function checkTemplateSlug(slug: string): void {
-  const refusal = reservedSlugMessage(slug, 'templates');
-  if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
 /**

@@ -1,12 +1,12 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
+import { refuseReservedSlug } from '../../../src/platform/named-documents.ts';
 import { checkTemplateEntries } from '../../../src/product/templates/routes.ts';
 import {
   checkImportedTemplate,
   checkNewTemplate,
   checkTemplateChange,
-  checkTemplateSlug,
   type TemplateContent,
 } from '../../../src/product/templates/rules.ts';
 import {
@@ -14,6 +14,7 @@ import {
   MAX_TEMPLATE_HTML_BYTES,
   MAX_TEMPLATE_NAME_CHARACTERS,
 } from '../../../src/product/templates/schema.ts';
+import { TEMPLATE_KIND } from '../../../src/product/templates/store.ts';
 
 const sent = { name: 'Card', html: '<p>{{ title }}</p>', width: 10, height: 20 };
 
@@ -91,11 +92,11 @@ t.test('a blank name and a bad variable are refused, and so are too many derived
 
 t.test('only built-ins have a slug that begins with builtin-', async (t) => {
   t.equal(
-    refusedOn(() => checkTemplateSlug('builtin-x')),
+    refusedOn(() => refuseReservedSlug(TEMPLATE_KIND, 'builtin-x')),
     'slug',
   );
   t.equal(
-    refusedOn(() => checkTemplateSlug('builtins')),
+    refusedOn(() => refuseReservedSlug(TEMPLATE_KIND, 'builtins')),
     null,
   );
 });
