@@ -10,13 +10,13 @@ import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.t
 import { compilePreset } from '../catalogue/plan/compile.ts';
 import { currentPresetVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
-import { PresetRemovals } from './removals.ts';
+import { onRemovedVersions } from './removals.ts';
 import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
 import { checkPresetContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
 
-interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
+interface PresetsOptions extends Omit<PresetRoutesOptions, 'store'> {
   documents: DocumentStore;
   coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 }
@@ -39,7 +39,7 @@ export interface PresetsSlice extends ProductSlice {
    */
   saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
   /** Calls a listener whenever a process has deleted versions of presets. */
-  onRemoved: PresetRemovals['onRemoved'];
+  onRemoved(listener: Parameters<typeof onRemovedVersions>[1]): Promise<() => void>;
 }
 
 /** The pass of a preset for POST /images/transform, and the warnings about its steps. */
@@ -53,13 +53,8 @@ const SLUG_HASH_CHARACTERS = 12;
 /** The maximum number of compiled versions that a process caches. Each takes a few kilobytes. */
 const MAX_CACHED_PASSES = 1_000;
 
-export async function openPresets({
-  documents,
-  coordination,
-  ...options
-}: PresetsOptions): Promise<PresetsSlice> {
+export async function openPresets({ documents, ...options }: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
-  const removals = new PresetRemovals(coordination);
   /**
    * The compiled passes by preset version. They stay correct, because versions never change. The error for a version
    * that cannot be compiled is not cached.
@@ -95,7 +90,7 @@ export async function openPresets({
           : await store.insertOne(accountId, { ...draft, ...content }, options.now());
       return { preset, version: currentPresetVersion(preset) };
     },
-    onRemoved: (listener) => removals.onRemoved(listener),
-    routes: (app) => presetRoutes(app, { store, removals, ...options }),
+    onRemoved: (listener) => onRemovedVersions(options.coordination, listener),
+    routes: (app) => presetRoutes(app, { store, ...options }),
   };
 }

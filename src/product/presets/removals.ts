@@ -9,34 +9,33 @@ interface RemovedVersions {
   tags: string[];
 }
 
-/** Tells every process which preset versions were deleted. A message may be lost. */
-export class PresetRemovals {
-  readonly #coordination: Pick<Coordination, 'publish' | 'subscribe'>;
+/**
+ * Tells every process that versions of a preset were deleted. The message may be lost.
+ * @returns the tags that a CDN must purge.
+ */
+export async function announceRemovedVersions(
+  coordination: Pick<Coordination, 'publish'>,
+  accountId: string,
+  { _id }: Preset,
+  versions: readonly number[],
+): Promise<string[]> {
+  const tags = versions.map((version) => presetCacheTagOf(_id, version));
+  const gone: RemovedVersions = { accountId, tags };
+  // If the message is lost, the pictures stay in the memory of other processes, but are not served any more.
+  await coordination.publish(REMOVED_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
+  return tags;
+}
 
-  constructor(coordination: Pick<Coordination, 'publish' | 'subscribe'>) {
-    this.#coordination = coordination;
-  }
-
-  /**
-   * Tells every process that versions were deleted.
-   * @returns the tags that a CDN must purge.
-   */
-  async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
-    const tags = versions.map((version) => presetCacheTagOf(_id, version));
-    const gone: RemovedVersions = { accountId, tags };
-    // If the message is lost, the pictures stay in the memory of other processes, but are not served any more.
-    await this.#coordination.publish(REMOVED_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
-    return tags;
-  }
-
-  /**
-   * Calls a listener whenever any process has deleted versions.
-   * @returns a function that removes the listener.
-   */
-  onRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
-    return this.#coordination.subscribe(REMOVED_CHANNEL, (message) => {
-      const { accountId, tags } = JSON.parse(message) as RemovedVersions;
-      listener(accountId, tags);
-    });
-  }
+/**
+ * Calls a listener whenever any process has deleted versions of a preset.
+ * @returns a function that removes the listener.
+ */
+export function onRemovedVersions(
+  coordination: Pick<Coordination, 'subscribe'>,
+  listener: (accountId: string, tags: readonly string[]) => void,
+): Promise<() => void> {
+  return coordination.subscribe(REMOVED_CHANNEL, (message) => {
+    const { accountId, tags } = JSON.parse(message) as RemovedVersions;
+    listener(accountId, tags);
+  });
 }

@@ -10,6 +10,7 @@ import {
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';
 import { checkPresetEntries } from './importing.ts';
@@ -27,7 +28,7 @@ import {
   usablePresetSlugs,
   withPresetUsage,
 } from './reading.ts';
-import type { PresetRemovals } from './removals.ts';
+import { announceRemovedVersions } from './removals.ts';
 import {
   checkNewPreset,
   checkPresetChange,
@@ -49,7 +50,7 @@ import type { PresetsStore } from './store.ts';
 
 export interface PresetRoutesOptions extends PresetContentRules {
   store: PresetsStore;
-  removals: Pick<PresetRemovals, 'announce'>;
+  coordination: Pick<Coordination, 'publish'>;
   gate: CallGate;
   /** Counts the runs of presets in jobs. */
   usageOf: ReadPresetUsage;
@@ -209,7 +210,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
   );
 }
 
-function installRemoveRoute(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
+function installRemoveRoute(app: FastifyInstance, { store, coordination, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetParams }>(
     '/presets/:slug',
     {
@@ -228,7 +229,8 @@ function installRemoveRoute(app: FastifyInstance, { store, removals, gate }: Pre
       const removed = await store.remove(accountId, slug);
       if (removed === null)
         throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
-      const tags = await removals.announce(accountId, removed, [...removed.superseded, removed.version]);
+      const versions = [...removed.superseded, removed.version];
+      const tags = await announceRemovedVersions(coordination, accountId, removed, versions);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
@@ -236,7 +238,7 @@ function installRemoveRoute(app: FastifyInstance, { store, removals, gate }: Pre
 
 function installRemoveVersionRoute(
   app: FastifyInstance,
-  { store, removals, gate }: PresetRoutesOptions,
+  { store, coordination, gate }: PresetRoutesOptions,
 ): void {
   app.delete<{ Params: PresetVersionParams }>(
     '/presets/:slug/versions/:version',
@@ -262,7 +264,7 @@ function installRemoveVersionRoute(
       }
       if (!(await store.removeVersion(accountId, preset._id, version)))
         throw presetVersionNotFoundError('version', preset);
-      const tags = await removals.announce(accountId, preset, [version]);
+      const tags = await announceRemovedVersions(coordination, accountId, preset, [version]);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import {
   componentSchema,
+  instantField,
   NOT_BLANK_PATTERN,
   UNRESERVED_SLUG_PATTERN,
   VERSION_NUMBER_PATTERN,
@@ -59,6 +60,7 @@ const description = Type.String({
   maxLength: MAX_DESCRIPTION_CHARACTERS,
   description: 'An empty string on PUT empties it.',
 });
+const deliveryFields = { widths: Type.Optional(widths), fallback: Type.Optional(fallback) };
 
 /** The body of POST /presets. It may contain the other fields of a response, which are ignored. */
 export const NewPreset = Type.Object(
@@ -67,8 +69,7 @@ export const NewPreset = Type.Object(
     steps: RequestedStepList,
     description: Type.Optional(description),
     subjects: Type.Optional(RequestedPromptSubjects),
-    widths: Type.Optional(widths),
-    fallback: Type.Optional(fallback),
+    ...deliveryFields,
     slug: Type.Optional(
       Type.String({
         pattern: SLUG_PATTERN,
@@ -113,8 +114,7 @@ export const PresetEntry = Type.Object({
         version: Type.Integer({ minimum: 1 }),
         steps: RequestedStepList,
         subjects: Type.Optional(RequestedPromptSubjects),
-        widths: Type.Optional(widths),
-        fallback: Type.Optional(fallback),
+        ...deliveryFields,
         updatedAt: Type.Optional(Type.String()),
       }),
     ),
@@ -137,14 +137,11 @@ export const PresetEntries = Type.Array(
   },
 );
 
-const instantField = (description: string) => Type.String({ format: 'date-time', description });
-
 const PresetVersionData = componentSchema('PresetVersionData', {
   version,
   steps: RequestedStepList,
   subjects,
-  widths: Type.Optional(widths),
-  fallback: Type.Optional(fallback),
+  ...deliveryFields,
   updatedAt: instantField('When that version was saved.'),
 });
 
@@ -176,8 +173,7 @@ export const PresetData = componentSchema('PresetData', {
   description,
   steps: RequestedStepList,
   subjects,
-  widths: Type.Optional(widths),
-  fallback: Type.Optional(fallback),
+  ...deliveryFields,
   version,
   versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
   versions: Type.Optional(
