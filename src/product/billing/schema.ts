@@ -1,15 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/fields.ts';
+import { componentSchema, DATE_OR_INSTANT_PATTERN, int64Field } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
-
-const countField = (description: string) => Type.Integer({ format: 'int64', description });
 
 export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
   type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
-  credits: countField('Signed change of the balance; 0 on hold and release.'),
-  held: countField('The amount, on hold and release; else 0.'),
-  balanceAfter: countField('The balance after this movement.'),
+  credits: int64Field('Signed change of the balance; 0 on hold and release.'),
+  held: int64Field('The amount, on hold and release; else 0.'),
+  balanceAfter: int64Field('The balance after this movement.'),
   jobId: Type.Optional(Type.String()),
   note: Type.Optional(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),
@@ -20,10 +18,10 @@ export const LedgerQuery = Type.Object(PagingQuery);
 export type LedgerQuery = Static<typeof LedgerQuery>;
 
 const totalFields = {
-  jobs: countField('Jobs created in the window.'),
-  credits: countField('Credits charged for those jobs.'),
-  items: countField('Items of those jobs that settled.'),
-  sync: countField('Successful synchronous calls that counted against the allowance.'),
+  jobs: int64Field('Jobs created in the window.'),
+  credits: int64Field('Credits charged for those jobs.'),
+  items: int64Field('Items of those jobs that settled.'),
+  sync: int64Field('Successful synchronous calls that counted against the allowance.'),
 };
 
 /** The totals over the whole time window of GET /usage. */

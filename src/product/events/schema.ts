@@ -1,6 +1,7 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
 import {
   anyValueField,
+  componentSchema,
   flagField,
   instantField,
   int32Field,
@@ -46,15 +47,12 @@ const itemEndSchema = (status: string) =>
   });
 
 function payloadSchema(type: WebhookEventType | 'webhook.test', title: string, data: TObject): TObject {
-  return Type.Object(
-    {
-      id: textField('`evt_…`; the same at every attempt.'),
-      type: Type.Literal(type),
-      createdAt: instantField('The instant of what it announces.'),
-      data,
-    },
-    { title },
-  );
+  return componentSchema(title, {
+    id: textField('`evt_…`; the same at every attempt.'),
+    type: Type.Literal(type),
+    createdAt: instantField('The instant of what it announces.'),
+    data,
+  });
 }
 
 const failedStatus = { status: oneOfField(['FAILED', 'CANCELLED'], 'How it ended.') };

@@ -1,13 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT_PATTERN, oneOfField } from '../../platform/http/fields.ts';
+import { DATE_OR_INSTANT_PATTERN, instantField, oneOfField } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
 const MAX_URL_CHARACTERS = 2048;
 const MAX_DESCRIPTION_CHARACTERS = 500;
 export const MAX_ENDPOINTS_PER_ACCOUNT = 10;
-
-const dateTimeField = (description: string) => Type.String({ format: 'date-time', description });
 
 const url = Type.String({
   maxLength: MAX_URL_CHARACTERS,
@@ -55,10 +53,10 @@ const endpointFields = {
     description: 'Deliveries in a row that ran out of retries; the endpoint is disabled at 5.',
   }),
   secretHint: Type.String(),
-  disabledAt: Type.Optional(dateTimeField('When it was disabled for its failures.')),
+  disabledAt: Type.Optional(instantField('When it was disabled for its failures.')),
   disabledReason: Type.Optional(Type.String()),
-  createdAt: dateTimeField('When it was registered.'),
-  updatedAt: dateTimeField('When it was last changed.'),
+  createdAt: instantField('When it was registered.'),
+  updatedAt: instantField('When it was last changed.'),
 };
 export const WebhookEndpointData = Type.Object(endpointFields, { title: 'WebhookEndpoint' });
 export type WebhookEndpointData = Static<typeof WebhookEndpointData>;
@@ -80,9 +78,9 @@ export const WebhookDelivery = Type.Object(
     eventType: Type.String(),
     status: DeliveryStatus,
     attempts: Type.Integer(),
-    createdAt: dateTimeField('When it was queued for this endpoint.'),
-    nextAttemptAt: Type.Optional(dateTimeField('While PENDING.')),
-    deliveredAt: Type.Optional(dateTimeField('When a 2xx came back.')),
+    createdAt: instantField('When it was queued for this endpoint.'),
+    nextAttemptAt: Type.Optional(instantField('While PENDING.')),
+    deliveredAt: Type.Optional(instantField('When a 2xx came back.')),
     responseStatus: Type.Optional(Type.Integer({ description: 'The last status of the receiver.' })),
     error: Type.Optional(Type.String({ description: 'Why the last attempt failed.' })),
   },
