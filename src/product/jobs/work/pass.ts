@@ -28,120 +28,112 @@ export interface PassWorkOptions {
 /** Makes the function that runs a pass over the picture of an item. It also reads the second assets of the pass. */
 export function createPassWork(options: PassWorkOptions) {
   return (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>): Promise<SegmentResult> =>
-    new PassRun(options, call, segment, input).run();
+    runPass({ options, call, segment, input });
 }
 
-class PassRun {
-  readonly #options: PassWorkOptions;
-  readonly #call: ItemCall;
-  readonly #segment: PassSegment;
-  readonly #input: Uint8Array<ArrayBuffer>;
+/** The pass of one segment over the picture of one item. */
+interface PassRun {
+  options: PassWorkOptions;
+  call: ItemCall;
+  segment: PassSegment;
+  input: Uint8Array<ArrayBuffer>;
+}
 
-  constructor(
-    options: PassWorkOptions,
-    call: ItemCall,
-    segment: PassSegment,
-    input: Uint8Array<ArrayBuffer>,
-  ) {
-    this.#options = options;
-    this.#call = call;
-    this.#segment = segment;
-    this.#input = input;
-  }
+async function runPass(run: PassRun): Promise<SegmentResult> {
+  const { pass, compareWith, reads } = run.segment;
+  if (compareWith !== undefined) return compareResult(run, compareWith);
+  if (reads !== undefined) return readResult(run, reads);
+  const result = await runTransform(run, pass, { describes: isLastSegment(run) });
+  const { data, contentType, achieved, facts, warnings } = result;
+  return {
+    kind: 'image',
+    bytes: data,
+    contentType,
+    warnings,
+    ...withoutAbsentFields({ facts, achieved: achieved && { ...achieved } }),
+  };
+}
 
-  async run(): Promise<SegmentResult> {
-    const { pass, compareWith, reads } = this.#segment;
-    if (compareWith !== undefined) return this.#compareResult(compareWith);
-    if (reads !== undefined) return this.#readResult(reads);
-    const result = await this.#runTransform(pass, { describes: this.#isLastSegment() });
-    const { data, contentType, achieved, facts, warnings } = result;
-    return {
-      kind: 'image',
-      bytes: data,
-      contentType,
-      warnings,
-      ...withoutAbsentFields({ facts, achieved: achieved && { ...achieved } }),
-    };
-  }
+/** Compares the result of the steps with another asset. */
+async function compareResult(run: PassRun, otherId: string): Promise<SegmentResult> {
+  const { data: bytes, warnings } = await renderLossless(run);
+  const other = await readSecondAsset(run, otherId);
+  const { isScored } = run.segment;
+  const call = { ...workTerms(run), bytes, other, isScored };
+  const comparison = await run.options.imageWorkers.compare(call).result;
+  return {
+    kind: 'json',
+    output: comparison.difference,
+    warnings: [...warnings, ...comparisonWarnings(comparison)],
+  };
+}
 
-  /** Compares the result of the steps with another asset. */
-  async #compareResult(otherId: string): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await this.#renderLossless();
-    const other = await this.#readSecondAsset(otherId);
-    const { isScored } = this.#segment;
-    const call = { ...this.#workTerms(), bytes, other, isScored };
-    const comparison = await this.#options.imageWorkers.compare(call).result;
-    return {
-      kind: 'json',
-      output: comparison.difference,
-      warnings: [...warnings, ...comparisonWarnings(comparison)],
-    };
-  }
+/** Reads text or codes from the result of the steps. */
+async function readResult(run: PassRun, reading: ReadingTask): Promise<SegmentResult> {
+  const { data: bytes, warnings } = await renderLossless(run);
+  const read = await run.options.readers.read({ ...workTerms(run), bytes, reading }).result;
+  return { kind: 'json', output: read.output, warnings: [...warnings, ...read.warnings] };
+}
 
-  /** Reads text or codes from the result of the steps. */
-  async #readResult(reading: ReadingTask): Promise<SegmentResult> {
-    const { data: bytes, warnings } = await this.#renderLossless();
-    const read = await this.#options.readers.read({ ...this.#workTerms(), bytes, reading }).result;
-    return { kind: 'json', output: read.output, warnings: [...warnings, ...read.warnings] };
-  }
+/** The result of the steps in a lossless format, for a segment that compares or reads it. */
+async function renderLossless(
+  run: PassRun,
+): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
+  const { pass } = run.segment;
+  if (pass.steps.length === 0) return { data: run.input, warnings: [] };
+  return runTransform(run, { ...pass, encode: { format: 'png' } });
+}
 
-  /** The result of the steps in a lossless format, for a segment that compares or reads it. */
-  async #renderLossless(): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
-    const { pass } = this.#segment;
-    if (pass.steps.length === 0) return { data: this.#input, warnings: [] };
-    return this.#runTransform({ ...pass, encode: { format: 'png' } });
-  }
+async function runTransform(
+  run: PassRun,
+  pass: PassSegment['pass'],
+  options: Pick<TransformCall, 'describes'> = {},
+): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
+  const { imageWorkers, meters, fonts } = run.options;
+  const bytes = run.input;
+  const layers = await readLayers(run);
+  // The length is read first, because the bytes are transferred to the worker, which empties this array.
+  const bytesIn = bytes.length;
+  const call = { ...workTerms(run), bytes, pass, ...layers, ...options };
+  const result = await imageWorkers.transform(call).result;
+  const { queueMs, timings, data } = result;
+  const op = run.call.job.op ?? 'preset';
+  meters.ops.recordRun({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
+  return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
+}
 
-  async #runTransform(
-    pass: PassSegment['pass'],
-    options: Pick<TransformCall, 'describes'> = {},
-  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
-    const { imageWorkers, meters, fonts } = this.#options;
-    const bytes = this.#input;
-    const layers = await this.#readLayers();
-    // The length is read first, because the bytes are transferred to the worker, which empties this array.
-    const bytesIn = bytes.length;
-    const call = { ...this.#workTerms(), bytes, pass, ...layers, ...options };
-    const result = await imageWorkers.transform(call).result;
-    const { queueMs, timings, data } = result;
-    const op = this.#call.job.op ?? 'preset';
-    meters.ops.recordRun({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
-    return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
-  }
+async function readLayers(run: PassRun): Promise<Pick<TransformCall, 'layers'>> {
+  const layers: Record<string, LayerFile> = {};
+  for (const { assetId } of run.segment.layers)
+    layers[assetId] ??= { bytes: await readSecondAsset(run, assetId) };
+  return run.segment.layers.length > 0 ? { layers } : {};
+}
 
-  async #readLayers(): Promise<Pick<TransformCall, 'layers'>> {
-    const layers: Record<string, LayerFile> = {};
-    for (const { assetId } of this.#segment.layers)
-      layers[assetId] ??= { bytes: await this.#readSecondAsset(assetId) };
-    return this.#segment.layers.length > 0 ? { layers } : {};
+async function readSecondAsset(run: PassRun, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return (await run.options.assets.read(run.call.job.accountId, assetId)).bytes;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
+    const message = `The second asset ${assetId} is gone: send the job again with another.`;
+    throw new ApiError('not_found', message);
   }
+}
 
-  async #readSecondAsset(assetId: string): Promise<Uint8Array<ArrayBuffer>> {
-    try {
-      return (await this.#options.assets.read(this.#call.job.accountId, assetId)).bytes;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
-      const message = `The second asset ${assetId} is gone: send the job again with another.`;
-      throw new ApiError('not_found', message);
-    }
-  }
+/** Who asks for the work, until when, and how it can be aborted. The deadline counts from now. */
+function workTerms(run: PassRun) {
+  const { job, signal, waitSignal } = run.call;
+  return {
+    accountId: job.accountId,
+    deadlineMs: Date.now() + DEADLINE_MS,
+    signal,
+    waitSignal,
+    work: 'job' as const,
+    inBatch: isBatchJob(job),
+  };
+}
 
-  /** Who asks for the work, until when, and how it can be aborted. The deadline counts from now. */
-  #workTerms() {
-    const { job, signal, waitSignal } = this.#call;
-    return {
-      accountId: job.accountId,
-      deadlineMs: Date.now() + DEADLINE_MS,
-      signal,
-      waitSignal,
-      work: 'job' as const,
-      inBatch: isBatchJob(job),
-    };
-  }
-
-  /** Whether the result is the output of the item. Otherwise it is the input of the next segment. */
-  #isLastSegment(): boolean {
-    const { item, definition } = this.#call;
-    return definition.variants[item.variant]?.segments.length === this.#segment.index + 1;
-  }
+/** Whether the result is the output of the item. Otherwise it is the input of the next segment. */
+function isLastSegment(run: PassRun): boolean {
+  const { item, definition } = run.call;
+  return definition.variants[item.variant]?.segments.length === run.segment.index + 1;
 }
