@@ -62,7 +62,18 @@ export class JobLifecycle {
 
   static async open(context: JobsContext, perform: PerformItemWork): Promise<JobLifecycle> {
     const lifecycle = new JobLifecycle(context, perform);
-    await lifecycle.#start();
+    const { wake, stopClaims } = lifecycle.#runner;
+    const handlers = { work: wake, end: context.onEnd, stop: stopClaims };
+    lifecycle.#unsubscribe = await lifecycle.#signals.subscribe(handlers);
+    const poll = () => {
+      lifecycle
+        .pollJobs()
+        .catch((error: unknown) => context.log.warn({ err: error }, 'The running jobs were not polled'));
+    };
+    // The first poll comes after the subscription, so that no job is missed: it finds those announced before.
+    poll();
+    lifecycle.#polling = setInterval(poll, POLL_MS);
+    lifecycle.#polling.unref();
     return lifecycle;
   }
 
@@ -89,20 +100,5 @@ export class JobLifecycle {
     clearInterval(this.#polling);
     await this.#runner.stop();
     this.#unsubscribe();
-  }
-
-  async #start(): Promise<void> {
-    const { wake, stopClaims } = this.#runner;
-    const handlers = { work: wake, end: this.#context.onEnd, stop: stopClaims };
-    this.#unsubscribe = await this.#signals.subscribe(handlers);
-    const poll = () => {
-      this.pollJobs().catch((error: unknown) =>
-        this.#context.log.warn({ err: error }, 'The running jobs were not polled'),
-      );
-    };
-    // The first poll comes after the subscription, so that no job is missed: it finds those announced before.
-    poll();
-    this.#polling = setInterval(poll, POLL_MS);
-    this.#polling.unref();
   }
 }

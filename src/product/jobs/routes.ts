@@ -15,6 +15,7 @@ import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
 import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
+import { findOnlyAssetSize } from '../assets/only-asset.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
 import { parseJobFilters } from './filters.ts';
@@ -50,7 +51,7 @@ import {
   JobViewQuery,
   ResumedJob,
 } from './schema.ts';
-import { checkJobSubmit, findPictureSize, type JobCheckDependencies } from './submit/checking.ts';
+import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
 import {
   estimateJobOrder,
   findFontWarnings,
@@ -142,8 +143,10 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           const caller = gate.requireCaller(request);
           return checkJobSubmit(caller, body as JobRequest, isDryRun({ query }), options);
         },
-        pictureSize: (sent, { body }) =>
-          findPictureSize(gate.requireCaller(sent), body as JobRequest, options),
+        pictureSize(sent, { body }) {
+          const { accountId } = gate.requireCaller(sent);
+          return findOnlyAssetSize(options.assets, accountId, (body as JobRequest).assetIds ?? []);
+        },
         async replayed(request, reply, { status }) {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
@@ -302,12 +305,15 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const terms = { key: idempotencyKeyOf(request), maxCredits };
       const { order, job, isReplayed } = await resuming.resume(caller, jobId, terms);
       const { notRetryableItems = [] } = order;
+      const { length } = notRetryableItems;
       await addJobWarnings(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await readJobView(options, await reading.cleanUpIfEnded(job), view);
-      if (notRetryableItems.length > 0)
+      if (length > 0)
         Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
-      return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
+      const warning = `; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again`;
+      const message = `The job is resumed as a new one${length === 0 ? '' : warning}.`;
+      return sendCreated(reply, `/jobs/${job._id}`, message, answer);
     },
   );
 }
@@ -362,11 +368,6 @@ async function addJobWarnings(
 }
 
 const RESUMED_FIELDS = Object.keys(ResumedJob.properties);
-
-function resumedMessage({ length }: readonly number[]): string {
-  if (length === 0) return 'The job is resumed as a new one.';
-  return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
-}
 
 /**
  * How long a submit waits for the end of the job, in milliseconds. `wait` in the query takes precedence over the body.

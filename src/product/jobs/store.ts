@@ -66,13 +66,9 @@ export const JOBS_COLLECTION: DeclaredCollection = {
 };
 
 /** The filters of a listing of jobs, after their validation. */
-export interface JobFilters {
-  status?: string | undefined;
-  type?: string | undefined;
-  op?: string | undefined;
-  presetId?: string | undefined;
+export interface JobFilters
+  extends Partial<Record<'status' | 'type' | 'op' | 'presetId' | 'rootJobId', string | undefined>> {
   presetVersion?: number | undefined;
-  rootJobId?: string | undefined;
   createdFrom?: string | undefined;
   createdTo?: string | undefined;
 }

@@ -26,8 +26,7 @@ interface WaitTerms {
 }
 
 export class JobEndWaiters {
-  readonly #limit: () => number;
-  readonly #draining: AbortSignal;
+  readonly #options: WaitsOptions;
   /**
    * Emits an event when a job has ended: its name is the id of the job, its argument the job, if this process has it. A
    * wait for an invalid id ends at its first read, so that it cannot receive events of the emitter itself, such as
@@ -42,9 +41,8 @@ export class JobEndWaiters {
   /** The functions that end the open waits, by account. */
   readonly #waiting = new FairQueue<() => void>();
 
-  constructor({ limit, draining }: WaitsOptions) {
-    this.#limit = limit;
-    this.#draining = draining;
+  constructor(options: WaitsOptions) {
+    this.#options = options;
   }
 
   /**
@@ -78,7 +76,7 @@ export class JobEndWaiters {
 
   /** Makes room for another wait. In a full process, a wait of the account with the most waits ends early. */
   #makeRoom(accountId: string): void {
-    while (this.#waiting.size >= this.#limit()) {
+    while (this.#waiting.size >= this.#options.limit()) {
       const excess = this.#waiting.findExcessWaiter(accountId);
       if (excess === undefined) throw tooManyWaitsError();
       this.#waiting.remove(excess.owner, excess.waiter);
@@ -88,7 +86,7 @@ export class JobEndWaiters {
 
   async #wait(jobId: string, waitMs: number, { client, read, known }: WaitTerms): Promise<JobDocument> {
     const until = performance.now() + waitMs;
-    const signal = AbortSignal.any([client, this.#draining]);
+    const signal = AbortSignal.any([client, this.#options.draining]);
     for (let first = known; ; first = undefined) {
       const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
       this.#endEvents.once(jobId, resolve);

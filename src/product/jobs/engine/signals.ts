@@ -1,5 +1,4 @@
-import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { EventLog } from '../../../platform/tracing/tracing.ts';
+import type { JobsContext } from '../context.ts';
 
 const CHANNELS = {
   /** A job may have items to claim. */
@@ -20,27 +19,25 @@ type JobSignal = keyof typeof CHANNELS;
  * polls at a longer interval.
  */
 export class JobSignals {
-  readonly #coordination: Coordination;
-  readonly #log: EventLog;
+  readonly #context: Pick<JobsContext, 'coordination' | 'log'>;
 
-  constructor({ coordination, log }: { coordination: Coordination; log: EventLog }) {
-    this.#coordination = coordination;
-    this.#log = log;
+  constructor(context: Pick<JobsContext, 'coordination' | 'log'>) {
+    this.#context = context;
   }
 
   send(signal: JobSignal, jobId: string): void {
-    this.#coordination
+    const { coordination, log } = this.#context;
+    coordination
       .publish(CHANNELS[signal], jobId)
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
+      .catch((error: unknown) => log.warn({ err: error }, 'A wake-up for jobs was not sent'));
   }
 
   /** Subscribes to the messages. Resolves with a function that unsubscribes. Messages may arrive before it resolves. */
   async subscribe(handlers: Record<JobSignal, (jobId: string) => void>): Promise<() => void> {
-    const ends = await Promise.all([
-      this.#coordination.subscribe(CHANNELS.work, handlers.work),
-      this.#coordination.subscribe(CHANNELS.end, handlers.end),
-      this.#coordination.subscribe(CHANNELS.stop, handlers.stop),
-    ]);
+    const signals = Object.keys(CHANNELS) as JobSignal[];
+    const ends = await Promise.all(
+      signals.map((signal) => this.#context.coordination.subscribe(CHANNELS[signal], handlers[signal])),
+    );
     return () => {
       for (const end of ends) end();
     };

@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { previewPasses } from '../../../imaging/images/preview.ts';
-import type { PictureSize } from '../../../platform/http/errors/corrections.ts';
 import { ApiError, exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
-import { findOnlyAssetSize } from '../../assets/only-asset.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
 import {
@@ -93,15 +91,6 @@ export async function checkJobSubmit(
   await answerSchemas.check(accountId, work.schemas);
   const rows = work.takes === 'rows' && !isDryRun ? await serializeRows(body.items ?? []) : [];
   return orderOf({ body, work, count, collection, preset, template, assetIds, imageCount, rows });
-}
-
-/** The size of the picture, if a submit has exactly one asset; otherwise null. */
-export function findPictureSize(
-  { accountId }: Caller,
-  { assetIds = [] }: JobRequest,
-  { assets }: JobCheckDependencies,
-): Promise<PictureSize | null> {
-  return findOnlyAssetSize(assets, accountId, assetIds);
 }
 
 /** The template of a render, at its current version. */

@@ -185,6 +185,7 @@ export class JobSubmission {
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const { admission } = this.#options;
+    const { items, definitions } = this.#context;
     const money = settleAll([
       this.#context.holds.take(accountId, job._id, order.need, snapshot),
       this.#reserveQuota(job),
@@ -193,7 +194,8 @@ export class JobSubmission {
     const [[hold], hasWaiting] = await settleAll([
       money,
       admission.hasWaiting(accountId, type),
-      this.#storeItemsAndDefinitions(job, order, claim),
+      definitions.insert(job, order.definition),
+      claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]),
     ]);
     refusePriceAboveMax(order, creditsHeldBy(hold));
     const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
@@ -210,18 +212,6 @@ export class JobSubmission {
 
   #remainingQuota({ plan: planId }: JobDocument, stored: number): number {
     return Math.max(0, this.#context.plan(planId).storedAssets - stored);
-  }
-
-  async #storeItemsAndDefinitions(
-    job: JobDocument,
-    order: JobOrder,
-    claim: PendingClaim | undefined,
-  ): Promise<void> {
-    const { items, definitions } = this.#context;
-    await settleAll([
-      definitions.insert(job, order.definition),
-      claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]),
-    ]);
   }
 
   async #insertItems(job: JobDocument, seeds: Iterable<NewItemFields>): Promise<void> {
