@@ -50,10 +50,11 @@ export async function openAccounts(options: AccountsOptions): Promise<AccountsSl
     gate,
     store,
     async routes(app: FastifyInstance) {
-      await app.register(keyRoutes, { store, gate, now });
-      await app.register(sessionRoutes, { store, gate, cookie, coordination, describe, now });
-      await app.register(sessionListRoutes, { store, gate, now });
-      await app.register(accountRoutes, { gate, describe });
+      const parts = { store, gate, cookie, coordination, describe, now };
+      await app.register(keyRoutes, parts);
+      await app.register(sessionRoutes, parts);
+      await app.register(sessionListRoutes, parts);
+      await app.register(accountRoutes, parts);
     },
     sweeps: [{ name: 'sessions', sweep: (instant) => store.sweepSessions(instant) }],
   };

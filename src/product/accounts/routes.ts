@@ -8,12 +8,14 @@ import type { CallGate } from './gate/gate.ts';
 import { Account, ApiKey, ApiKeyParams, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
-interface AccountRoutesOptions {
+export interface AccountRoutesOptions {
+  store: AccountsStore;
   gate: CallGate;
   /**
    * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
    */
   describe: (accountId: string) => Promise<Account>;
+  now: () => Date;
 }
 
 /** The routes of the account to which the credential belongs. */
@@ -35,17 +37,14 @@ export async function accountRoutes(
   );
 }
 
-interface KeyRoutesOptions {
-  store: AccountsStore;
-  gate: CallGate;
-  now: () => Date;
-}
-
 /** The most API keys of an account that are not revoked. Concurrent calls may exceed it by a few. */
 const MAX_API_KEYS = 1_000;
 
 /** The routes of API keys. A console session issues, lists and revokes keys; a key may only revoke itself. */
-export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyRoutesOptions): Promise<void> {
+export async function keyRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: AccountRoutesOptions,
+): Promise<void> {
   app.delete(
     '/api-keys/self',
     {

@@ -6,13 +6,7 @@ import {
   insufficientCreditError,
 } from './movements.ts';
 import { billingPeriodOf, type PlanWithoutStorage, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
-import {
-  availableCreditsOf,
-  type BillingAccount,
-  type BillingStore,
-  type LedgerRow,
-  type MovementType,
-} from './store.ts';
+import { availableCreditsOf, type BillingAccount, type BillingStore, type MovementType } from './store.ts';
 
 /** The runs and credits that a job reserves before it starts. */
 export interface JobNeed {
@@ -147,7 +141,12 @@ export class JobHolds {
     const nothing = emptyMovementOf(jobId, 'hold');
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
     const row = await this.#options.movements.rowOfJob(accountId, nothing.reference);
-    if (row !== null) await this.charge(accountId, jobId, holdOfRow(row), { runs: 0, credits: 0 });
+    if (row === null) return;
+    // The division into credits and runs may differ from that of the job. This does no harm, because the hold is only
+    // released.
+    const { change: runs = 0, period = '' } = row.runs ?? {};
+    const hold = { runs, credits: row.held, period, past: 0, overageCredits: 0 };
+    await this.charge(accountId, jobId, hold, { runs: 0, credits: 0 });
   }
 
   /** For the sweep: removes the records of run movements of jobs that ended long ago. */
@@ -206,15 +205,6 @@ function emptyMovementOf(jobId: string, type: MovementType): CreditMovement {
 
 function chargeMovement(jobId: string, type: 'charge' | 'overage', credits: number): CreditMovement {
   return { ...emptyMovementOf(jobId, type), credits: -credits, heldChange: -credits };
-}
-
-/**
- * The hold that a ledger row records. The division into credits and runs may differ from that of the job. This does no
- * harm, because the result is only used to release the hold.
- */
-function holdOfRow({ held, runs }: LedgerRow): JobHold {
-  const { change = 0, period = '' } = runs ?? {};
-  return { runs: change, credits: held, period, past: 0, overageCredits: 0 };
 }
 
 function notCoveredError(hold: JobHold | null, available: number, topUpUrl: string) {

@@ -154,7 +154,8 @@ export class SyncRunCounter {
         return;
       } catch (error) {
         this.#triesLeft -= 1;
-        if (isReported(tries) || this.#triesLeft <= 0) this.#onError(error);
+        const isReported = tries >= MIN_REPORTED_TRIES && Number.isInteger(Math.log2(tries));
+        if (isReported || this.#triesLeft <= 0) this.#onError(error);
         if (this.#triesLeft <= 0) return;
         const pauseMs = Math.min(MAX_RETRY_PAUSE_MS, FIRST_RETRY_PAUSE_MS * 2 ** (tries - 1));
         await Promise.race([this.#pause(pauseMs), this.#ending.promise]);
@@ -190,11 +191,6 @@ export class SyncRunCounter {
     );
     this.#dropped = 0;
   }
-}
-
-/** Whether to report a failure: after 8, 16, 32 … attempts. */
-function isReported(tries: number): boolean {
-  return tries >= MIN_REPORTED_TRIES && Number.isInteger(Math.log2(tries));
 }
 
 const GROUPING_FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;

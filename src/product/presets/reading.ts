@@ -52,15 +52,22 @@ export async function resolvePresetReference(
   param: string,
 ): Promise<FoundPreset> {
   const preset = findBuiltInPreset(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (preset === null) throw presetNotFoundError(param, idOrSlug, await usablePresetSlugs(store, accountId));
+  if (preset === null) throw await missingPresetError(store, accountId, param, idOrSlug);
   const version =
     number === undefined ? currentPresetVersion(preset) : await store.findVersion(accountId, preset, number);
   if (version === null) throw presetVersionNotFoundError(param, preset);
   return { preset, version };
 }
 
-export async function usablePresetSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
-  return [...(await store.listSlugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
+/** The error for a preset that the account does not have. It suggests similar slugs that the account may use. */
+export async function missingPresetError(
+  store: PresetsStore,
+  accountId: string,
+  param: string,
+  idOrSlug: string,
+): Promise<ApiError> {
+  const own = await store.listSlugs(accountId);
+  return presetNotFoundError(param, idOrSlug, [...own, ...BUILT_IN_PRESETS.map(({ slug }) => slug)]);
 }
 
 /**

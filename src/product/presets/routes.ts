@@ -12,12 +12,13 @@ import { declareChangeRoute } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';
+import { presetVersionNotFoundError } from './errors.ts';
 import { checkPresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
 import {
   earlierVersionDataOf,
   listPresets,
+  missingPresetError,
   parsePresetReferencePath,
   parsePresetVersionPath,
   presetExportOf,
@@ -25,7 +26,6 @@ import {
   refuseReadOnlyPresetPath,
   resolvePresetReference,
   savedPresetDataOf,
-  usablePresetSlugs,
   withPresetUsage,
 } from './reading.ts';
 import { announceRemovedVersions } from './removals.ts';
@@ -204,7 +204,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       checkPresetNames(request.body);
       const revise = (current: Preset) => checkPresetRevision(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
-      if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
+      if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
       return successEnvelope('Preset changed.', await readSavedPreset(options, accountId, preset));
     },
   );
@@ -227,8 +227,7 @@ function installRemoveRoute(app: FastifyInstance, { store, coordination, gate }:
       refuseReadOnlyPresetPath(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
-      if (removed === null)
-        throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
+      if (removed === null) throw await missingPresetError(store, accountId, 'slug', slug);
       const versions = [...removed.superseded, removed.version];
       const tags = await announceRemovedVersions(coordination, accountId, removed, versions);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
@@ -257,7 +256,7 @@ function installRemoveVersionRoute(
       refuseReadOnlyPresetPath(slug);
       const version = parsePresetVersionPath(request.params.version);
       const preset = await store.find(accountId, slug);
-      if (preset === null) throw presetNotFoundError('slug', slug, await usablePresetSlugs(store, accountId));
+      if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParamError('version', message, { received: version });

@@ -116,9 +116,8 @@ async function fetchFromProviderHost(address: URL, signal: AbortSignal): Promise
   );
   if (!hasOkStatus(response)) {
     response.destroy();
-    throw unavailableFault(
-      `The picture that the model made could not be fetched (HTTP ${response.statusCode}).`,
-    );
+    const { statusCode } = response;
+    throw unavailableFault(`The picture that the model made could not be fetched (HTTP ${statusCode}).`);
   }
   return withProviderFaults(signal, () => readResponseBytes(response, MAX_PICTURE_BYTES));
 }

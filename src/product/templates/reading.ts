@@ -1,3 +1,4 @@
+import type { ApiError } from '../../platform/http/errors/errors.ts';
 import {
   type ListingScope,
   type ListPage,
@@ -81,15 +82,19 @@ export async function findTemplate(
     findBuiltInTemplate(idOrSlug) ??
     (await store.find(accountId, idOrSlug)) ??
     findBuiltInTemplateByShortName(idOrSlug);
-  if (template === undefined)
-    throw templateNotFoundError(idOrSlug, await usableTemplateNames(store, accountId));
+  if (template === undefined) throw await missingTemplateError(store, accountId, idOrSlug);
   return template;
 }
 
-/** The names that an account may use for its own templates and the built-in ones. */
-export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
+/** The error for a template that the account does not have. It suggests similar names that the account may use. */
+export async function missingTemplateError(
+  store: TemplatesStore,
+  accountId: string,
+  idOrSlug: string,
+): Promise<ApiError> {
   const own = await store.listSlugs(accountId);
-  return [...own, ...BUILT_IN_TEMPLATES.flatMap(({ slug }) => [builtInShortNameOf(slug), slug])];
+  const builtIn = BUILT_IN_TEMPLATES.flatMap(({ slug }) => [builtInShortNameOf(slug), slug]);
+  return templateNotFoundError(idOrSlug, [...own, ...builtIn]);
 }
 
 /**

@@ -19,14 +19,13 @@ import {
   refuseReservedSlug,
 } from '../../platform/named-documents.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { templateNotFoundError } from './errors.ts';
 import {
   findTemplate,
   listTemplates,
+  missingTemplateError,
   readTemplate,
   readTemplateHistory,
   refuseBuiltInTemplate,
-  usableTemplateNames,
 } from './reading.ts';
 import { checkImportedTemplate, checkNewTemplate, checkTemplateChange } from './rules.ts';
 import {
@@ -180,8 +179,7 @@ function installChangeRoute(app: FastifyInstance, { store, gate, now }: Template
       const { accountId } = gate.requireCaller(request);
       const change = (current: Template) => checkChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
-      if (template === null)
-        throw templateNotFoundError(templateId, await usableTemplateNames(store, accountId));
+      if (template === null) throw await missingTemplateError(store, accountId, templateId);
       return successEnvelope('Template changed.', templateDataOf(template));
     },
   );
@@ -203,8 +201,8 @@ function installRemoveRoute(app: FastifyInstance, { store, gate }: TemplateRoute
       const { templateId } = request.params;
       refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
-      const removed = await store.remove(accountId, templateId);
-      if (!removed) throw templateNotFoundError(templateId, await usableTemplateNames(store, accountId));
+      if (!(await store.remove(accountId, templateId)))
+        throw await missingTemplateError(store, accountId, templateId);
       return reply.code(204).send();
     },
   );

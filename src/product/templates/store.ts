@@ -9,7 +9,6 @@ import {
 import {
   type DeclaredCollection,
   type DocumentCollection,
-  type DocumentFilter,
   type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
@@ -164,11 +163,11 @@ export class TemplatesStore {
 
   /** Rows of the listing, most recently updated first. */
   async list(accountId: string, from: TemplateListStart, limit: number): Promise<StoredTemplateSummary[]> {
-    const filter: DocumentFilter =
-      'after' in from ? { $and: [{ accountId }, afterInListing(from.after)] } : { accountId };
-    const skip = 'skip' in from ? from.skip : 0;
-    const sort = sortBy('-updatedAt', '-_id');
-    return this.#templates.find(filter, { sort, skip, limit, fields: TEMPLATE_SUMMARY_FIELDS });
+    const options = { sort: sortBy('-updatedAt', '-_id'), limit, fields: TEMPLATE_SUMMARY_FIELDS };
+    if ('skip' in from) return this.#templates.find({ accountId }, { ...options, skip: from.skip });
+    const { updatedAt, id } = from.after;
+    const after = { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
+    return this.#templates.find({ $and: [{ accountId }, after] }, options);
   }
 
   /** The slugs of at most 200 of the account's templates. */
@@ -179,8 +178,4 @@ export class TemplatesStore {
   async count(accountId: string): Promise<number> {
     return this.#templates.count({ accountId });
   }
-}
-
-function afterInListing({ updatedAt, id }: { updatedAt: string; id: string }): DocumentFilter {
-  return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
 }

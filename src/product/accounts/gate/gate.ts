@@ -23,7 +23,6 @@ import {
   findRouteCheckError,
   missingCredentialError,
   noSlotLeftError,
-  sendRateLimitHeaders,
   sessionRequiredError,
   tooManyRequestsError,
 } from './responses.ts';
@@ -325,14 +324,20 @@ export class CallGate {
   }
 
   /**
-   * Sends the state of a caller's rate window. Requests that were counted in advance, but are not received yet, count
-   * as remaining.
+   * Sets the rate-limit headers of a response: the three of this API, and the two of the draft standard. Requests that
+   * were counted in advance, but are not received yet, count as remaining.
+   * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
    */
   #sendRateLimits(reply: FastifyReply, { accountId }: Caller, rate: RateWindowAnswer): void {
     const prepaid = this.#admissionCache.prepaidRequests(accountId);
     const remaining = rate.allowed ? rate.remaining + prepaid : 0;
     const limit = this.#options.settings.REQUESTS_PER_MINUTE;
-    sendRateLimitHeaders(reply, { limit, windowMs: RATE_WINDOW_MS, remaining, resetMs: rate.resetMs });
+    const resetSeconds = Math.ceil(rate.resetMs / 1000);
+    reply.header('ratelimit-limit', String(limit));
+    reply.header('ratelimit-remaining', String(remaining));
+    reply.header('ratelimit-reset', String(resetSeconds));
+    reply.header('ratelimit-policy', `"requests";q=${limit};w=${RATE_WINDOW_MS / 1000}`);
+    reply.header('ratelimit', `"requests";r=${remaining};t=${resetSeconds}`);
   }
 
   /**

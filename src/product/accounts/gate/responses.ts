@@ -1,32 +1,8 @@
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
 import { API_KEY_SCHEME_HINT, unauthorizedError } from '../authentication.ts';
 import type { CallSlotKind } from './slots.ts';
-
-/** The state of an account's rate window, as the response headers show it. */
-interface RateWindowState {
-  limit: number;
-  windowMs: number;
-  remaining: number;
-  resetMs: number;
-}
-
-/**
- * Sets the rate-limit headers of a response: the three of this API, and the two of the draft standard.
- * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
- */
-export function sendRateLimitHeaders(
-  reply: FastifyReply,
-  { limit, windowMs, remaining, resetMs }: RateWindowState,
-): void {
-  const resetSeconds = Math.ceil(resetMs / 1000);
-  reply.header('ratelimit-limit', String(limit));
-  reply.header('ratelimit-remaining', String(remaining));
-  reply.header('ratelimit-reset', String(resetSeconds));
-  reply.header('ratelimit-policy', `"requests";q=${limit};w=${windowMs / 1000}`);
-  reply.header('ratelimit', `"requests";r=${remaining};t=${resetSeconds}`);
-}
 
 /** Runs the check of a route. The error is returned instead of thrown, so that the rate limits are applied first. */
 export function findRouteCheckError(

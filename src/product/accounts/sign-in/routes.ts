@@ -4,9 +4,8 @@ import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platfor
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { accountSuspendedError, hasOnlyCookieCredential } from '../authentication.ts';
-import type { CallGate } from '../gate/gate.ts';
+import type { AccountRoutesOptions } from '../routes.ts';
 import {
-  type Account,
   ConsoleSession,
   CookieSignInResult,
   SessionParams,
@@ -14,21 +13,13 @@ import {
   SignInLinkBody,
   SignInResult,
 } from '../schema.ts';
-import type { AccountsStore } from '../store.ts';
 import type { SessionCookie } from './cookie.ts';
 import { CONSOLE_SESSION_LIFE_MS, consumeSignInLink, createConsoleSession } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 
-interface SessionRoutesOptions {
-  store: AccountsStore;
-  gate: CallGate;
+interface SessionRoutesOptions extends AccountRoutesOptions {
   cookie: SessionCookie;
   coordination: Coordination;
-  /**
-   * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
-   */
-  describe: (accountId: string) => Promise<Account>;
-  now: () => Date;
 }
 
 /** The config of routes that sign in: they are public, and their responses contain a secret. */
@@ -145,7 +136,7 @@ function signInLinkError(): ApiError {
 /** The routes by which an account's owner lists its console sessions, and ends one of them. */
 export async function sessionListRoutes(
   app: FastifyInstance,
-  { store, gate, now }: { store: AccountsStore; gate: CallGate; now: () => Date },
+  { store, gate, now }: AccountRoutesOptions,
 ): Promise<void> {
   app.get(
     '/auth/sessions',

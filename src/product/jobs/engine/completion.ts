@@ -88,21 +88,12 @@ export class JobCompletion {
     return (await this.#context.jobs.update(job._id, asRead, { $max: { cancelledItems } })) ?? job;
   }
 
-  /** Cleans up a job that has just ended, and starts jobs that were waiting for its slot. */
-  async #cleanUpAndStartWaiting(ended: EndedJob): Promise<JobDocument> {
-    await Promise.all([
-      this.#cleanUpAndNotify(ended),
-      this.#options.admission.startWaiting(ended.accountId, ended.type),
-    ]);
-    return ended;
-  }
-
   /**
-   * Cleans up a job that has just ended. Calls of this process that wait for the job get their response after the first
-   * part of the clean-up.
+   * Cleans up a job that has just ended, and starts jobs that were waiting for its slot. Calls of this process that
+   * wait for the job get their response after the first part of the clean-up.
    */
-  #cleanUpAndNotify(job: EndedJob): Promise<boolean> {
-    return this.#runOnce(job, async () => {
+  async #cleanUpAndStartWaiting(job: EndedJob): Promise<JobDocument> {
+    const cleaning = this.#runOnce(job, async () => {
       try {
         await this.#settleAccount(job);
         this.#context.onEnd(job._id, job);
@@ -112,6 +103,8 @@ export class JobCompletion {
         this.#options.signals.send('end', job._id);
       }
     });
+    await Promise.all([cleaning, this.#options.admission.startWaiting(job.accountId, job.type)]);
+    return job;
   }
 
   /** Runs a clean-up. If this process is already running one for the job, its promise is returned instead. */

@@ -48,7 +48,9 @@ export function createModelWork(
         itemIndex: item.index,
         attempt: item.tries + 1,
         accountId: job.accountId,
-        ...providerRequestOf(item, segment),
+        // An earlier request can be continued. It belongs to the segment at which the claim began.
+        ...(segment.index === (item.progress?.segment ?? 0) &&
+          withoutAbsentFields({ requestId: item.requestId })),
         async keep(requestId) {
           // The request is paid for, so storing its id is retried until the store responds.
           if (await retryThroughOutages(() => items.recordProviderRequest(item, requestId), signal)) return;
@@ -67,18 +69,6 @@ export function createModelWork(
     await typicalSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
-}
-
-/**
- * The id of an earlier provider request that can be continued. It belongs to the segment at which the claim began, so
- * later segments have none.
- */
-function providerRequestOf(
-  { requestId, progress }: ItemCall['item'],
-  { index }: ModelSegment,
-): { requestId?: string } {
-  if (requestId === undefined || index !== (progress?.segment ?? 0)) return {};
-  return { requestId };
 }
 
 /** The durations of the latest items by op and model, over all accounts. */

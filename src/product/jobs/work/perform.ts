@@ -200,7 +200,9 @@ export class ItemWork {
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       waitSignal.throwIfAborted();
-      if (!isFirst && (await this.#isJobCancelling(job._id))) throw new ItemStoppedError();
+      // A job that is being cancelled starts no further segment.
+      if (!isFirst && (await this.#context.jobs.get(job._id))?.status === 'CANCELLING')
+        throw new ItemStoppedError();
       try {
         const result = await this.#runSegment(call, segment, input);
         const after = {
@@ -263,11 +265,6 @@ export class ItemWork {
       message: 'The item failed for a reason of the service itself; it can be resumed.',
       mayPass: true,
     };
-  }
-
-  /** Whether the job is being cancelled. If so, the item starts no further segment. */
-  async #isJobCancelling(jobId: string): Promise<boolean> {
-    return (await this.#context.jobs.get(jobId))?.status === 'CANCELLING';
   }
 }
 

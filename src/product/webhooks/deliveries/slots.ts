@@ -32,21 +32,17 @@ export interface WorkerSlot {
  * ones.
  */
 export class AttemptSlots {
-  readonly #slots: () => number;
-  readonly #slotsOfAccount: () => number;
-  readonly #now: () => number;
+  readonly #options: AttemptSlotsOptions;
   readonly #takenByAccount = new Map<string, number>();
   readonly #running = new Set<string>();
   readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_ENDPOINTS });
 
   constructor(options: AttemptSlotsOptions) {
-    this.#slots = options.slots;
-    this.#slotsOfAccount = options.slotsOfAccount;
-    this.#now = options.now;
+    this.#options = options;
   }
 
   get free(): number {
-    return this.#slots() - this.#running.size;
+    return this.#options.slots() - this.#running.size;
   }
 
   readonly isSlow = (member: string): boolean => this.#slow.has(member);
@@ -57,7 +53,7 @@ export class AttemptSlots {
    */
   takeAccountSlot(accountId: string): (() => void) | null {
     const ofAccount = this.#takenByAccount.get(accountId) ?? 0;
-    if (ofAccount >= this.#slotsOfAccount()) return null;
+    if (ofAccount >= this.#options.slotsOfAccount()) return null;
     this.#takenByAccount.set(accountId, ofAccount + 1);
     return () => {
       const remaining = (this.#takenByAccount.get(accountId) ?? 1) - 1;
@@ -75,11 +71,12 @@ export class AttemptSlots {
     const releaseSlot = this.takeAccountSlot(accountId);
     if (releaseSlot === null) return null;
     this.#running.add(member);
-    const beganMs = this.#now();
+    const beganMs = this.#options.now();
     let hasFailed = false;
     return {
       mayContinue: () => {
-        const isOver = this.#running.size >= this.#slots() && this.#now() - beganMs >= MAX_TURN_MS;
+        const isOver =
+          this.#running.size >= this.#options.slots() && this.#options.now() - beganMs >= MAX_TURN_MS;
         return !hasFailed && !isOver && this.#mayRun(member);
       },
       recordAttempt: (failed, durationMs) => {
@@ -94,16 +91,9 @@ export class AttemptSlots {
     };
   }
 
-  /** The number of other slow endpoints with a running worker. */
-  #countOtherSlow(member: string): number {
-    let count = 0;
-    for (const other of this.#running) if (other !== member && this.#slow.has(other)) count += 1;
-    return count;
-  }
-
   #mayRun(member: string): boolean {
-    return (
-      !this.#slow.has(member) || this.#countOtherSlow(member) < Math.max(1, Math.floor(this.#slots() / 2))
-    );
+    if (!this.#slow.has(member)) return true;
+    const others = this.#running.values().filter((other) => other !== member && this.#slow.has(other));
+    return others.toArray().length < Math.max(1, Math.floor(this.#options.slots() / 2));
   }
 }
