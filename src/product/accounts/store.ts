@@ -29,12 +29,6 @@ export interface AccountDocument {
   unfinished?: true;
 }
 
-/** The fields of an account that decide whether its calls are accepted. */
-interface AccountStanding {
-  plan: string;
-  isSuspended: boolean;
-}
-
 export interface ApiKeyDocument {
   _id: string;
   accountId: string;
@@ -132,7 +126,7 @@ export class AccountsStore {
   }
 
   /** Reads what decides whether the calls of an account are accepted. Null when the account does not exist any more. */
-  async findStanding(accountId: string): Promise<AccountStanding | null> {
+  async findStanding(accountId: string): Promise<{ plan: string; isSuspended: boolean } | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });
     if (account === null || account.deletedAt !== undefined) return null;

@@ -34,10 +34,7 @@ const MAX_RECORDED_BATCHES = 64;
  */
 const MAX_WAITING_COUNTS = 50_000;
 
-interface SucceededRun {
-  accountId: string;
-  op: string;
-  apiKeyId: string | null;
+interface SucceededRun extends Pick<MinuteUsage, 'accountId' | 'op' | 'apiKeyId'> {
   terms: PlanWithoutStorage;
   /**
    * Whether the run must still be added to the account's count. Only runs on unlimited plans must; runs on other plans
@@ -92,15 +89,10 @@ export class SyncRunCounter {
     const count = this.#waiting.get(key);
     if (count !== undefined) count.calls += 1;
     else if (this.#waiting.size === MAX_WAITING_COUNTS) this.#dropped += 1;
-    else
-      this.#waiting.set(key, {
-        accountId,
-        op,
-        apiKeyId,
-        minute,
-        calls: 1,
-        retentionDays: terms.retentionDays,
-      });
+    else {
+      const { retentionDays } = terms;
+      this.#waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays });
+    }
     if (counts) this.#runsByAccount.set(accountId, (this.#runsByAccount.get(accountId) ?? 0) + 1);
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS);
   }

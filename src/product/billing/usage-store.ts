@@ -38,10 +38,7 @@ export interface HourlyUsage extends DailyUsage {
 }
 
 /** Calls of one account, op and API key within one minute. */
-export interface MinuteUsage {
-  accountId: string;
-  op: string;
-  apiKeyId: string | null;
+export interface MinuteUsage extends Pick<DailyUsage, 'accountId' | 'op' | 'apiKeyId'> {
   /** `YYYY-MM-DDTHH:MM`, UTC. */
   minute: string;
   calls: number;

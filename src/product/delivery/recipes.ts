@@ -8,7 +8,7 @@ import { compilePass, type SinglePassObstacle } from '../catalogue/plan/compile.
 import { type PresetStep, type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
-import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
+import { type PresetContent, presetCacheTagOf } from '../presets/preset.ts';
 import type { FoundPreset } from '../presets/reading.ts';
 import type { AddressExtension, AddressOp, AddressWork, RequestedWidth } from './address.ts';
 
@@ -38,7 +38,7 @@ export interface PictureRecipe {
   /** The widths that an address may contain, ascending; null if it may contain none. */
   ladder: readonly number[] | null;
   /** The picture that is served while the source is unreachable; null if the error is sent instead. */
-  fallback: PresetFallback | null;
+  fallback: NonNullable<PresetContent['fallback']> | null;
   /**
    * The cache tag of the preset: `preset-<id>-<version>`. It is purged when the version is deleted. Null for ops, which
    * cannot be deleted.

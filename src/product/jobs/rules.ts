@@ -64,10 +64,7 @@ const MAX_LOST_WORKERS = 3;
 const OUTAGE_PAUSE_MS = { first: 1_000, longest: 30_000 };
 
 /** What the work on an item has used: billable runs and credits. */
-interface ItemUsage {
-  runs: number;
-  credits: number;
-}
+type ItemUsage = Pick<ItemOutcome, 'runs' | 'credits'>;
 
 export interface ItemWorkFailure {
   code: ErrorCode;
@@ -211,14 +208,10 @@ export function jobOutcomeOf(job: JobDocument): 'all' | 'some' | 'none' | undefi
 }
 
 /** The sums over a batch of outcomes, by which the counters of the job increase. */
-export interface OutcomeSums {
-  completedItems: number;
-  failedItems: number;
-  settledItems: number;
-  usedRuns: number;
-  usedCredits: number;
-  outputs: number;
-}
+export type OutcomeSums = Pick<
+  JobDocument,
+  'completedItems' | 'failedItems' | 'settledItems' | 'usedRuns' | 'usedCredits' | 'outputs'
+>;
 
 export function sumOutcomes(outcomes: readonly ItemOutcome[]): OutcomeSums {
   const count = (matches: (outcome: ItemOutcome) => boolean) => outcomes.filter(matches).length;

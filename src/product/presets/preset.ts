@@ -1,5 +1,6 @@
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
+import type { NewPreset } from './schema.ts';
 
 /** The content of one version of a preset. A version never changes. */
 export interface PresetContent {
@@ -8,13 +9,7 @@ export interface PresetContent {
   /** The widths that signed addresses may contain, ascending; absent if the preset declares none. */
   widths?: number[];
   /** The picture that is sent for signed addresses while their source is unreachable. Absent: an error is sent. */
-  fallback?: PresetFallback;
-}
-
-/** A replacement for a picture, and the HTTP status with which it is sent. */
-export interface PresetFallback {
-  assetId: string;
-  status: 200 | 404;
+  fallback?: NonNullable<NewPreset['fallback']>;
 }
 
 /** A preset with its current version. Instants are in ISO 8601. */

@@ -1,21 +1,12 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
-import type { DeclaredVariable } from './schema.ts';
+import type { TemplateContent } from './schema.ts';
 
-export interface TemplateHtml {
-  html: string;
-  css: string;
-}
+export type TemplateHtml = Pick<TemplateContent, 'html' | 'css'>;
 
 /** A page with placeholders, its variables, and its size. */
-export interface SizedTemplatePage extends TemplateHtml {
-  /** The size of the picture, in pixels. */
-  width: number;
-  height: number;
-  /** The variables that a row of data may contain. */
-  variables: readonly DeclaredVariable[];
-}
+export type SizedTemplatePage = Readonly<Omit<TemplateContent, 'name' | 'description'>>;
 
 /**
  * The maximum length of the filled html, and of the filled css, in UTF-16 code units. There is room for many embedded

@@ -10,19 +10,10 @@ import {
   MAX_TEMPLATE_VARIABLES,
   type NewTemplate,
   type TemplateChange,
+  type TemplateContent,
   TemplateEntry,
   variableNameOf,
 } from './schema.ts';
-
-export interface TemplateContent {
-  name: string;
-  description: string;
-  html: string;
-  css: string;
-  width: number;
-  height: number;
-  variables: DeclaredVariable[];
-}
 
 const VARIABLE_PATTERN = new RegExp(TEMPLATE_VARIABLE_PATTERN);
 /** The maximum length of a variable's name, to protect the store: lists contain the names. */

@@ -115,6 +115,9 @@ export const TemplateEntry = Type.Object({
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;
 
+/** The content of one version of a template, with its defaults filled in. */
+export type TemplateContent = Required<TemplateEntry>;
+
 /** The body of POST /templates. */
 export const NewTemplate = Type.Object(
   { ...TemplateEntry.properties, slug: Type.Optional(slug) },

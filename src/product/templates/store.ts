@@ -13,7 +13,7 @@ import {
   sortBy,
 } from '../../platform/stores/documents/port.ts';
 import { tooManyTemplateVersionsError } from './errors.ts';
-import type { TemplateContent } from './rules.ts';
+import type { TemplateContent } from './schema.ts';
 import {
   currentTemplateVersion,
   type StoredTemplateSummary,

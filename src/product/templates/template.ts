@@ -1,6 +1,5 @@
 import { isBuiltInReference } from '../../platform/ids/slugs.ts';
-import type { TemplateContent } from './rules.ts';
-import type { TemplateData } from './schema.ts';
+import type { TemplateContent, TemplateData } from './schema.ts';
 
 /** A template with its current version. Instants are in ISO 8601. */
 export interface Template extends TemplateContent {

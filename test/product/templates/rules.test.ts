@@ -7,12 +7,12 @@ import {
   checkImportedTemplate,
   checkNewTemplate,
   checkTemplateChange,
-  type TemplateContent,
 } from '../../../src/product/templates/rules.ts';
 import {
   MAX_TEMPLATE_CSS_BYTES,
   MAX_TEMPLATE_HTML_BYTES,
   MAX_TEMPLATE_NAME_CHARACTERS,
+  type TemplateContent,
 } from '../../../src/product/templates/schema.ts';
 import { TEMPLATE_KIND } from '../../../src/product/templates/store.ts';
 

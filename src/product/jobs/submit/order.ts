@@ -1,3 +1,4 @@
+import type { idempotencyKeyOf } from '../../../platform/http/hooks/idempotency.ts';
 import { newId } from '../../../platform/ids/ids.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
@@ -47,11 +48,7 @@ export function refusePriceAboveMax({ maxCredits, totalItems }: JobOrder, price:
 }
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
-export interface SubmitIdempotencyKey {
-  key: string;
-  /** Null if the body is too large to compute a fingerprint. */
-  fingerprint: string | null;
-}
+export type SubmitIdempotencyKey = NonNullable<ReturnType<typeof idempotencyKeyOf>>;
 
 type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
