@@ -1,14 +1,11 @@
 import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
-/** The maximum number of requests of one account that a process remembers. */
-const MAX_REQUESTS_PER_ACCOUNT = 1_000;
-const MAX_BYTES_PER_ACCOUNT = 2 * MEGABYTE_BYTES;
 /**
- * The memory limit for all accounts of a process, in bytes. Above it, the account whose last request is oldest is
- * dropped.
+ * What a process remembers at most: requests and bytes of one account, and bytes of all accounts. Above the last, the
+ * account whose last request is oldest is dropped.
  */
-const MAX_TOTAL_BYTES = 16 * MEGABYTE_BYTES;
+const MAX_REMEMBERED = { requests: 1_000, accountBytes: 2 * MEGABYTE_BYTES, bytes: 16 * MEGABYTE_BYTES };
 const REQUEST_LIFE_MS = HOUR_MS;
 
 /** A request with a number that increases within the process. It orders requests of the same millisecond. */
@@ -22,34 +19,20 @@ interface AccountRequests {
   bytes: number;
 }
 
-/** The limits of the memory. Only tests change them. */
-interface MemoryLimits {
-  requests?: number;
-  accountBytes?: number;
-  bytes?: number;
-}
-
 /**
  * The requests of the last hour that this process answered, by account. The memory of each account and of all together
  * is limited.
  */
 export class RecentRequests {
-  readonly #maxRequests: number;
-  readonly #maxAccountBytes: number;
-  readonly #maxBytes: number;
+  readonly #max: typeof MAX_REMEMBERED;
   /** The requests of each account. The account whose last request is oldest comes first. */
   readonly #accounts = new Map<string, AccountRequests>();
   #bytes = 0;
   #lastNumber = 0;
 
-  constructor({
-    requests = MAX_REQUESTS_PER_ACCOUNT,
-    accountBytes = MAX_BYTES_PER_ACCOUNT,
-    bytes = MAX_TOTAL_BYTES,
-  }: MemoryLimits = {}) {
-    this.#maxRequests = requests;
-    this.#maxAccountBytes = accountBytes;
-    this.#maxBytes = bytes;
+  /** @param max other limits. Only tests change them. */
+  constructor(max: Partial<typeof MAX_REMEMBERED> = {}) {
+    this.#max = { ...MAX_REMEMBERED, ...max };
   }
 
   /** The estimated memory of all remembered requests, in bytes. */
@@ -65,8 +48,8 @@ export class RecentRequests {
     account.requests.push(Object.assign(request, { number: this.#lastNumber }));
     this.#addBytes(account, memoryBytesOfRequest(request));
     while (
-      account.requests.length > this.#maxRequests ||
-      account.bytes > this.#maxAccountBytes ||
+      account.requests.length > this.#max.requests ||
+      account.bytes > this.#max.accountBytes ||
       isExpired(account.requests[0], request.atMs)
     )
       this.#removeOldest(account);
@@ -91,7 +74,7 @@ export class RecentRequests {
    */
   #removeQuietAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {
-      if (this.#bytes <= this.#maxBytes && !isExpired(account.requests.at(-1), nowMs)) return;
+      if (this.#bytes <= this.#max.bytes && !isExpired(account.requests.at(-1), nowMs)) return;
       this.#accounts.delete(accountId);
       this.#bytes -= account.bytes;
     }
