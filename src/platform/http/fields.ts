@@ -54,6 +54,16 @@ export function requireDateOrInstant(param: string, sent: string): Date {
   throw invalidParamError(param, message);
 }
 
+/**
+ * The allowed value that a field holds.
+ * @throws ApiError invalid_param
+ */
+export function requireAllowed<T extends string>(param: string, sent: string, allowed: readonly T[]): T {
+  const value = allowed.find((known) => known === sent);
+  if (value !== undefined) return value;
+  throw invalidParamError(param, `${param} must be one of ${allowed.join(', ')}.`, { allowed });
+}
+
 /** The names of the query field that makes a call a dry run: it is only checked and priced. */
 export const DRY_RUN_QUERY_NAMES = ['dryRun', 'dry_run'] as const;
 

@@ -1,5 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
+import { parseDate, parseRfc3339Instant, requireAllowed } from '../../platform/http/fields.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
@@ -73,12 +73,7 @@ export interface UsageWindow {
  * window is empty or too long.
  */
 export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
-  const grouping = GROUPINGS.find((known) => known === groupBy);
-  if (grouping === undefined) {
-    throw invalidParamError('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, {
-      allowed: GROUPINGS,
-    });
-  }
+  const grouping = requireAllowed('groupBy', groupBy, GROUPINGS);
   const nextMinute = new Date(floorInstant(now, MINUTE_MS).getTime() + MINUTE_MS);
   const end = to === undefined ? nextMinute : parseBound('to', to);
   const start =

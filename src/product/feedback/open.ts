@@ -6,7 +6,7 @@ import {
   successEnvelope,
 } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { hasMoreCharacters } from '../../platform/http/fields.ts';
+import { hasMoreCharacters, requireAllowed } from '../../platform/http/fields.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
@@ -73,19 +73,10 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
  * @throws ApiError invalid_param on kind, message or context.
  */
 function checkFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
-  const report = { ...rest, kind: checkKind(kind), message: checkMessage(message) };
+  const checkedKind = requireAllowed('kind', kind.toLowerCase(), FEEDBACK_KINDS);
+  const report = { ...rest, kind: checkedKind, message: checkMessage(message) };
   if (rest.context !== undefined) checkContext(rest.context);
   return report;
-}
-
-function checkKind(sent: string): Feedback['kind'] {
-  const kind = FEEDBACK_KINDS.find((known) => known === sent.toLowerCase());
-  if (kind === undefined) {
-    throw invalidParamError('kind', `kind must be one of ${FEEDBACK_KINDS.join(', ')}.`, {
-      allowed: FEEDBACK_KINDS,
-    });
-  }
-  return kind;
 }
 
 function checkMessage(sent: string): string {

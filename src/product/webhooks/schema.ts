@@ -102,7 +102,6 @@ export const WebhookDeliveryWithBody = Type.Object(
   },
   { title: 'DeliveryWithBody' },
 );
-export type WebhookDeliveryWithBody = Static<typeof WebhookDeliveryWithBody>;
 
 export const WebhookDeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
 export type WebhookDeliveriesQuery = Static<typeof WebhookDeliveriesQuery>;

@@ -72,7 +72,11 @@ export class WebhookDispatcher {
     this.#unsubscribe = await this.#options.coordination.subscribe(DISPATCHER_WAKE_CHANNEL, () =>
       this.#wake(),
     );
-    this.#heartbeat = setInterval(() => this.#renewClaims(), HEARTBEAT_INTERVAL_MS);
+    // If the schedule was lost, a renewal claims the endpoint again. If a renewal fails, the lease is not extended, and
+    // the worker stops before the lease ends.
+    this.#heartbeat = setInterval(() => {
+      for (const claim of this.#claims.values()) this.#renew(claim).catch(() => undefined);
+    }, HEARTBEAT_INTERVAL_MS);
     this.#heartbeat.unref();
     this.#wake();
   }
@@ -197,13 +201,5 @@ export class WebhookDispatcher {
     const { coordination } = this.#options;
     const isHeld = await coordination.renewDue(ENDPOINT_SCHEDULE_KEY, member, holder, LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;
-  }
-
-  /** Renews the leases of running workers. If the schedule was lost, their endpoints are claimed again. */
-  #renewClaims(): void {
-    for (const claim of this.#claims.values()) {
-      // If a renewal fails, the lease is not extended, and the worker stops before the lease ends.
-      this.#renew(claim).catch(() => undefined);
-    }
   }
 }
