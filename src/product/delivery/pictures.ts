@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge } from 'prom-client';
+import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
@@ -18,11 +19,8 @@ const MAX_FAILING_PICTURES = 10_000;
 const MAX_RECENT_READS = 500;
 
 /** A picture that was made, with its size and ETag. */
-export interface MadePicture {
+export interface MadePicture extends Pick<TransformTaskResult, 'contentType' | 'width' | 'height'> {
   bytes: Buffer;
-  contentType: string;
-  width: number;
-  height: number;
   /** The ETag without quotes. */
   etag: string;
 }

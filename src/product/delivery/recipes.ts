@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
+import type { ImageFacts, ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/checks/spelling.ts';
@@ -210,11 +210,7 @@ export function formatOfExtension(extension: Exclude<AddressExtension, 'auto'>):
 }
 
 /** The facts about a source that are known before it is decoded. */
-export interface SourceFacts {
-  format: string;
-  hasAlpha: boolean;
-  frames: number;
-}
+export type SourceFacts = Pick<ImageFacts, 'format' | 'hasAlpha' | 'frames'>;
 
 /**
  * The formats that `auto` tries, of which the smallest file is sent: AVIF and WebP if Accept names them, and the format

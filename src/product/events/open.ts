@@ -21,12 +21,8 @@ export const EVENTS_WRITTEN_CHANNEL = 'events/written';
  * An event as the outbox stores it. The body is stored as text, because callers choose some of its keys, and a store
  * may not accept them as field names.
  */
-export interface OutboxDocument {
+export interface OutboxDocument extends Omit<OutboxEvent, 'id' | 'data'> {
   _id: string;
-  accountId: string;
-  type: WebhookEventType;
-  createdAt: string;
-  sequence: number;
   body: string;
 }
 

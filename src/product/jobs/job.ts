@@ -113,15 +113,11 @@ export interface UnfinishedJob extends JobFields {
   slot?: string;
 }
 
-/** A job whose items have all ended. */
-export interface EndedJob extends JobFields {
+/** A job whose items have all ended. Its error is that of the failed item that represents it, if any failed. */
+export interface EndedJob extends JobFields, Pick<ItemOutcome, 'errorCode' | 'errorMessage' | 'retryable'> {
   /** `ended` until the clean-up is done, then `done`; `leaving` while the expired job is being removed. */
   phase: 'ended' | 'done' | 'leaving';
   status: OutcomeStatus;
-  /** The error of the failed item that represents the job. Absent when no item failed. */
-  errorCode?: ErrorCode;
-  errorMessage?: string;
-  retryable?: boolean;
   /** The credits that were charged for models. */
   actualCredits: number;
   /** All credits that were charged, for models and for runs beyond the allowance. */
@@ -240,15 +236,11 @@ export interface ItemOutcome {
   credits: number;
 }
 
-export interface ChainProgress {
+export interface ChainProgress extends Pick<ItemOutcome, 'runs' | 'credits' | 'warnings'> {
   /** The index of the next segment. */
   segment: number;
   /** The key of the picture that the previous segment made; null before the first segment. */
   objectKey: string | null;
-  runs: number;
-  credits: number;
-  /** The warnings of the finished segments; absent if there are none. */
-  warnings?: CallWarning[];
 }
 
 export type ClaimedItem = ItemDocument & { owner: string; startedAt: string };

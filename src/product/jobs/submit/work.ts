@@ -17,7 +17,6 @@ import { type CompiledSegment, findSentParameter } from '../../catalogue/plan/pa
 import {
   checkJsonSize,
   checkStepSizes,
-  type PromptSubject,
   refuseFields,
   sentSteps,
   withLiftedFields,
@@ -31,27 +30,22 @@ import {
 import { requireOp } from '../../catalogue/usual-words.ts';
 import type { ModelsFile } from '../../models/models.ts';
 import type { PresetContent } from '../../presets/preset.ts';
-import type { ItemInputKind, PricedVariant } from '../definitions.ts';
+import type { ItemInputKind, JobDefinition, PricedVariant } from '../definitions.ts';
 import { JOB_TYPES, type JobType } from '../job.ts';
 import { creditsPerSegment, type PlanSegment, planOf } from '../plan.ts';
 import type { JobRequest } from '../schema.ts';
 import { OVERRIDE_FIELDS, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
 
 /** The work of a job after all checks that need no store. Nothing is stored, held or charged yet. */
-export interface CheckedWork {
+export interface CheckedWork extends Pick<JobDefinition, 'takes' | 'produces' | 'variants' | 'subjects'> {
   type: JobType;
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
-  takes: ItemInputKind;
-  /** The variants of the work, at least one. */
-  variants: PricedVariant[];
-  subjects: PromptSubject[];
   /** The assets besides those of the items. Whether they exist must still be checked. */
   named: NamedAsset[];
   /** The answer schemas that were sent. They must still be compiled. */
   schemas: RequestedAnswerSchema[];
   warnings: StepWarning[];
-  produces: 'image' | 'json';
   /**
    * For each variant, the pass that runs over the picture of an item first. Variants that begin with a model have none.
    */
