@@ -6,14 +6,13 @@ import type { InstalledFonts } from '../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Readers } from '../imaging/readers/readers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
-import type { Capacity } from '../platform/concurrency/capacity.ts';
 import { LinkSigner } from '../platform/http/signatures.ts';
 import type { ProductSlice } from '../platform/http/slice.ts';
 import { createMailSender } from '../platform/mail.ts';
 import type { ProcessMeters } from '../platform/metrics/meters.ts';
 import { createOutboundRequests, traceOutbound } from '../platform/outbound/outbound.ts';
 import { blockListOf, isAddressAllowed } from '../platform/outbound/target.ts';
-import type { Stores } from '../platform/stores/open.ts';
+import type { ProcessParts } from '../platform/process-parts.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
 import { MAX_WAITING_JOB_CALLS } from '../product/accounts/gate/gate.ts';
@@ -40,20 +39,12 @@ import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
 
 /** The parts of a process that every slice may use: stores, clock, log, shutdown signal. */
-export interface PlatformParts extends Omit<Stores, 'close'> {
+export interface PlatformParts extends ProcessParts {
   /** The metrics of the process; a slice may declare more. */
   meters: ProcessMeters;
   tracing: Tracing;
-  capacity: Capacity;
-  hostId: string;
-  processId: string;
-  /** The base address of links that the service hands out. */
-  publicUrl: () => string;
-  /** Aborts when the process stops taking calls. Waiting calls are then answered, and nothing new begins. */
-  draining: AbortSignal;
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
-  now: () => Date;
   log: Logger;
 }
 

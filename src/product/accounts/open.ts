@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import { Authentication } from './authentication.ts';
 import { CallGate, type GateSettings } from './gate/gate.ts';
 import { accountRoutes, keyRoutes } from './routes.ts';
@@ -10,19 +9,13 @@ import { SessionCookie } from './sign-in/cookie.ts';
 import { sessionListRoutes, sessionRoutes } from './sign-in/routes.ts';
 import { AccountsStore } from './store.ts';
 
-interface AccountsOptions {
-  documents: DocumentStore;
-  coordination: Coordination;
-  hostId: string;
-  processId: string;
+interface AccountsOptions
+  extends Pick<ProcessParts, 'documents' | 'coordination' | 'hostId' | 'processId' | 'publicUrl' | 'now'> {
   settings: GateSettings;
-  /** The base URL at which the service is reached. */
-  publicUrl: () => string;
   /**
    * Describes an account as the API shows it. Billing supplies this function, because the description includes credits.
    */
   describe: (accountId: string) => Promise<Account>;
-  now: () => Date;
 }
 
 export interface AccountsSlice extends ProductSlice {
@@ -37,14 +30,8 @@ export async function openAccounts(options: AccountsOptions): Promise<AccountsSl
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
   const cookie = new SessionCookie(options.publicUrl);
-  const gate = new CallGate({
-    coordination,
-    authentication: new Authentication(store, cookie, nowMs),
-    hostId: options.hostId,
-    processId: options.processId,
-    settings: options.settings,
-    now: nowMs,
-  });
+  const authentication = new Authentication(store, cookie, nowMs);
+  const gate = new CallGate({ ...options, authentication, now: nowMs });
 
   return {
     gate,

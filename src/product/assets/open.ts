@@ -1,15 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
-import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import type { ByteRange, ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { EventLog } from '../../platform/tracing/tracing.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
+import type { ByteRange } from '../../platform/stores/objects/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetCollections, collectionRoutes } from './collections.ts';
@@ -27,24 +24,17 @@ import { uploadRoutes } from './uploads/routes.ts';
 import { ticketRoutes } from './uploads/tickets.ts';
 import { Uploads } from './uploads/uploads.ts';
 
-interface AssetsOptions {
+interface AssetsOptions extends Omit<ProcessParts, 'hostId' | 'processId' | 'draining'> {
   gate: CallGate;
-  documents: DocumentStore;
-  coordination: Coordination;
-  objects: ObjectStore;
   imageWorkers: ImageWorkers;
   outbound: OutboundRequests;
   signatures: LinkSigner;
-  capacity: Capacity;
   /** The maximum number of assets that a plan may store. */
   storedAssets: (plan: string) => number;
-  publicUrl: () => string;
   /** The URL for changing the plan. The error for insufficient quota contains it. */
   topUpUrl: () => string;
   /** When the stores were opened. Absent if other hosts share them, whose uploads may have begun earlier. */
   storesOpenedAt?: Date;
-  now: () => Date;
-  log: EventLog;
 }
 
 export interface AssetsSlice extends ProductSlice {

@@ -34,7 +34,7 @@ export interface AdmittedRun {
   release(): Promise<void>;
 }
 
-interface AllowanceOptions {
+export interface AllowanceOptions {
   store: BillingStore;
   movements: CreditMovements;
   syncRuns: SyncRunCounter;

@@ -1,12 +1,8 @@
 import { DAY_MS } from '../../platform/values/units.ts';
-import {
-  type AccountSnapshot,
-  type CreditMovement,
-  type CreditMovements,
-  insufficientCreditError,
-} from './movements.ts';
-import { billingPeriodOf, type PlanWithoutStorage, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
-import { availableCreditsOf, type BillingAccount, type BillingStore, type MovementType } from './store.ts';
+import type { AllowanceOptions } from './allowance.ts';
+import { type AccountSnapshot, type CreditMovement, insufficientCreditError } from './movements.ts';
+import { billingPeriodOf, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
+import { availableCreditsOf, type BillingAccount, type MovementType } from './store.ts';
 
 /** The runs and credits that a job reserves before it starts. */
 export interface JobNeed {
@@ -28,13 +24,7 @@ export interface JobHold extends JobNeed {
   overageCredits: number;
 }
 
-interface HoldsOptions {
-  store: BillingStore;
-  movements: CreditMovements;
-  plan: (id: string) => PlanWithoutStorage;
-  topUpUrl: () => string;
-  now: () => Date;
-}
+type HoldsOptions = Omit<AllowanceOptions, 'syncRuns' | 'holder'>;
 
 /** What a job would cost now, and whether the account could pay for it. */
 interface JobPriceOutlook {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits, WebhookTargets } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
@@ -20,8 +20,7 @@ import { BillingStore, type RunCount } from './store.ts';
 import { createSyncRunUsageSource, SyncRunCounter } from './sync-runs.ts';
 import type { UsageSource } from './usage.ts';
 
-interface BillingOptions {
-  documents: DocumentStore;
+interface BillingOptions extends Pick<ProcessParts, 'documents' | 'hostId' | 'processId' | 'now'> {
   gate: CallGate;
   accounts: AccountsStore;
   plan: (id: string) => Plan;
@@ -37,9 +36,6 @@ interface BillingOptions {
   limits: AccountLimits;
   /** The addresses that webhooks of this deployment may have. */
   webhooks: WebhookTargets;
-  hostId: string;
-  processId: string;
-  now: () => Date;
   log: { error(context: object, message: string): void };
 }
 

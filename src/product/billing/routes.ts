@@ -3,20 +3,16 @@ import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { AccountCredits } from '../accounts/schema.ts';
-import type { CreditMovements } from './movements.ts';
+import type { AllowanceOptions } from './allowance.ts';
 import { LedgerEntry, LedgerQuery, UsageQuery, UsageReport } from './schema.ts';
-import { availableCreditsOf, type BillingAccount, type BillingStore, type LedgerRow } from './store.ts';
-import { MAX_FLUSH_DELAY_MS, type SyncRunCounter } from './sync-runs.ts';
+import { availableCreditsOf, type BillingAccount, type LedgerRow } from './store.ts';
+import { MAX_FLUSH_DELAY_MS } from './sync-runs.ts';
 import { parseUsageWindow, readUsage, type UsageSource } from './usage.ts';
 
-interface BillingRoutesOptions {
-  store: BillingStore;
-  movements: CreditMovements;
-  syncRuns: SyncRunCounter;
+interface BillingRoutesOptions extends Omit<AllowanceOptions, 'plan' | 'topUpUrl' | 'holder'> {
   /** The sources whose usage GET /usage sums. */
   usageSources: () => readonly UsageSource[];
   gate: CallGate;
-  now: () => Date;
 }
 
 /** The routes of an account's balance, its ledger, and its usage. */

@@ -1,16 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { OpMeter } from '../../platform/metrics/work.ts';
-import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import type { ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { EventLog } from '../../platform/tracing/tracing.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { AssetsSlice } from '../assets/open.ts';
-import type { RunAllowance } from '../billing/allowance.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { AddressCache } from './address-cache.ts';
@@ -21,31 +14,19 @@ import { SignedLinks } from './links.ts';
 import { DeliveredPictures } from './pictures.ts';
 import { PictureRecipes } from './recipes.ts';
 import { CachedPictureRemovals } from './removals.ts';
-import { AddressResolver } from './resolver.ts';
+import { AddressResolver, type AddressResolverOptions } from './resolver.ts';
 import { deliveryRoutes, linkRoutes } from './routes.ts';
 import { SigningKeyCache } from './signers.ts';
 
-interface DeliveryOptions {
-  documents: DocumentStore;
-  coordination: Coordination;
-  objects: ObjectStore;
-  hostId: string;
-  processId: string;
+interface DeliveryOptions
+  extends Omit<ProcessParts, 'capacity' | 'draining'>,
+    Omit<AddressResolverOptions, 'recipes' | 'assets' | 'timeoutMs'> {
   gate: CallGate;
   accounts: AccountsStore;
   assets: Pick<AssetsSlice, 'reader' | 'onDeleted' | 'missingAssets'>;
   presets: PresetsSlice;
   models: ModelsFile;
-  imageWorkers: ImageWorkers;
-  outbound: OutboundRequests;
-  allowance: RunAllowance;
-  meters: { ops: OpMeter };
-  publicUrl: () => string;
-  /** The version of this release. Each release has its own cached pictures. */
-  engine: string;
   settings: PictureCacheSettings & { TRANSFORM_TIMEOUT_MS: number };
-  now: () => Date;
-  log: EventLog;
 }
 
 /**

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import type { ImagePass, OutputFormat, TransformTaskResult } from '../../../workers/protocol.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { StoredFile } from '../../imaging/images/image-call.ts';
-import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { OpMeter } from '../../platform/metrics/work.ts';
-import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
-import type { AssetReader } from '../assets/content/reader.ts';
-import type { RunAllowance } from '../billing/allowance.ts';
-import { type LoadedImage, loadCallImage, runCountedWork } from '../transforms/metered-call.ts';
+import {
+  type LoadedImage,
+  loadCallImage,
+  type MeteredCallOptions,
+  runCountedWork,
+} from '../transforms/metered-call.ts';
 import type { DeliveryAddress } from './address.ts';
 import { noSuchPictureError } from './errors.ts';
 import type { MadePicture, PictureRequest } from './pictures.ts';
@@ -32,20 +32,13 @@ export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
 /** The length of an ETag: 192 bits in base64url. */
 const ETAG_CHARACTERS = 32;
 
-interface AddressResolverOptions {
+export interface AddressResolverOptions extends Omit<MeteredCallOptions, 'gate'> {
   recipes: PictureRecipes;
-  assets: AssetReader;
-  imageWorkers: ImageWorkers;
-  outbound: OutboundRequests;
-  allowance: RunAllowance;
-  meters: { ops: OpMeter };
   /**
    * The version of this release. It is part of the cache path, because the same pass may make different bytes in
    * another release.
    */
   engine: string;
-  timeoutMs: number;
-  now: () => Date;
 }
 
 /** The picture that an address asks for, before it is read or made. */

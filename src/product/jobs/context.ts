@@ -1,7 +1,5 @@
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import type { ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { JobAssets } from '../assets/open.ts';
 import type { JobHolds } from '../billing/holds.ts';
 import type { EventOutbox } from '../events/open.ts';
@@ -28,9 +26,9 @@ export async function openJobStores(documents: DocumentStore, now: () => Date): 
 }
 
 /** What all parts of the jobs slice need: its stores, and functions of other slices. It is built in open.ts. */
-export interface JobsContext extends JobStores {
-  coordination: Coordination;
-  objects: ObjectStore;
+export interface JobsContext
+  extends JobStores,
+    Pick<ProcessParts, 'coordination' | 'objects' | 'draining' | 'now' | 'log'> {
   assets: JobAssets;
   holds: JobHolds;
   events: Pick<EventOutbox, 'isWanted' | 'write'>;
@@ -48,7 +46,4 @@ export interface JobsContext extends JobStores {
   maxClaimedItems: () => number;
   /** Called when a job has ended in any process. The document is passed only if the job ended in this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
-  draining: AbortSignal;
-  now: () => Date;
-  log: EventLog;
 }

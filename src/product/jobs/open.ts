@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { AccountLinks } from '../assets/content/links.ts';
@@ -23,17 +22,14 @@ import { ItemWork } from './work/perform.ts';
 
 interface JobsOptions
   extends Omit<JobsContext, keyof JobStores | 'owner' | 'concurrency' | 'maxClaimedItems' | 'onEnd'>,
+    Pick<ProcessParts, 'documents' | 'hostId' | 'processId' | 'capacity'>,
     JobCheckDependencies,
     PageWorkOptions,
     PassWorkOptions {
-  documents: DocumentStore;
   providers: Providers;
   gate: CallGate;
   signatures: LinkSigner;
   tracing: Tracing;
-  hostId: string;
-  processId: string;
-  capacity: Capacity;
 }
 
 export interface JobsSlice extends ProductSlice {

@@ -3,8 +3,8 @@ import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { findModel, type Model, type ModelsFile, type ProviderName } from '../models/models.ts';
@@ -46,17 +46,14 @@ export type ModelOutcome =
       retryAfterMs?: number;
     };
 
-interface ProvidersOptions {
+interface ProvidersOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId'> {
   settings: SettingsOf<typeof providersSettings>;
   models: ModelsFile;
   imageWorkers: ImageWorkers;
   readers: Readers;
   outbound: OutboundRequests;
   answerSchemas: AnswerSchemaChecker;
-  coordination: Coordination;
   tracing: Pick<Tracing, 'span'>;
-  hostId: string;
-  processId: string;
   log: { error(context: object, message: string): void };
 }
 

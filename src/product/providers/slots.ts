@@ -1,5 +1,5 @@
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import { FairQueue } from '../../platform/queues.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /**
  * The lease of a slot, in milliseconds. It only frees the slots of dead processes, because a living process renews its
@@ -23,10 +23,7 @@ const QUEUE_PLACE_LIFE_MS = 3_000;
  */
 const RESERVATION_MS = 60_000;
 
-interface ProviderSlotsOptions {
-  coordination: Coordination;
-  hostId: string;
-  processId: string;
+interface ProviderSlotsOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId'> {
   limit: number;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { keptRequestOf } from './kept-request.ts';
 import { RecentRequests } from './recent-requests.ts';
@@ -23,12 +23,8 @@ declare module 'fastify' {
   }
 }
 
-interface RequestsOptions {
+interface RequestsOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId' | 'now'> {
   gate: CallGate;
-  coordination: Coordination;
-  hostId: string;
-  processId: string;
-  now: () => Date;
 }
 
 /**

@@ -1,11 +1,8 @@
-import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { SendMail } from '../../platform/mail.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { EVENTS_WRITTEN_CHANNEL, type EventOutbox } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
@@ -27,10 +24,7 @@ const OUTBOX_SWEEP_INTERVAL_MS = 5_000;
 /** The interval at which the schedule is rebuilt in case it was lost, in milliseconds. */
 const SCHEDULE_REBUILD_INTERVAL_MS = 15_000;
 
-interface WebhooksOptions {
-  documents: DocumentStore;
-  coordination: Coordination;
-  capacity: Capacity;
+interface WebhooksOptions extends Omit<ProcessParts, 'objects' | 'publicUrl'> {
   events: EventOutbox;
   outbound: OutboundRequests;
   sendMail: SendMail;
@@ -38,12 +32,6 @@ interface WebhooksOptions {
   /** Finds the e-mail address of an account's owner; null when the account no longer exists. */
   findEmail: (accountId: string) => Promise<string | null>;
   settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
-  hostId: string;
-  processId: string;
-  /** Aborts when the process is stopping and takes no more calls. */
-  draining: AbortSignal;
-  now: () => Date;
-  log: EventLog;
 }
 
 /**

@@ -2,11 +2,8 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import { LRUCache } from 'lru-cache';
 import { clientNetworkOf } from '../../../platform/http/connection/client.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type {
-  AdmissionAnswer,
-  Coordination,
-  RateWindowAnswer,
-} from '../../../platform/stores/coordination/port.ts';
+import type { ProcessParts } from '../../../platform/process-parts.ts';
+import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
 import {
   type Authentication,
   accountSuspendedError,
@@ -61,13 +58,9 @@ export interface GateSettings {
   SYNC_CALLS_PER_ACCOUNT: number;
 }
 
-interface GateOptions {
-  coordination: Coordination;
+/** Rate windows are counted per host, over all of its processes. A process holds slots under its own name. */
+interface GateOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId'> {
   authentication: Authentication;
-  /** Identifies the host. Rate windows are counted per host, over all of its processes. */
-  hostId: string;
-  /** The name under which this process holds slots. */
-  processId: string;
   settings: GateSettings;
   /** Epoch milliseconds. */
   now: () => number;
