@@ -26,6 +26,7 @@ import { StorageFullError } from '../platform/stores/documents/port.ts';
 import { createFreeSpaceCheck, type Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { withoutAbsentFields } from '../platform/values/present.ts';
+import { callerOrNull } from '../product/accounts/authentication.ts';
 import { type CallGate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
 import { EVENT_PAYLOADS } from '../product/events/schema.ts';
@@ -367,7 +368,7 @@ function installAdmission(
   { gate, requests }: { gate: CallGate; requests: { install(app: FastifyInstance): void } },
   checkFreeSpace: () => Promise<void>,
 ): void {
-  const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;
+  const ownerOf = (request: FastifyRequest) => callerOrNull(request)?.accountId ?? request.ip;
   requests.install(api);
   gate.install(api);
   installIdempotency(api, stores.coordination, ownerOf);

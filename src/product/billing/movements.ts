@@ -178,19 +178,13 @@ export class CreditMovements {
     });
     this.#moveCounts.set(accountId, this.#moveCountOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
-    this.#writeRowLater(accountId, row);
-    return 'moved';
-  }
-
-  /**
-   * Writes a ledger row in the background. If the write fails, the movement still counts, and the next movement of the
-   * account writes the row or throws.
-   */
-  #writeRowLater(accountId: string, row: LedgerRow): void {
-    const underWay = this.#writeRowOnce(accountId, row)
+    // The row is written in the background. If the write fails, the movement still counts, and the next movement of the
+    // account writes the row or throws.
+    const writing = this.#writeRowOnce(accountId, row)
       .catch(() => undefined)
       .finally(() => this.#writing.delete(accountId));
-    this.#writing.set(accountId, underWay);
+    this.#writing.set(accountId, writing);
+    return 'moved';
   }
 
   /** Writes a row, unless this process has already written it. */

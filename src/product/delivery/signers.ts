@@ -146,7 +146,11 @@ export class SigningKeyCache {
     const found = this.#readKey(keyId).then(
       (signer) => {
         // The result is cached only if the key or its account has not changed since the read began.
-        if (this.#running.get(keyId) === found) this.#cacheKey(keyId, signer, atMs);
+        if (this.#running.get(keyId) !== found) return signer;
+        this.#running.delete(keyId);
+        const last = this.#cachedKeys.get(keyId)?.signer;
+        if (signer === null) this.#cachedKeys.delete(keyId);
+        else this.#cachedKeys.set(keyId, { signer: last?.plan === signer.plan ? last : signer, atMs });
         return signer;
       },
       (error: unknown) => {
@@ -156,13 +160,6 @@ export class SigningKeyCache {
     );
     this.#running.set(keyId, found);
     return found;
-  }
-
-  #cacheKey(keyId: string, signer: SigningAccount | null, atMs: number): void {
-    this.#running.delete(keyId);
-    const last = this.#cachedKeys.get(keyId)?.signer;
-    if (signer === null) this.#cachedKeys.delete(keyId);
-    else this.#cachedKeys.set(keyId, { signer: last?.plan === signer.plan ? last : signer, atMs });
   }
 
   async #readKey(keyId: string): Promise<SigningAccount | null> {

@@ -4,6 +4,7 @@ import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { ProcessParts } from '../../platform/process-parts.ts';
+import { callerOrNull } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { keptRequestOf } from './kept-request.ts';
 import { RecentRequests } from './recent-requests.ts';
@@ -41,7 +42,7 @@ export async function openRequests(
   return {
     install(app) {
       app.addHook('onResponse', (request, reply, done) => {
-        const caller = gate.callerIfAny(request);
+        const caller = callerOrNull(request);
         // The options of a route are read once, because Fastify copies them at each access.
         const { url: route, config } = request.routeOptions;
         if (caller !== null && route !== undefined && !config.isUnlisted) {

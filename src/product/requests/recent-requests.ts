@@ -51,8 +51,10 @@ export class RecentRequests {
       account.requests.length > this.#max.requests ||
       account.bytes > this.#max.accountBytes ||
       isExpired(account.requests[0], request.atMs)
-    )
-      this.#removeOldest(account);
+    ) {
+      const oldest = account.requests.shift();
+      if (oldest !== undefined) this.#addBytes(account, -memoryBytesOfRequest(oldest));
+    }
     this.#removeQuietAccounts(request.atMs);
   }
 
@@ -62,11 +64,6 @@ export class RecentRequests {
       if (isExpired(request, nowMs)) return;
       yield request;
     }
-  }
-
-  #removeOldest(account: AccountRequests): void {
-    const oldest = account.requests.shift();
-    if (oldest !== undefined) this.#addBytes(account, -memoryBytesOfRequest(oldest));
   }
 
   /**

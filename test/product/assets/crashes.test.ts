@@ -29,7 +29,7 @@ const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
 
 const caller = { accountId: ACCOUNT, plan: 'free', apiKeyId: null, sessionId: null };
-const gate = { requireCaller: () => caller, callerIfAny: () => caller } as unknown as CallGate;
+const gate = { requireCaller: () => caller } as unknown as CallGate;
 
 const common = {
   gate,

@@ -131,11 +131,6 @@ export class CallGate {
     return caller;
   }
 
-  /** The caller, or null on a public route without a credential. */
-  callerIfAny(request: FastifyRequest): Caller | null {
-    return callerOrNull(request);
-  }
-
   /**
    * Takes a slot for a request whose account is known only from its signed link, or that may take longer than the lease
    * of a slot. The slot is held until the connection has finished the request.

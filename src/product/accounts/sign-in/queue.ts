@@ -70,13 +70,6 @@ export class SignInQueue {
     next.admit();
   }
 
-  #remove(network: string, waiter: WaitingSignIn): void {
-    const line = this.#queueOf(network);
-    if (line === undefined) return;
-    line.waiters = line.waiters.filter((other) => other !== waiter);
-    this.#networkQueues = this.#networkQueues.filter(({ waiters }) => waiters.length > 0);
-  }
-
   /**
    * Makes room for one more waiting sign-in of the network. If the network already has its maximum of waiting sign-ins,
    * the new one is refused. If the whole queue is full, the newest sign-in of the network that would be served last is
@@ -97,7 +90,9 @@ export class SignInQueue {
       const end = (settle: () => void) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
-        this.#remove(network, waiter);
+        const line = this.#queueOf(network);
+        if (line !== undefined) line.waiters = line.waiters.filter((other) => other !== waiter);
+        this.#networkQueues = this.#networkQueues.filter(({ waiters }) => waiters.length > 0);
         settle();
       };
       const giveUp = () => end(() => reject(signal.reason));
