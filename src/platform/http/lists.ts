@@ -41,6 +41,9 @@ export const PagingQuery = {
 };
 export type PagingQuery = Static<TObject<typeof PagingQuery>>;
 
+/** The query of a listing without filters. */
+export const PageQuery = Type.Object(PagingQuery);
+
 /**
  * A listing: its name, its account, its filters, and the order of its rows. The last field of the order is unique, so
  * that no two rows are equal. A cursor is bound to name, account and filters.

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { PageQuery, type PagingQuery } from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { AccountCredits } from '../accounts/schema.ts';
 import type { AllowanceOptions } from './allowance.ts';
-import { LedgerEntry, LedgerQuery, UsageQuery, UsageReport } from './schema.ts';
+import { LedgerEntry, UsageQuery, UsageReport } from './schema.ts';
 import { availableCreditsOf, type BillingAccount, type LedgerRow } from './store.ts';
 import { MAX_FLUSH_DELAY_MS } from './sync-runs.ts';
 import { parseUsageWindow, readUsage, type UsageSource } from './usage.ts';
@@ -34,13 +35,13 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     },
   );
 
-  app.get<{ Querystring: LedgerQuery }>(
+  app.get<{ Querystring: PagingQuery }>(
     '/credits/ledger',
     {
       schema: {
         summary: 'List the movements of credits',
         description: 'Newest first. Their credits always sum to the balance.',
-        querystring: LedgerQuery,
+        querystring: PageQuery,
         response: { 200: pageSchemaOf(LedgerEntry) },
       },
     },

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema, DATE_OR_INSTANT_PATTERN, int64Field } from '../../platform/http/fields.ts';
-import { PagingQuery } from '../../platform/http/lists.ts';
 
 export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
@@ -13,9 +12,6 @@ export const LedgerEntry = componentSchema('LedgerEntry', {
   createdAt: Type.String({ format: 'date-time' }),
 });
 export type LedgerEntry = Static<typeof LedgerEntry>;
-
-export const LedgerQuery = Type.Object(PagingQuery);
-export type LedgerQuery = Static<typeof LedgerQuery>;
 
 const totalFields = {
   jobs: int64Field('Jobs created in the window.'),

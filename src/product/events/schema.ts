@@ -55,15 +55,12 @@ function payloadSchema(type: WebhookEventType | 'webhook.test', title: string, d
   });
 }
 
+const completedStatus = { status: Type.Literal('COMPLETED') };
 const failedStatus = { status: oneOfField(['FAILED', 'CANCELLED'], 'How it ended.') };
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
 export const EVENT_PAYLOADS: Readonly<Record<WebhookEventType | 'webhook.test', TObject>> = {
-  'job.completed': payloadSchema(
-    'job.completed',
-    'JobCompletedEvent',
-    jobEndSchema({ status: Type.Literal('COMPLETED') }),
-  ),
+  'job.completed': payloadSchema('job.completed', 'JobCompletedEvent', jobEndSchema(completedStatus)),
   'job.failed': payloadSchema('job.failed', 'JobFailedEvent', jobEndSchema(failedStatus)),
   'job.item.completed': payloadSchema(
     'job.item.completed',

@@ -7,13 +7,13 @@ import {
 } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { hasMoreCharacters, requireAllowed } from '../../platform/http/fields.ts';
+import { PageQuery, type PagingQuery } from '../../platform/http/lists.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import {
   FEEDBACK_KINDS,
   Feedback,
-  FeedbackQuery,
   FeedbackRequest,
   MAX_FEEDBACK_CONTEXT_CHARACTERS,
   MAX_FEEDBACK_MESSAGE_CHARACTERS,
@@ -33,13 +33,13 @@ export async function openFeedback(options: FeedbackOptions): Promise<ProductSli
 }
 
 function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now }: FeedbackOptions): void {
-  app.get<{ Querystring: FeedbackQuery }>(
+  app.get<{ Querystring: PagingQuery }>(
     '/feedback',
     {
       schema: {
         summary: 'List your reports',
         description: 'Newest first.',
-        querystring: FeedbackQuery,
+        querystring: PageQuery,
         response: { 200: pageSchemaOf(Feedback) },
       },
     },

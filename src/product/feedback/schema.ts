@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema, NOT_BLANK_PATTERN } from '../../platform/http/fields.ts';
-import { PagingQuery } from '../../platform/http/lists.ts';
 
 export const FEEDBACK_KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MAX_FEEDBACK_MESSAGE_CHARACTERS = 4000;
@@ -52,6 +51,3 @@ export const Feedback = componentSchema('Feedback', {
   createdAt: Type.String({ format: 'date-time' }),
 });
 export type Feedback = Static<typeof Feedback>;
-
-export const FeedbackQuery = Type.Object(PagingQuery);
-export type FeedbackQuery = Static<typeof FeedbackQuery>;
