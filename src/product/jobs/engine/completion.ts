@@ -10,7 +10,7 @@ import { jobEventOf, prepareEnd } from './job-end.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { JobSignals } from './signals.ts';
 
-interface CompletionOptions {
+export interface CompletionOptions {
   outcomes: OutcomeRecorder;
   admission: JobAdmission;
   signals: JobSignals;

@@ -5,17 +5,12 @@ import { removeIntermediates } from '../intermediates.ts';
 import { type ClaimedItem, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { claimLossCounterOf, isPoisonItem, poisonItemOutcome } from '../rules.ts';
 import { JOB_TRANSITIONS } from '../transitions.ts';
-import type { JobAdmission } from './admission.ts';
-import type { JobCompletion } from './completion.ts';
+import type { CompletionOptions, JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
-import type { DecidedItem, OutcomeRecorder } from './outcomes.ts';
-import type { JobSignals } from './signals.ts';
+import type { DecidedItem } from './outcomes.ts';
 
-interface SweepsOptions {
-  outcomes: OutcomeRecorder;
+interface SweepsOptions extends CompletionOptions {
   completion: JobCompletion;
-  admission: JobAdmission;
-  signals: JobSignals;
   metrics: JobMetrics;
 }
 

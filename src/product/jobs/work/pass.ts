@@ -1,27 +1,22 @@
-import type { InstalledFonts } from '../../../imaging/fonts/fonts.ts';
 import type { LayerFile, TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
-import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../../platform/metrics/work.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { JobAssets } from '../../assets/open.ts';
 import { comparisonWarnings } from '../../transforms/compare.ts';
 import { findPassWarnings } from '../../transforms/fonts.ts';
 import type { PassSegment } from '../plan.ts';
 import { isBatchJob } from '../rules.ts';
+import type { PageWorkOptions } from './page.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** How long the work on an item may take, in milliseconds, without the wait for a thread. */
 const DEADLINE_MS = 60_000;
 
-export interface PassWorkOptions {
-  fonts: Pick<InstalledFonts, 'findWarnings'>;
-  imageWorkers: ImageWorkers;
+export interface PassWorkOptions extends Pick<PageWorkOptions, 'fonts' | 'imageWorkers' | 'assets'> {
   readers: Readers;
-  assets: JobAssets;
   meters: { ops: Pick<OpMeter, 'recordRun'> };
 }
 

@@ -32,10 +32,7 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 export const MAX_ATTEMPT_MS = 5_000 + RESPONSE_TIMEOUT_MS + 3_000;
 
 /** The result of one attempt. `error` is null if the response was 2xx. */
-interface AttemptResult {
-  responseStatus: number | null;
-  error: string | null;
-}
+type AttemptResult = Pick<DeliveryDocument, 'responseStatus' | 'error'>;
 
 export type AttemptDelivery = (
   delivery: DeliveryDocument,

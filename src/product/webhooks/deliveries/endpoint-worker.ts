@@ -3,6 +3,7 @@ import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
 import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
+import type { WorkerSlot } from './slots.ts';
 import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
 /**
@@ -22,14 +23,12 @@ interface EndpointWorkerOptions {
 }
 
 /** What the dispatcher offers to a worker while the worker holds an endpoint. */
-interface EndpointTurn {
+interface EndpointTurn extends Pick<WorkerSlot, 'recordAttempt'> {
   /**
    * Returns whether the worker may make another attempt, and whether its lease is long enough for it. The worker asks
    * before each attempt.
    */
   mayContinue(): Promise<boolean>;
-  /** Called after each attempt, with its duration in milliseconds. */
-  recordAttempt(hasFailed: boolean, durationMs: number): void;
 }
 
 /**

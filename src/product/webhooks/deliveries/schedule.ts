@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { DeliveriesStore } from './store.ts';
+import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
 /** The key of the sorted set of scheduled endpoints. It has one member for each endpoint with a queued delivery. */
 export const ENDPOINT_SCHEDULE_KEY = 'webhooks';
@@ -12,10 +12,7 @@ export const DISPATCHER_WAKE_CHANNEL = 'webhooks/wake';
  */
 const SCHEDULE_HORIZON_MS = 60_000;
 
-export interface ScheduledEndpoint {
-  accountId: string;
-  endpointId: string;
-}
+type ScheduledEndpoint = Pick<DeliveryDocument, 'accountId' | 'endpointId'>;
 
 function scheduleMember({ accountId, endpointId }: ScheduledEndpoint): string {
   return `${accountId}/${endpointId}`;
