@@ -1,4 +1,4 @@
-import { JobSignals } from '../../product/jobs/engine/signals.ts';
+import { sendJobSignal } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
 import { JOB_TRANSITIONS } from '../../product/jobs/transitions.ts';
@@ -37,7 +37,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
       const cancelling = await store.move(jobId, JOB_TRANSITIONS.cancel);
       if (cancelling === null)
         throw new CommandUsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
-      new JobSignals({ coordination, log: console }).send('stop', jobId);
+      sendJobSignal({ coordination, log: console }, 'stop', jobId);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
       return {
         data: { jobId, status: cancelling.status },

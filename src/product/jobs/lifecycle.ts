@@ -6,7 +6,7 @@ import { JobMetrics } from './engine/metrics.ts';
 import { OutcomeBatcher } from './engine/outcome-batcher.ts';
 import { OutcomeRecorder } from './engine/outcomes.ts';
 import { JobRunner } from './engine/runner.ts';
-import { JobSignals } from './engine/signals.ts';
+import { sendJobSignal, subscribeToJobSignals } from './engine/signals.ts';
 import { JobSweeps } from './engine/sweeps.ts';
 import { notCancellableError } from './errors.ts';
 import type { JobDocument } from './job.ts';
@@ -30,7 +30,6 @@ export class JobLifecycle {
   readonly metrics: JobMetrics;
   readonly sweeps: readonly SweepTask[];
   readonly #context: JobsContext;
-  readonly #signals: JobSignals;
   readonly #runner: JobRunner;
   readonly #completion: JobCompletion;
   #unsubscribe = () => {};
@@ -38,19 +37,17 @@ export class JobLifecycle {
 
   private constructor(context: JobsContext, perform: PerformItemWork) {
     const { jobs, items, now } = context;
-    const signals = new JobSignals(context);
     const admission = new JobAdmission(jobs, (job) => {
-      if (!runner.start(job)) signals.send('work', job._id);
+      if (!runner.start(job)) sendJobSignal(context, 'work', job._id);
     });
     const outcomes = new OutcomeRecorder(context);
-    const completion = new JobCompletion(context, { outcomes, admission, signals });
+    const completion = new JobCompletion(context, { outcomes, admission });
     const batcher = new OutcomeBatcher({ items, outcomes, completion });
     const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => runner.itemsAtWork() });
     const runner = new JobRunner(context, { perform, batcher, completion, metrics });
     const submission = new JobSubmission(context, { admission, runner });
-    const { tasks } = new JobSweeps(context, { outcomes, completion, admission, signals, metrics });
+    const { tasks } = new JobSweeps(context, { outcomes, completion, admission, metrics });
     this.#context = context;
-    this.#signals = signals;
     this.#runner = runner;
     this.#completion = completion;
     this.metrics = metrics;
@@ -64,7 +61,7 @@ export class JobLifecycle {
     const lifecycle = new JobLifecycle(context, perform);
     const { wake, stopClaims } = lifecycle.#runner;
     const handlers = { work: wake, end: context.onEnd, stop: stopClaims };
-    lifecycle.#unsubscribe = await lifecycle.#signals.subscribe(handlers);
+    lifecycle.#unsubscribe = await subscribeToJobSignals(context, handlers);
     const poll = () => {
       lifecycle
         .pollJobs()
@@ -87,7 +84,7 @@ export class JobLifecycle {
     const cancelling = await this.#context.jobs.move(jobId, JOB_TRANSITIONS.cancel);
     if (cancelling === null) throw notCancellableError((await this.reading.find(accountId, jobId)).status);
     this.#runner.stopClaims(jobId);
-    this.#signals.send('stop', jobId);
+    sendJobSignal(this.#context, 'stop', jobId);
     return this.#completion.completeIfOver(cancelling);
   }
 

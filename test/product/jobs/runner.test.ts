@@ -108,6 +108,7 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
   const decided = { ...ITEM, queue: 'decided', outcome: { status: 'COMPLETED' } };
   const job = { ...JOB, phase: 'ended' } as JobDocument;
   const context = {
+    coordination: { publish: async () => 0 },
     items: {
       findExpiredLeases: async () => [{ ...ITEM, deaths: 0, lapses: 0 }],
       giveBack: async () => false,
@@ -125,7 +126,6 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
   const { tasks } = new JobSweeps(context, {
     outcomes: { record: async () => null },
     completion: { completeIfOver: async (asItIs: JobDocument) => asItIs, cleanUp: async () => false },
-    signals: { send: () => undefined },
     metrics: { countExpiredLease: () => undefined },
   } as unknown as ConstructorParameters<typeof JobSweeps>[1]);
   const names = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];

@@ -8,12 +8,11 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import { jobEventOf, prepareEnd } from './job-end.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import type { JobSignals } from './signals.ts';
+import { sendJobSignal } from './signals.ts';
 
 export interface CompletionOptions {
   outcomes: OutcomeRecorder;
   admission: JobAdmission;
-  signals: JobSignals;
 }
 
 /**
@@ -100,7 +99,7 @@ export class JobCompletion {
         await nextTurn();
         return await this.#finishCleanUp(job);
       } finally {
-        this.#options.signals.send('end', job._id);
+        sendJobSignal(this.#context, 'end', job._id);
       }
     });
     await Promise.all([cleaning, this.#options.admission.startWaiting(job.accountId, job.type)]);

@@ -15,31 +15,29 @@ const CHANNELS = {
 type JobSignal = keyof typeof CHANNELS;
 
 /**
- * Messages between the processes of all hosts. Each concerns one job. A message may be lost, so every receiver also
- * polls at a longer interval.
+ * Sends a message about one job to the processes of all hosts. A message may be lost, so every receiver also polls at a
+ * longer interval.
  */
-export class JobSignals {
-  readonly #context: Pick<JobsContext, 'coordination' | 'log'>;
+export function sendJobSignal(
+  { coordination, log }: Pick<JobsContext, 'coordination' | 'log'>,
+  signal: JobSignal,
+  jobId: string,
+): void {
+  coordination
+    .publish(CHANNELS[signal], jobId)
+    .catch((error: unknown) => log.warn({ err: error }, 'A wake-up for jobs was not sent'));
+}
 
-  constructor(context: Pick<JobsContext, 'coordination' | 'log'>) {
-    this.#context = context;
-  }
-
-  send(signal: JobSignal, jobId: string): void {
-    const { coordination, log } = this.#context;
-    coordination
-      .publish(CHANNELS[signal], jobId)
-      .catch((error: unknown) => log.warn({ err: error }, 'A wake-up for jobs was not sent'));
-  }
-
-  /** Subscribes to the messages. Resolves with a function that unsubscribes. Messages may arrive before it resolves. */
-  async subscribe(handlers: Record<JobSignal, (jobId: string) => void>): Promise<() => void> {
-    const signals = Object.keys(CHANNELS) as JobSignal[];
-    const ends = await Promise.all(
-      signals.map((signal) => this.#context.coordination.subscribe(CHANNELS[signal], handlers[signal])),
-    );
-    return () => {
-      for (const end of ends) end();
-    };
-  }
+/** Subscribes to the messages. Resolves with a function that unsubscribes. Messages may arrive before it resolves. */
+export async function subscribeToJobSignals(
+  { coordination }: Pick<JobsContext, 'coordination'>,
+  handlers: Record<JobSignal, (jobId: string) => void>,
+): Promise<() => void> {
+  const signals = Object.keys(CHANNELS) as JobSignal[];
+  const ends = await Promise.all(
+    signals.map((signal) => coordination.subscribe(CHANNELS[signal], handlers[signal])),
+  );
+  return () => {
+    for (const end of ends) end();
+  };
 }

@@ -8,6 +8,7 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { CompletionOptions, JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { DecidedItem } from './outcomes.ts';
+import { sendJobSignal } from './signals.ts';
 
 interface SweepsOptions extends CompletionOptions {
   completion: JobCompletion;
@@ -118,14 +119,14 @@ export class JobSweeps {
     for (const jobId of jobIdsToWake) {
       const job = await this.#context.jobs.get(jobId);
       if (job?.status === 'CANCELLING') await this.#options.completion.completeIfOver(job);
-      else this.#options.signals.send('work', jobId);
+      else sendJobSignal(this.#context, 'work', jobId);
     }
     return ended;
   }
 
   async #sweepRetries(): Promise<number> {
     const { promoted, jobIds } = await this.#context.items.promote(ITEM_BATCH_SIZE);
-    for (const jobId of jobIds) this.#options.signals.send('work', jobId);
+    for (const jobId of jobIds) sendJobSignal(this.#context, 'work', jobId);
     return promoted;
   }
 
