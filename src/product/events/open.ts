@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import type { ProcessParts } from '../../platform/process-parts.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,
-  type DocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
 import { eventBodyText, type OutboxEvent, type WebhookEventType } from './event.ts';
@@ -80,10 +80,7 @@ export class EventOutbox {
   static async open({
     documents,
     coordination,
-  }: {
-    documents: DocumentStore;
-    coordination: Coordination;
-  }): Promise<EventOutbox> {
+  }: Pick<ProcessParts, 'documents' | 'coordination'>): Promise<EventOutbox> {
     const events = await documents.collection<OutboxDocument>(OUTBOX_COLLECTION);
     const endpoints = await documents.collection<Subscription>({
       name: ENDPOINTS_COLLECTION_NAME,
