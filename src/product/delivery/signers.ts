@@ -87,7 +87,12 @@ export class SigningKeyCache {
    * client.
    */
   async verify(
-    { keyId, signature, message, expiresAt }: Omit<DeliveryAddress, 'work' | 'source' | 'extension' | 'rung'>,
+    {
+      keyId,
+      signature,
+      message,
+      expiresAt,
+    }: Pick<DeliveryAddress, 'keyId' | 'signature' | 'message' | 'expiresAt'>,
     { mayReadStore }: { mayReadStore: boolean },
   ): Promise<SigningAccount | null> {
     const signer = await this.#find(keyId, mayReadStore);
