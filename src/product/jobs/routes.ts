@@ -305,14 +305,13 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const terms = { key: idempotencyKeyOf(request), maxCredits };
       const { order, job, isReplayed } = await resuming.resume(caller, jobId, terms);
       const { notRetryableItems = [] } = order;
-      const { length } = notRetryableItems;
       await addJobWarnings(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await readJobView(options, await reading.cleanUpIfEnded(job), view);
-      if (length > 0)
+      if (notRetryableItems.length > 0)
         Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
-      const warning = `; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again`;
-      const message = `The job is resumed as a new one${length === 0 ? '' : warning}.`;
+      const warning = `; ${notRetryableItems.length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again`;
+      const message = `The job is resumed as a new one${notRetryableItems.length === 0 ? '' : warning}.`;
       return sendCreated(reply, `/jobs/${job._id}`, message, answer);
     },
   );
