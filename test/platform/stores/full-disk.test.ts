@@ -1,6 +1,6 @@
 // needs: server, documents
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
@@ -96,6 +96,31 @@ t.test(
       again = await upload();
     }
     t.equal(again.status, 201, 'and there is room again, without a restart');
+  },
+);
+
+t.test(
+  'a disk that another program has filled to the last byte is told as full, and not as a store that is away',
+  { skip: disk === null && 'only root may mount a small disk' },
+  async (t) => {
+    const small = mountDisk(t, DISK_MEGABYTES) ?? '';
+    const server = await startServer(t, { stores: await storesOn(small) });
+    const { key } = await server.account();
+    const filler = join(small, 'of-another-program');
+    t.throws(() => writeFileSync(filler, Buffer.alloc(2 * DISK_MEGABYTES * 2 ** 20)), { code: 'ENOSPC' });
+    const calls = {
+      upload: async () => server.call('/assets/upload', { key, body: await noise(), type: 'image/png' }),
+      reserve: () => server.call('/assets', { key, json: { contentType: 'image/png' } }),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      let reason: string | undefined;
+      // The disk is looked at once per second.
+      for (let look = 0; look < 30 && reason !== 'storage_full'; look += 1) {
+        reason = (await call()).json.error?.details?.reason;
+        await pause(100);
+      }
+      t.equal(reason, 'storage_full', name);
+    }
   },
 );
 

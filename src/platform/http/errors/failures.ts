@@ -1,7 +1,12 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
+import {
+  DocumentsFullError,
+  DuplicateKeyError,
+  StorageFullError,
+  StoreUnavailableError,
+} from '../../stores/documents/port.ts';
 import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { discardBody } from '../bodies/streamed-body.ts';
 import { closeAfterResponse } from '../connection/closing.ts';
@@ -98,18 +103,18 @@ export function apiErrorBody(failure: ApiError, requestId: string) {
 /** Maps any thrown value to an ApiError, whose code is one of ERROR_CODES. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof StorageFullError || error instanceof DocumentsFullError) {
+    return new ApiError(
+      'internal_error',
+      'The storage of this service is full: delete assets, or repeat the same call when its operator has made room.',
+      { details: { reason: 'storage_full' }, retryAfterSeconds: STORAGE_FULL_RETRY_SECONDS, cause: error },
+    );
+  }
   if (error instanceof StoreUnavailableError) {
     return new ApiError(
       'internal_error',
       'A store did not answer in time: repeat the same call after a moment.',
       { details: { reason: 'store_unavailable' }, retryAfterSeconds: 2, cause: error },
-    );
-  }
-  if (error instanceof StorageFullError) {
-    return new ApiError(
-      'internal_error',
-      'The storage of this service is full: delete assets, or repeat the same call when its operator has made room.',
-      { details: { reason: 'storage_full' }, retryAfterSeconds: STORAGE_FULL_RETRY_SECONDS, cause: error },
     );
   }
   if (error instanceof DuplicateKeyError) {

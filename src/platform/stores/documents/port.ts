@@ -179,7 +179,15 @@ export class StorageFullError extends Error {
 
 /** Thrown when a store did not respond within its timeout. The HTTP response is 500 internal_error with Retry-After. */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailableError';
+  override readonly name: string = 'StoreUnavailableError';
+}
+
+/**
+ * Thrown when the disk of the embedded documents has no room at all, because another program has filled it. No document
+ * is written until there is room, which is an outage. The HTTP response is 500 with reason storage_full.
+ */
+export class DocumentsFullError extends StoreUnavailableError {
+  override readonly name = 'DocumentsFullError';
 }
 
 /**

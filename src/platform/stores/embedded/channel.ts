@@ -4,8 +4,7 @@ import { type CallReply, PendingCalls, serializeError } from './pending-calls.ts
 
 /**
  * The channel between an API process and the services in its primary, for the embedded stores. It uses the messages of
- * the cluster module. Arguments and results are plain JSON. DuplicateKeyError and StoreUnavailableError keep their
- * classes.
+ * the cluster module. Arguments and results are plain JSON. Errors of the stores keep their classes.
  */
 export interface PrimaryChannel {
   /** Rejects with StoreUnavailableError when the primary ends before or during the call. */

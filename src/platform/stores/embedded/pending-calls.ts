@@ -1,4 +1,4 @@
-import { DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
+import { DocumentsFullError, DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
 
 /** An error as plain data, for messages between threads and processes. */
 interface SerializedError {
@@ -54,6 +54,7 @@ export function serializeError(error: unknown): SerializedError {
  */
 function deserializeError(serialized: SerializedError): Error {
   if (serialized.name === 'DuplicateKeyError') return new DuplicateKeyError(serialized.index ?? '');
+  if (serialized.name === 'DocumentsFullError') return new DocumentsFullError(serialized.message);
   if (serialized.name === 'StoreUnavailableError') return new StoreUnavailableError(serialized.message);
   return Object.assign(new Error(serialized.message), { name: serialized.name });
 }

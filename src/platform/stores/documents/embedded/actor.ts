@@ -8,6 +8,7 @@ import {
   StoreUnavailableError,
 } from '../port.ts';
 import { createRemoteCollection } from '../remote.ts';
+import { unwrittenError } from './failures.ts';
 import type { CollectionCallMessage } from './thread.ts';
 
 /** The id of a call whose answer nobody waits for. */
@@ -34,7 +35,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
     });
     started.on('exit', () => {
       thread = null;
-      pending.failAll(new StoreUnavailableError(`The documents' thread ended: ${reason}.`));
+      pending.failAll(unwrittenError(`The documents' thread ended: ${reason}.`));
     });
     const declarations = Array.from(
       specs.values(),

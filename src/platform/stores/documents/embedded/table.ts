@@ -9,11 +9,11 @@ import {
   type FindOptions,
   type GroupSumsSpec,
   type SortOrder,
-  StoreUnavailableError,
   type UpdateOptions,
   type UpdateResult,
 } from '../port.ts';
 import type { SqliteDatabase } from './database.ts';
+import { unwrittenError } from './failures.ts';
 import {
   ABSENT_INDEX_KEY,
   documentOfKeys,
@@ -253,5 +253,5 @@ function portErrorOf(error: unknown, shape: TableShape): unknown {
   const index = shape.refusals.get(message);
   if (index !== undefined) return new DuplicateKeyError(index);
   const failed = errcode !== undefined && (errcode & 0xff) !== SQLITE_CONSTRAINT;
-  return failed ? new StoreUnavailableError(`The documents could not be written: ${message}.`) : error;
+  return failed ? unwrittenError(`The documents could not be written: ${message}.`) : error;
 }
