@@ -7,6 +7,12 @@ export interface SvgElement {
   attributes: Readonly<Record<string, string>>;
 }
 
+/** A raster picture inside a drawing: its `data:` URL, and the file that it holds. */
+export interface EmbeddedPicture {
+  address: string;
+  file: Buffer;
+}
+
 /**
  * The text by which the renderer recognises a drawing, as a comment. A root with a prefix, such as `s:svg`, does not
  * contain it.
@@ -22,12 +28,12 @@ const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 export class SafeDrawing {
   /** The natural size in CSS pixels, not rounded; null if it depends on the content. */
   readonly size: Size | null;
-  /** The files of the raster pictures in the drawing, and in the drawings within it. */
-  readonly pictures: readonly Buffer[];
+  /** The raster pictures in the drawing, and in the drawings within it. */
+  readonly pictures: readonly EmbeddedPicture[];
   readonly #root: SvgElement;
   readonly #content: string;
 
-  constructor({ name, attributes }: SvgElement, content: string, pictures: readonly Buffer[]) {
+  constructor({ name, attributes }: SvgElement, content: string, pictures: readonly EmbeddedPicture[]) {
     // The browsers' default font size is set, because the renderer's own default is smaller.
     this.#root = { name, attributes: { 'font-size': `${DEFAULT_FONT_SIZE_PX}`, ...attributes } };
     this.#content = content;

@@ -25,9 +25,11 @@ const MAX_CHECKED_PICTURES = 1_000;
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
 export async function rasterizeSvg({ input, size, maxPixels }: RasterizeTask): Promise<RasterizeResult> {
   try {
-    const drawing = sanitizeSvg(input);
-    const tooLarge = await tooLargePictureFailure(drawing, maxPixels);
+    const safe = sanitizeSvg(input);
+    const tooLarge = await tooLargePictureFailure(safe, maxPixels);
     if (tooLarge !== undefined) return tooLarge;
+    const replacements = await convertToPngAddresses(safe);
+    const drawing = replacements.size === 0 ? safe : sanitizeSvg(input, replacements);
     const natural = drawing.size ?? (await measureDrawing(drawing));
     const pixels = pixelSizeOfDrawing(size, natural, maxPixels);
     return 'kind' in pixels ? pixels : await drawPixels(drawing, natural, pixels);
@@ -44,8 +46,8 @@ async function tooLargePictureFailure(
   { pictures }: SafeDrawing,
   limit: number,
 ): Promise<TaskFailure | undefined> {
-  for (const picture of pictures.slice(0, MAX_CHECKED_PICTURES)) {
-    const header = sharp(picture, { limitInputPixels: false }).metadata();
+  for (const { file } of pictures.slice(0, MAX_CHECKED_PICTURES)) {
+    const header = sharp(file, { limitInputPixels: false }).metadata();
     const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
     if (width * height <= limit) continue;
     return {
@@ -56,6 +58,25 @@ async function tooLargePictureFailure(
     };
   }
   return undefined;
+}
+
+/** Matches the first bytes of a picture in a format that browsers draw and the renderer does not: GIF, WebP, AVIF. */
+const UNDRAWN_FORMAT = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
+
+/**
+ * The pictures whose format the renderer does not draw, as PNGs, by their addresses. An animation shows its first
+ * frame. A picture that cannot be read is left out.
+ */
+async function convertToPngAddresses({ pictures }: SafeDrawing): Promise<Map<string, string>> {
+  const addresses = new Map<string, string>();
+  for (const { address, file } of pictures.slice(0, MAX_CHECKED_PICTURES)) {
+    if (addresses.has(address) || !UNDRAWN_FORMAT.test(file.toString('latin1', 0, 12))) continue;
+    const opened = sharp(file, { limitInputPixels: false, autoOrient: true });
+    const png = await encodeOutput(opened.png({ compressionLevel: 1 })).catch(() => undefined);
+    if (png !== undefined)
+      addresses.set(address, `data:image/png;base64,${Buffer.from(png.data).toString('base64')}`);
+  }
+  return addresses;
 }
 
 /** Measures a drawing whose content decides its size, to whole pixels of the decoder. */

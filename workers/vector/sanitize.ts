@@ -2,7 +2,13 @@ import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { pixelsPerExtraUnit, withFontSizeInPixels } from '../formats/svg.ts';
 import { decodeDataAddress, RASTER_MEDIA_TYPE_PATTERN } from './data-address.ts';
-import { escapeXmlText, SafeDrawing, type SvgElement, startTagText } from './drawing.ts';
+import {
+  type EmbeddedPicture,
+  escapeXmlText,
+  SafeDrawing,
+  type SvgElement,
+  startTagText,
+} from './drawing.ts';
 
 /**
  * Makes an SVG safe to draw. An SVG could load a file of the machine or an address of its network (href, url(),
@@ -54,8 +60,8 @@ const INNER_REFERENCE = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
 const SVG_MEDIA_TYPE = 'image/svg+xml';
 /** The media types that the renderer does not know. For them it examines the bytes, which could hold a drawing. */
 const UNKNOWN_MEDIA_TYPES = ['', 'image/jpg'];
-/** Matches the first bytes of a raster image. */
-const RASTER_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
+/** Matches the first bytes of a raster image. The length of the first box comes before the type of an AVIF. */
+const RASTER_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF|.{4}ftypavi[fs])/s;
 /** The first bytes of a compressed drawing (.svgz). */
 const GZIP_START = '\x1f\x8b';
 
@@ -69,17 +75,23 @@ const UNSUPPORTED_LENGTH =
 interface SharedDrawingState {
   /** The number of characters to which entities and compressed drawings may still expand. */
   remainingCharacters: number;
-  /** The files of the raster pictures in all of these drawings. */
-  readonly pictures: Buffer[];
+  /** The raster pictures in all of these drawings. */
+  readonly pictures: EmbeddedPicture[];
+  /** Addresses that are written in place of others. */
+  readonly replacements: ReadonlyMap<string, string>;
 }
 
 /**
  * Reads a drawing, and drops every reference to something outside it.
+ * @param replacements the addresses to write in place of those of raster pictures.
  * @throws UnsafeDrawingError for entities that load, nest or expand, and for text in an unknown encoding; Error for
  *   text that is not well-formed XML.
  */
-export function sanitizeSvg(file: Uint8Array): SafeDrawing {
-  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [] });
+export function sanitizeSvg(
+  file: Uint8Array,
+  replacements: ReadonlyMap<string, string> = new Map(),
+): SafeDrawing {
+  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [], replacements });
 }
 
 /**
@@ -110,11 +122,11 @@ function safeDataAddress(address: string, depth: number, shared: SharedDrawingSt
   if (data === null) return '';
   const { type, bytes } = data;
   const isUnknown = UNKNOWN_MEDIA_TYPES.includes(type);
-  const start = bytes.toString('latin1', 0, 4);
+  const start = bytes.toString('latin1', 0, 12);
   const isRaster = RASTER_START.test(start);
   if (RASTER_MEDIA_TYPE_PATTERN.test(type) || (isUnknown && isRaster)) {
-    if (isRaster) shared.pictures.push(bytes);
-    return address;
+    if (isRaster) shared.pictures.push({ address, file: bytes });
+    return shared.replacements.get(address) ?? address;
   }
   if ((!isUnknown && type !== SVG_MEDIA_TYPE) || depth > MAX_DRAWING_DEPTH) return '';
   try {
@@ -233,9 +245,9 @@ class DrawingWriter {
 
   /**
    * Returns the written drawing.
-   * @param pictures the files of the raster pictures in it.
+   * @param pictures the raster pictures in it.
    */
-  written(pictures: readonly Buffer[]): SafeDrawing {
+  written(pictures: readonly EmbeddedPicture[]): SafeDrawing {
     if (this.#root === undefined) throw new UnsafeDrawingError('The drawing has no root element.');
     return new SafeDrawing(this.#root, this.#content, pictures);
   }

@@ -61,6 +61,23 @@ t.test('pixels without a type are drawn', async (t) => {
     t.ok(await isGreen(svg(image(`data:${type};base64,${png.toString('base64')}`))), type);
 });
 
+t.test('pixels of every format that browsers draw are drawn, at any depth', async (t) => {
+  const create = { width: 9, height: 9, channels: 3, background: '#0f0' } as const;
+  for (const format of ['png', 'gif', 'webp', 'avif'] as const) {
+    const file = await sharp({ create })
+      .toFormat(format, format === 'gif' ? {} : { lossless: true })
+      .toBuffer();
+    const inner = svg(image(`data:image/${format};base64,${file.toString('base64')}`));
+    t.ok(await isGreen(inner), format);
+    t.ok(await isGreen(svg(image(`data:image/svg+xml;base64,${base64(inner)}`))), `${format} in a drawing`);
+    const cut = file.subarray(0, file.length >> 1).toString('base64');
+    const around = svg(
+      `<rect width="9" height="9" fill="#0f0"/>${image(`data:image/${format};base64,${cut}`)}`,
+    );
+    t.ok(await isGreen(around), `${format}, cut, is left out`);
+  }
+});
+
 t.test('units inside are those of the drawing around', async (t) => {
   const inch = svg('<rect width="101.6Q" height="1in" fill="#0f0"/>').replace(
     ROOT,
