@@ -5,13 +5,15 @@ export interface Fix {
   param: string;
   /**
    * Where the change is made, if this is not where the field was sent: in the query or the body, into which the field
-   * is moved; in a header; or in a form part.
+   * is moved; in a header; in a form part; or in the method or the path of the request.
    */
-  in?: 'query' | 'body' | 'header' | 'part';
+  in?: 'query' | 'body' | 'header' | 'part' | 'request';
   rename?: string;
   replace?: unknown;
   add?: unknown;
   remove?: unknown;
+  /** How the text of the field is encoded. The decoded bytes are sent as the file of a form, or in place of the file. */
+  decode?: 'base64' | 'data-url';
 }
 
 /** What is known about a failed call. */

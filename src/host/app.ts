@@ -28,6 +28,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import { withoutAbsentFields } from '../platform/values/present.ts';
 import { callerOrNull } from '../product/accounts/authentication.ts';
 import { type CallGate, slotKindOf } from '../product/accounts/gate/gate.ts';
+import { findOpCalls } from '../product/catalogue/usual-words.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
 import { EVENT_PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
@@ -150,7 +151,7 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   const stores = meterStores(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
   declareClockDifferenceGauge(clock.differenceMs);
-  const server = createHttpServer(settings.http, log);
+  const server = createHttpServer(settings.http, log, findOpCalls);
   installTracing(server, tracing);
   countOpenPathCalls(server, {
     coordination: stores.coordination,

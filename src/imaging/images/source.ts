@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '../../../workers/protocol.ts';
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
-import type { ApiError } from '../../platform/http/errors/errors.ts';
+import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { fewerFramesParameters, likelyPixelsWithinTarget } from './alternatives.ts';
 import type { CallDeadline } from './deadline.ts';
 import { frameCountOf } from './estimates/prediction.ts';
@@ -207,7 +208,11 @@ function unsupportedFileError(bytes: Uint8Array, param: string): ApiError {
     return unsupportedFormatError(message, { supported: READABLE_MEDIA_TYPES }, param);
   }
   const message = `This is ${file.name}, which is not supported: ${file.instead}. Supported: ${READABLE_FORMATS_TEXT}.`;
-  return unsupportedFormatError(message, { found: file.mediaType, supported: READABLE_MEDIA_TYPES }, param);
+  const { mediaType: found, encoding } = file;
+  const corrections: CallCorrection[] =
+    encoding === undefined || param !== 'file' ? [] : [{ param, decode: encoding }];
+  const details = { found, supported: READABLE_MEDIA_TYPES };
+  return new ApiError('unsupported_format', message, { param, details, corrections });
 }
 
 /**

@@ -9,7 +9,12 @@ export interface UnsupportedFormat {
   mediaType: string;
   /** What the sender of such a file can do. */
   instead: string;
+  /** Present if the file is an image as text: how it is encoded. */
+  encoding?: TextEncoding;
 }
+
+/** How an image is written as text. */
+export type TextEncoding = 'base64' | 'data-url';
 
 const EXAMINED_BYTES = 512;
 
@@ -58,11 +63,19 @@ export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | 
   return known?.[1] ?? textFormatOf(start);
 }
 
+/** How the image in a text is encoded; undefined for any other text. */
+export function imageEncodingOf(text: string): TextEncoding | undefined {
+  if (/^data:image\//i.test(text)) return 'data-url';
+  return /^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text) ? 'base64' : undefined;
+}
+
 /** The format of a text file that was sent in place of an image, such as an error page or an encoded image. */
 function textFormatOf(start: string): UnsupportedFormat | undefined {
   const text = start.trimStart();
-  if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {
-    return { name: 'Base64 text', mediaType: 'text/plain', instead: 'decode it and send the bytes' };
+  const encoding = imageEncodingOf(text);
+  if (encoding !== undefined) {
+    const instead = 'decode it and send the bytes';
+    return { name: 'Base64 text', mediaType: 'text/plain', instead, encoding };
   }
   if (/^<(!doctype html|html|head|body)/i.test(text)) {
     return { name: 'an HTML page', mediaType: 'text/html', instead: 'send the image that it shows' };

@@ -1,6 +1,8 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
-import { invalidParamError } from './errors/errors.ts';
+import type { CallCorrection } from './errors/corrections.ts';
+import { invalidParamError, sentFieldAt } from './errors/errors.ts';
+import { unknownWordError } from './errors/violations.ts';
 
 /** Schemas of fields, each with its description. */
 export const textField = (description: string) => Type.String({ description });
@@ -51,7 +53,27 @@ export function requireDateOrInstant(param: string, sent: string): Date {
   const instant = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
   if (instant !== null) return instant;
   const message = `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`;
-  throw invalidParamError(param, message);
+  throw invalidParamError(param, message, undefined, instantCorrections(param, sent));
+}
+
+/** Matches a date with other signs, or none, between its parts, and a time behind it. */
+const OTHER_DATE_FORM = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\S+))?$/i;
+
+/** The corrections for an instant in another common form, such as `2026/01/31`, `2026-01-31 12:00` or an epoch time. */
+export function instantCorrections(param: string, sent: string): CallCorrection[] {
+  const replace = meantInstant(sent.trim());
+  return replace === undefined ? [] : [{ param, replace }];
+}
+
+function meantInstant(text: string): string | undefined {
+  const [, year, month, day, time] = OTHER_DATE_FORM.exec(text) ?? [];
+  const date = `${year}-${month}-${day}`;
+  if (parseDate(date) !== null)
+    return time === undefined ? date : parseRfc3339Instant(`${date}T${time}`, 'Z')?.toISOString();
+  const isEpochTime = /^\d{10}(\d{3})?$/.test(text);
+  const epochMs = isEpochTime ? Number(text.padEnd(13, '0')) : Number.NaN;
+  const instant = new Date(/ (GMT|UTC)$/.test(text) ? text : epochMs);
+  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
 }
 
 /**
@@ -61,7 +83,8 @@ export function requireDateOrInstant(param: string, sent: string): Date {
 export function requireAllowed<T extends string>(param: string, sent: string, allowed: readonly T[]): T {
   const value = allowed.find((known) => known === sent);
   if (value !== undefined) return value;
-  throw invalidParamError(param, `${param} must be one of ${allowed.join(', ')}.`, { allowed });
+  const message = `${param} must be one of ${allowed.join(', ')}.`;
+  throw unknownWordError(sentFieldAt(param), sent, allowed, (hint) => `${message}${hint}`);
 }
 
 /** The names of the query field that makes a call a dry run: it is only checked and priced. */

@@ -16,7 +16,7 @@ import {
   refuseSecondHostHeader,
 } from './connection/unreadable.ts';
 import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
-import { installUnknownRoutes } from './errors/unknown-routes.ts';
+import { installUnknownRoutes, type MeantCallFinder } from './errors/unknown-routes.ts';
 import { installValidation } from './errors/validation.ts';
 import { installCaching, installCompression, installNotModified } from './hooks/caching.ts';
 import { installCors } from './hooks/cors.ts';
@@ -25,15 +25,22 @@ import { installAccessLog, installRequestIds, RequestLog, requestIdOf } from './
 import { installFieldWarnings, installMisplacedFields, installMisspeltDryRuns } from './hooks/sent-fields.ts';
 import { lazy } from './lazy.ts';
 
-/** Creates a server without routes, with the hooks and error handlers of all routes. */
-export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+/**
+ * Creates a server without routes, with the hooks and error handlers of all routes.
+ * @param findMeantCalls finds the calls that the last part of an unknown path means.
+ */
+export function createHttpServer(
+  settings: SettingsOf<typeof httpSettings>,
+  log: Logger,
+  findMeantCalls: MeantCallFinder,
+): FastifyInstance {
   const server = createFastify(settings, log);
   limitPipelining(server.server);
   installRequestIds(server);
   refuseSecondHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
-  installUnknownRoutes(server);
+  installUnknownRoutes(server, findMeantCalls);
   decorateWithUnreadablePaths(server);
   installErrorHandler(server);
   installValidation(server);

@@ -1,80 +1,7 @@
+import { FOREIGN_NAMES } from './foreign-names.ts';
+
 /** The longest name that is compared. A longer name is no misspelling. */
 const MAX_NAME_CHARACTERS = 40;
-
-/**
- * The names of this service, each with the names that other services use for the same field. They take precedence over
- * similar spellings.
- */
-const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
-  width: ['w', 'maxwidth'],
-  height: ['h', 'maxheight'],
-  quality: ['q', 'level'],
-  value: ['level', 'threshold'],
-  format: ['f', 'fm', 'fmt', 'ext', 'output', 'outputformat', 'type', 'to'],
-  background: ['bg', 'fill'],
-  color: ['fill', 'fontcolor', 'textcolor'],
-  angle: ['deg', 'degrees', 'rotation', 'rotate'],
-  rotate: ['rotation'],
-  sigma: ['strength', 'amount', 'radius', 'intensity', 'blurradius'],
-  size: ['fontsize', 'radius', 'blocksize'],
-  font: ['fontfamily', 'typeface'],
-  x: ['left'],
-  y: ['top'],
-  regions: ['boxes', 'rects', 'rectangles', 'areas'],
-  aspect: ['ratio', 'aspectratio'],
-  fit: ['mode', 'crop'],
-  gravity: ['crop'],
-  cover: ['crop', 'thumb', 'lfill'],
-  contain: ['pad', 'lpad', 'letterbox'],
-  inside: ['scaledown', 'max', 'limit', 'clip', 'fitin'],
-  fill: ['stretch', 'exact'],
-  maxBytes: ['limit', 'maxsize', 'maxfilesize', 'targetsize', 'target', 'bytes', 'filesize'],
-  minSsim: ['ssim'],
-  text: ['label', 'message', 'watermark', 'content', 'caption', 'string'],
-  overlay: ['watermark'],
-  axis: ['direction'],
-  horizontal: ['h', 'x'],
-  vertical: ['v', 'y'],
-  enlarge: ['upscale', 'allowupscale', 'upsize'],
-  enabled: ['active', 'isactive', 'isenabled', 'enable'],
-  scale: ['devicescalefactor', 'devicepixelratio', 'pixelratio', 'dpr'],
-  dpr: ['devicescalefactor', 'devicepixelratio', 'pixelratio'],
-  palette: ['colors', 'colours', 'numcolors'],
-  language: ['lang', 'locale'],
-  url: ['src', 'uri', 'link', 'imageurl', 'address', 'endpoint', 'target', 'webhookurl', 'callbackurl'],
-  name: ['title', 'label', 'filename'],
-  html: ['body', 'markup', 'content'],
-  kind: ['type', 'category'],
-  op: ['operation', 'type', 'name', 'action', 'tool', 'method'],
-  events: ['eventtypes', 'topics'],
-  steps: ['operations', 'pipeline', 'ops', 'transformations', 'actions', 'transforms'],
-  assetIds: ['assets', 'ids', 'inputs'],
-  contentType: ['mimetype', 'mime', 'type', 'mediatype'],
-  expiresInSeconds: ['expiresin', 'expires', 'ttl', 'maxage'],
-  perPage: ['limit', 'pagesize', 'size'],
-  jpeg: ['jpg', 'heic', 'heif'],
-  avif: ['heic', 'heif'],
-  png: ['bmp', 'ico'],
-  'image/jpeg': ['jpg', 'image/jpg'],
-  'image/tiff': ['tif'],
-  'image/svg+xml': ['svg', 'image/svg'],
-  COMPLETED: ['done', 'success', 'succeeded', 'finished', 'complete'],
-  PROCESSING: ['running', 'active', 'started', 'inprogress'],
-  PENDING: ['queued', 'waiting', 'new'],
-  FAILED: ['error', 'failure'],
-  DONE: ['completed', 'ready', 'success'],
-  user: ['mine', 'own', 'custom'],
-  builtin: ['system', 'default'],
-  data: ['variables', 'vars', 'values', 'payload', 'row'],
-  attention: ['face', 'faces', 'smart', 'auto'],
-  grayscale: ['grey', 'greyscale'],
-  resize: ['scale'],
-  compress: ['optimize'],
-  flip: ['mirror'],
-  pixelate: ['pixellate'],
-  read_metadata: ['metadata'],
-  parameters: ['params', 'args', 'options'],
-};
 
 /**
  * The known names that were most likely meant: one that is certain, several that are equally similar, or none. Similar
@@ -87,10 +14,10 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   const plain = normalizedNameOf(wrong);
   const equal = known.find((name) => normalizedNameOf(name) === plain);
   if (equal !== undefined) return [equal];
-  const meant = Object.keys(FOREIGN_NAMES).filter(
-    (name) => FOREIGN_NAMES[name]?.includes(plain) && known.includes(name),
-  );
+  const meant = namesMeantBy(plain, known);
   if (meant.length > 0) return meant;
+  const below = namesBelowStem(wrong, known);
+  if (below.length > 0) return below;
   const ending = known.filter((name) => TAIL_SEPARATORS.some((sign) => name.endsWith(`${sign}${plain}`)));
   if (ending.length > 0) return ending;
   const near = known.flatMap((name) => {
@@ -104,6 +31,20 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
 
 /** The separators before the last part of a name, as in `image/png` and `job.completed`. */
 const TAIL_SEPARATORS = ['/', '.'];
+
+/** The known names for which other services use the normalized name `plain`. */
+function namesMeantBy(plain: string, known: readonly string[]): string[] {
+  const names = Object.keys(FOREIGN_NAMES).filter((name) => FOREIGN_NAMES[name]?.includes(plain));
+  return names.flatMap((name) => known.filter((one) => normalizedNameOf(one) === normalizedNameOf(name)));
+}
+
+/** The known names with the same stem as a wrong one whose last part is meant, such as `job.completed` for `job.done`. */
+function namesBelowStem(wrong: string, known: readonly string[]): string[] {
+  const stem = wrong.slice(0, wrong.lastIndexOf('.') + 1);
+  if (stem === '') return [];
+  const tails = known.filter((name) => name.startsWith(stem)).map((name) => name.slice(stem.length));
+  return namesMeantBy(normalizedNameOf(wrong.slice(stem.length)), tails).map((tail) => stem + tail);
+}
 
 /** The best of the likely names; undefined when no name is similar. */
 export function nearestName(

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { LRUCache } from 'lru-cache';
+import { headerCorrections } from '../../platform/http/errors/corrections.ts';
 import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
 import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './accounts.ts';
@@ -186,13 +187,19 @@ function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
 }
 
-/** Error details with the right form of the Authorization header, for programs. */
-export const API_KEY_SCHEME_HINT = { details: { suggest: ['ApiKey <API_KEY>'] } };
+/** The value of the Authorization header. The caller knows its key, which no error repeats. */
+const API_KEY_CREDENTIAL = 'ApiKey <API_KEY>';
+
+/** The right form of the Authorization header, for programs. */
+export const API_KEY_SCHEME_HINT = {
+  details: { suggest: [API_KEY_CREDENTIAL] },
+  corrections: headerCorrections('Authorization', API_KEY_CREDENTIAL),
+};
 
 /** The error 401: the Authorization header is missing, or its credential is not accepted. */
 export function unauthorizedError(
   message: string,
-  context: Pick<ApiErrorContext, 'details' | 'headers'> = {},
+  context: Pick<ApiErrorContext, 'details' | 'headers' | 'corrections'> = {},
 ): ApiError {
   return new ApiError('unauthorized', message, { param: 'Authorization', ...context });
 }

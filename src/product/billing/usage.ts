@@ -1,5 +1,10 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { parseDate, parseRfc3339Instant, requireAllowed } from '../../platform/http/fields.ts';
+import {
+  instantCorrections,
+  parseDate,
+  parseRfc3339Instant,
+  requireAllowed,
+} from '../../platform/http/fields.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
@@ -93,7 +98,7 @@ function parseBound(param: 'from' | 'to', text: string): Date {
   const instant = parseDate(text) ?? parseRfc3339Instant(text);
   if (instant !== null) return floorInstant(instant, MINUTE_MS);
   const message = `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`;
-  throw invalidParamError(param, message);
+  throw invalidParamError(param, message, undefined, instantCorrections(param, text));
 }
 
 /** A time range. `from` (inclusive) and `to` (exclusive) are texts that sort by time. */

@@ -98,13 +98,16 @@ export const OP_NAMES = Object.keys(OPS) as OpName[];
 /** The context for an error about a field that was sent beside the op, but belongs in its `parameters`. */
 export const WITHIN_PARAMETERS: ViolationContext = {
   field: 'parameters',
-  names({ op: sent }) {
-    const name = String(sent);
-    const op = findOp(name) ?? findOp(nearestName(name, OP_NAMES));
-    return Object.keys(op?.parameters.properties ?? {});
-  },
+  names: (sent) => Object.keys(findMeantOp(sent)?.parameters.properties ?? {}),
   keyed: stepKeyedBy,
+  checks: (sent) => findMeantOp(sent)?.runs === 'pass',
 };
+
+/** The op of a call or a step, even if it is misspelt, or named by a path such as `/image/resize`. */
+function findMeantOp({ op }: Readonly<Record<string, unknown>>): Op | undefined {
+  const name = String(op).replace(/^.*\//, '');
+  return findOp(name) ?? findOp(nearestName(name, OP_NAMES));
+}
 
 /**
  * The same context for `parameters` without an op beside them, such as those of variants: the field may belong to any

@@ -119,3 +119,9 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
 }
 
 export type Op = PixelOp | RenderOp | SyncOp | AiOp;
+
+/** The endpoint that runs an op in a synchronous call; undefined for an op that runs in jobs only. */
+export function endpointOf(op: Op): string | undefined {
+  if (op.kind === 'sync') return op.endpoint;
+  return 'syncEndpoint' in op ? op.syncEndpoint : undefined;
+}

@@ -69,6 +69,9 @@ function formatOptionsOf(format: FormatOrFormats | undefined): Pick<EncodeOption
   return formats.length > 1 ? { formats } : withoutAbsentFields({ format: formats[0] });
 }
 
+/** The formats that keep every pixel. */
+const LOSSLESS_FORMATS: readonly OutputFormat[] = ['webp', 'avif', 'png'];
+
 /**
  * Refuses combinations that no encoder supports. Combinations that depend on other steps of the pass are checked when
  * the steps are merged.
@@ -78,7 +81,9 @@ export function checkPassParameters(given: GivenParameters): ParameterViolation 
   const encodes = encodeOptionsPerFormat({ ...settings, ...formatOptionsOf(format) });
   const [lossy] = encodes.flatMap((encode) => losslessImpossibleReason(encode) ?? []);
   if (lossy === undefined) return undefined;
-  return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
+  const instead = LOSSLESS_FORMATS.map((kept) => ({ parameters: { format: kept } }));
+  const message = `lossless is true, but ${lossy}: ask for webp, avif or png.`;
+  return { key: 'lossless', message, details: { instead } };
 }
 
 interface ParameterWording {

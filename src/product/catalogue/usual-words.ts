@@ -1,13 +1,15 @@
+import { requestLineCorrections } from '../../platform/http/errors/corrections.ts';
 import type { SentField } from '../../platform/http/errors/errors.ts';
+import type { MeantCall } from '../../platform/http/errors/unknown-routes.ts';
 import {
   NO_SUGGESTION,
   type SuggestedWord,
   suggestWord,
   unknownWordError,
 } from '../../platform/http/errors/violations.ts';
-import { hintFirst } from '../../platform/ids/nearest.ts';
+import { hintFirst, likelyNames } from '../../platform/ids/nearest.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
-import type { Op } from './op.ts';
+import { endpointOf, type Op, TRANSFORM_ENDPOINT } from './op.ts';
 
 /**
  * Names that other services use for an op. Each has a sentence on how to do the same here, and the ops of this service
@@ -91,13 +93,45 @@ addHint(
  * of the call that corrects it, if that change is certain.
  */
 export function suggestOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
+  // Some services name an op by a path, such as `/image/resize`.
+  const word = name.slice(name.lastIndexOf('/') + 1);
+  const way = findHint(word);
+  if (way === undefined) return suggestWord(word, known, path);
+  return { hint: ` ${way.sentence}`, corrections: [], suggest: [...way.ops] };
+}
+
+/** The hint for a name that other services use, in any spelling. */
+function findHint(name: string) {
   const words = name
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')
     .trim();
-  const way = HINTS_BY_NAME.get(words);
-  if (way === undefined) return suggestWord(name, known, path);
-  return { hint: ` ${way.sentence}`, corrections: [], suggest: [...way.ops] };
+  return HINTS_BY_NAME.get(words);
+}
+
+/** The sentence about faces, for a value that asks for them, such as `gravity=face`; undefined for any other value. */
+export function faceSentence(value: string): string | undefined {
+  return /face/i.test(value) ? HINTS_BY_NAME.get('face')?.sentence : undefined;
+}
+
+/** The calls of the ops that a word names, such as `resize` at the end of a path. Misspelt words name none. */
+export function findOpCalls(word: string): MeantCall[] {
+  const [exact] = likelyNames(word, OP_NAMES, Number.POSITIVE_INFINITY);
+  const names = exact === undefined ? (findHint(word)?.ops ?? []) : [exact];
+  return names.flatMap((name) => {
+    const op = findOp(name);
+    return op === undefined ? [] : [callOf(op)];
+  });
+}
+
+function callOf(op: Op): MeantCall {
+  const endpoint = endpointOf(op);
+  const path = `/api/v1${endpoint ?? '/jobs'}`;
+  const query = endpoint === TRANSFORM_ENDPOINT ? `?op=${op.op}` : '';
+  const line = requestLineCorrections({ method: 'POST', path });
+  if (endpoint !== undefined && query === '') return { call: `POST ${path}`, corrections: line };
+  const place = endpoint === undefined ? 'body' : 'query';
+  return { call: `POST ${path}${query}`, corrections: [...line, { param: 'op', add: op.op, in: place }] };
 }
 
 /**

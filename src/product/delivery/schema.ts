@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema } from '../../platform/http/fields.ts';
+import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { ADDRESS_EXTENSIONS } from './address.ts';
 
@@ -71,7 +72,14 @@ const linkFields = {
   ),
 };
 
-export const NewDeliveryLink = Type.Object(linkFields, { title: 'NewDeliveryLink' });
+/** Other fields are refused, because the link would be made without what they ask for. */
+const LINK_OPTIONS = {
+  additionalProperties: false,
+  elsewhere: 'what an op takes goes into parameters',
+  within: WITHIN_PARAMETERS,
+};
+
+export const NewDeliveryLink = Type.Object(linkFields, { title: 'NewDeliveryLink', ...LINK_OPTIONS });
 export type NewDeliveryLink = Static<typeof NewDeliveryLink>;
 
 export const NewDeliveryLinks = Type.Object(
@@ -86,7 +94,7 @@ export const NewDeliveryLinks = Type.Object(
     ),
   },
   {
-    title: 'NewDeliveryLinks',
+    ...{ title: 'NewDeliveryLinks', ...LINK_OPTIONS },
     examples: [
       {
         url: 'https://example.com/cat.jpg',

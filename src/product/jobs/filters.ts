@@ -1,5 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
+import { instantCorrections, parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { parseVersionedReference } from '../../platform/ids/slugs.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { DAY_MS } from '../../platform/values/units.ts';
@@ -69,7 +69,7 @@ function parseBound(param: string, sent: string | number | undefined, intoDayMs:
   const instant = new Date(Math.min(instantMs, MAX_INSTANT_MS));
   if (Number.isNaN(instant.getTime())) {
     const message = `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`;
-    throw invalidParamError(param, message);
+    throw invalidParamError(param, message, undefined, instantCorrections(param, text));
   }
   return instant.toISOString();
 }

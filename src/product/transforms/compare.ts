@@ -7,10 +7,11 @@ import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-bo
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
-import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from '../assets/likeness.ts';
 import { SCORE_PARAMETER } from '../catalogue/ops/second-pictures.ts';
 import {
@@ -144,8 +145,9 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   const [other, second] = await multipart.additionalFiles();
   if (other === undefined) throw missingOtherImageError();
   if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
-  const [field] = Object.keys(await multipart.fields());
-  if (field !== undefined) throw unknownFieldError(field);
+  const fields = await multipart.fields();
+  const [field, ...more] = Object.keys(fields);
+  if (field !== undefined) throw unknownFieldsError([field, ...more], fields);
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
@@ -153,8 +155,8 @@ function parsePair(body: unknown): ImagePair {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
-  const [field] = Object.keys(others);
-  if (field !== undefined) throw unknownFieldError(field);
+  const [field, ...more] = Object.keys(others);
+  if (field !== undefined) throw unknownFieldsError([field, ...more], body);
   const one = parseImageSource({ assetId, url }, FIRST_IMAGE_NAMES) ?? throwMissingImage(FIRST_IMAGE_NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
   const other = parseImageSource(second, OTHER_IMAGE_NAMES) ?? throwMissingImage(OTHER_IMAGE_NAMES);
@@ -170,15 +172,17 @@ function throwMissingImage({ assetId, url }: typeof FIRST_IMAGE_NAMES): never {
   });
 }
 
-function unknownFieldError(name: string): ApiError {
-  const message = `${name} is not a field of this call: it takes two images and nothing else.`;
-  const allowed = [FIRST_IMAGE_NAMES, OTHER_IMAGE_NAMES].flatMap((names) => Object.values(names));
-  const words = likelyNames(name, allowed);
-  const [rename] = words;
-  const corrections = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
-  const suggest = words.length > 1 ? { suggest: words } : {};
-  const details = { allowed, ...suggest };
-  return invalidParamError(name, hintFirst(meantWordHint(words), message), details, corrections);
+function unknownFieldsError(names: readonly [string, ...string[]], sent: object): ApiError {
+  const { properties } = CompareBody;
+  const [param] = names;
+  const schema = { properties, elsewhere: 'it takes two images and nothing else' };
+  const subject = { owner: 'this call', noun: 'field' } as const;
+  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
+    { param, names, sent, schema },
+    subject,
+  );
+  const details = { allowed: Object.keys(properties), ...withoutAbsentFields({ suggest }) };
+  return invalidParamError(param, message, details, corrections);
 }
 
 export function comparisonWarnings(result: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
+import { imageEncodingOf } from '../../imaging/images/unsupported-formats.ts';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
 import {
@@ -95,7 +96,7 @@ export async function readCallInput(
   const body = request.body as Readable;
   if (type === 'application/json') {
     request.body = await request.readJson();
-    refuseQueryFields(request, contents);
+    refuseMisplacedFields(request, contents);
     return parseReference(request.body, contents);
   }
   if (type === 'multipart/form-data') {
@@ -105,15 +106,17 @@ export async function readCallInput(
       ...(contents === 'image and work' && { further: LAYER_FILE_OPTIONS }),
     });
     const file = await readFilePart(multipart.file);
+    sentBytes.set(request, file.bytes);
     const texts = await multipart.fields();
     request.body = texts;
-    refuseQueryFields(request, contents);
+    refuseMisplacedFields(request, contents);
     const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldSentAsFileError(misplaced);
     const files = await multipart.additionalFiles();
     return { kind: 'bytes', ...file, fields: parseMultipartFields(texts, contents), files };
   }
   const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');
+  sentBytes.set(request, bytes);
   return { kind: 'bytes', bytes, declaredType: type, declaredBy: 'header', fields: {}, files: [] };
 }
 
@@ -134,21 +137,30 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
   return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
+/** The images that calls sent as bytes, for the corrections of refusals. */
+const sentBytes = new WeakMap<FastifyRequest, Uint8Array>();
+
+/** The bytes of the image of a call. Undefined if they were not read, or if the image was sent in another form. */
+export function sentBytesOf(request: FastifyRequest): Uint8Array | undefined {
+  return sentBytes.get(request);
+}
+
 /** The fields that only the query may contain. All others may be sent in the body instead. */
 const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
 /**
- * Refuses fields in the body that belong in the query.
+ * Refuses fields in the body that belong in the query, and an image in the query, which belongs in the body.
  * @throws ApiError invalid_param on such a field.
  */
-function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
+function refuseMisplacedFields({ query, body, routeOptions }: FastifyRequest, contents: BodyContents): void {
   const names = contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_FIELDS;
-  const refusal = misplacedFieldsRefusal(body, names, 'query');
+  const refusal =
+    misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body') ?? misplacedFieldsRefusal(body, names, 'query');
   if (refusal !== undefined) throw refusal;
 }
 
 /** The fields that a JSON body may have. transform-schema.ts describes their values. */
-const IMAGE_FIELDS = ['assetId', 'url'];
+export const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /**
@@ -170,7 +182,7 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
   );
   if (other !== undefined) throw unknownFields([other, ...others], body, contents);
   const fields = checkWorkFields(work);
-  const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
+  const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url', takesFile: true });
   if (source !== null) return { ...source, fields, files: [] };
   const message = 'The image is missing: give its url, or the assetId of one of your assets.';
   throw exclusiveFieldError('url', message, ['url', 'assetId']);
@@ -178,17 +190,17 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
 
 /**
  * The source of an image in a JSON body, by its `url` or its `assetId`; null if neither was sent.
- * @param names the names of these two fields in the call.
+ * @param names the names of these two fields in the call, and whether it accepts a file in their place.
  */
 export function parseImageSource(
   { assetId, url }: { assetId: unknown; url: unknown },
-  names: { assetId: string; url: string },
+  names: { assetId: string; url: string; takesFile?: boolean },
 ): ImageSource | null {
   if (assetId !== undefined && url !== undefined) {
     const message = `Give ${names.assetId} or ${names.url}, not both.`;
-    throw exclusiveFieldError(names.url, message, Object.values(names));
+    throw exclusiveFieldError(names.url, message, [names.assetId, names.url]);
   }
-  if (url !== undefined) return { kind: 'url', url: parseImageUrl(url, names.url) };
+  if (url !== undefined) return { kind: 'url', url: parseImageUrl(url, names.url, names.takesFile) };
   if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;
 }
@@ -223,7 +235,7 @@ function fieldSentAsFileError(name: string): ApiError {
 
 function unknownFields(
   names: readonly [string, ...string[]],
-  sent: unknown,
+  sent: Record<string, unknown>,
   contents: BodyContents,
 ): ApiError {
   const isImage = contents === 'image';
@@ -234,21 +246,30 @@ function unknownFields(
     elsewhere: isImage
       ? 'it reads one image and takes nothing else'
       : 'the parameters of op go into parameters, or into the query',
-    ...(!isImage && { within: WITHIN_PARAMETERS }),
+    ...(!isImage && { within: { ...WITHIN_PARAMETERS, checks: () => true } }),
   };
   const [param] = names;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param, names, sent, schema },
     CALL_SUBJECT,
   );
-  return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, corrections);
+  const encoded = decodingCorrections(param, sent[param]);
+  const details = { allowed, ...withoutAbsentFields({ suggest }) };
+  return invalidParamError(param, message, details, encoded.length > 0 ? encoded : corrections);
+}
+
+/** The corrections for the text of an image, which is sent as the file of a form; empty for any other value. */
+function decodingCorrections(param: string, value: unknown): CallCorrection[] {
+  const encoding = typeof value === 'string' ? imageEncodingOf(value) : undefined;
+  return encoding === undefined ? [] : [{ param, decode: encoding }];
 }
 
 /**
  * Parses a URL and checks its scheme. The scheme is checked here, because the error made here can suggest another way
  * to send the image. The fetcher checks the host.
+ * @param takesFile whether the call accepts a file in place of this field.
  */
-export function parseImageUrl(value: unknown, param: string): string {
+export function parseImageUrl(value: unknown, param: string, takesFile = false): string {
   const url = parseText(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const isData = /^data:/i.test(url);
@@ -257,8 +278,8 @@ export function parseImageUrl(value: unknown, param: string): string {
     : `${param} must begin with https:// or http://.`;
   const suggest = isData ? ['file'] : suggestedUrls(url);
   const [replace, ...others] = isData ? [] : urlsIn(url);
-  const corrections: CallCorrection[] =
-    replace === undefined || others.length > 0 ? [] : [{ param, replace }];
+  const corrections = takesFile ? decodingCorrections(param, url) : [];
+  if (replace !== undefined && others.length === 0) corrections.push({ param, replace });
   if (/^ast_\w+$/.test(url)) corrections.push({ param, rename: param.replace(/url$/i, assetFieldFor) });
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
   throw invalidParamError(param, message, details, corrections);

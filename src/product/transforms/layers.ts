@@ -8,6 +8,7 @@ import {
   type SentField,
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
+import { undeclaredNamesIn } from '../../platform/http/errors/shapes.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { findOp } from '../catalogue/index.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
@@ -54,6 +55,10 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     if (!isJsonObject(given)) return step;
     const { layer: _, layerUrl: __, ...others } = given;
     const named = findNamedLayer(given, key, (name) => at(`${field}.${name}`));
+    const op = findOp(step.op);
+    // A parameter with an unknown name may be the picture. The check of the step refuses it.
+    if (named === undefined && op !== undefined && undeclaredNamesIn(others, op.parameters).length > 0)
+      return step;
     if (named === undefined) unnamed += 1;
     const layer = named ?? partLayer(unnamed === 1 ? DEFAULT_LAYER_PART : `${DEFAULT_LAYER_PART}${unnamed}`);
     layers.push(layer);

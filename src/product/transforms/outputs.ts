@@ -7,15 +7,17 @@ import { openZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts'
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
+import { undeclaredNamesIn } from '../../platform/http/errors/shapes.ts';
 import { createValidator } from '../../platform/http/errors/validation.ts';
 import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
+import { nearestName } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { RequestedStep } from '../catalogue/plan/step.ts';
 import { formatOfContentType } from './metered-call.ts';
 import { type ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
-import { type RequestedOutput, RequestedOutputs } from './transform-schema.ts';
+import { RequestedOutput, RequestedOutputs } from './transform-schema.ts';
 
 /** Several results of one image, as sent: the steps that run once for all results, and the work of each. */
 export interface RequestedOutputsWork {
@@ -37,18 +39,35 @@ const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
  */
 export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   if (Array.isArray(sent) && sent.length === 1 && isJsonObject(sent[0])) throw singleOutputError(sent[0]);
+  if (Array.isArray(sent)) checkOutputNames(sent);
   const { outputs } = checkShape({ outputs: sent });
-  const names = new Set<string>();
-  for (const [index, output] of outputs.entries()) {
-    const where = `outputs[${index}]`;
-    checkOutputWork(output, where);
-    if (names.has(output.name)) {
-      const message = `${where}.name is ${output.name}, as that of an earlier output: give each a name of its own.`;
-      throw invalidParamError(`${where}.name`, message, { received: output.name });
-    }
-    names.add(output.name);
-  }
+  for (const [index, output] of outputs.entries()) checkOutputWork(output, `outputs[${index}]`);
   return outputs;
+}
+
+/** Checks that each output has a name, even if under another word, and that no two names are equal. */
+function checkOutputNames(sent: readonly unknown[]): void {
+  const names = new Set<unknown>();
+  const fields = Object.keys(RequestedOutput.properties);
+  for (const [index, output] of sent.entries()) {
+    if (!isJsonObject(output)) continue;
+    const isMisnamed = undeclaredNamesIn(output, RequestedOutput).some(
+      (field) => nearestName(field, fields) === 'name',
+    );
+    if (isMisnamed) continue;
+    const { name } = output;
+    const param = `outputs[${index}].name`;
+    const free = `output-${index + 1}`;
+    if (name === undefined) {
+      const message = `${param} is missing, and this call needs it: send text such as small, a name of its own.`;
+      throw invalidParamError(param, message, { missing: [param] }, [{ param, add: free }]);
+    }
+    if (names.has(name)) {
+      const message = `${param} is ${name}, as that of an earlier output: give each a name of its own.`;
+      throw invalidParamError(param, message, { received: name }, [{ param, replace: free }]);
+    }
+    names.add(name);
+  }
 }
 
 /** The error for `outputs` with only one entry. Its work should be sent as the work of the call. */

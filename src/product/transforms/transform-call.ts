@@ -34,7 +34,7 @@ import {
   parametersOf,
   parseText,
   type RawQueryFields,
-  refuseListsIn,
+  refuseBodyFieldsIn,
 } from './transform-query.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
@@ -110,7 +110,7 @@ export class TransformCallCompiler {
       return;
     }
     const query = sent.query as RawQueryFields;
-    refuseListsIn(query);
+    refuseBodyFieldsIn(query);
     const { op, preset } = parseOpOrPreset(query, {});
     if (op !== undefined && preset === undefined)
       checkKeys(
@@ -125,7 +125,7 @@ export class TransformCallCompiler {
    */
   compileOnce(query: RawQueryFields, body: BodyFields, inputs: JobInputs = {}): SentTransform {
     checkQueryOptions(query);
-    refuseListsIn(query);
+    refuseBodyFieldsIn(query);
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = parseSteps(query, body);

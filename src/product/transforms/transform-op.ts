@@ -7,7 +7,13 @@ import {
 import type { SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst, likelyNames } from '../../platform/ids/nearest.ts';
 import { findOp } from '../catalogue/index.ts';
-import { type GivenParameters, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import {
+  endpointOf,
+  type GivenParameters,
+  type Op,
+  type PixelOp,
+  TRANSFORM_ENDPOINT,
+} from '../catalogue/op.ts';
 import { suggestOp } from '../catalogue/usual-words.ts';
 import type { JobInputs } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
@@ -134,12 +140,6 @@ function whereItRuns(op: Op): string {
   const endpoint = endpointOf(op);
   if (endpoint === undefined) return 'runs only as a job (POST /api/v1/jobs)';
   return `is answered by POST /api/v1${endpoint}`;
-}
-
-/** The endpoint that runs an op in a synchronous call; undefined for an op that runs in jobs only. */
-function endpointOf(op: Op): string | undefined {
-  if (op.kind === 'sync') return op.endpoint;
-  return 'syncEndpoint' in op ? op.syncEndpoint : undefined;
 }
 
 /** The names of the ops that run on this endpoint. */

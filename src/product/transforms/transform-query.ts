@@ -2,8 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
+import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { IMAGE_FIELDS } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** The query of a transform. It defines the work, and the form of the response. */
@@ -54,8 +56,10 @@ function refuseMisspeltOptions(query: RawQueryFields): void {
   }
 }
 
-/** Refuses `steps` and `outputs` in a query, where a list would have to be escaped. */
-export function refuseListsIn(query: RawQueryFields): void {
+/** Refuses fields in a query that are read in a body only: the image, and lists, which would have to be escaped. */
+export function refuseBodyFieldsIn(query: RawQueryFields): void {
+  const refusal = misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body');
+  if (refusal !== undefined) throw refusal;
   const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
   if (list === undefined) return;
   const sent = parseJsonOrUndefined(String(query[list]));

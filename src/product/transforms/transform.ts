@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { displayedSizeOf } from '../../imaging/images/estimates/prediction.ts';
+import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type {
   LayerFiles,
   PassOutcome,
@@ -35,6 +37,7 @@ import {
   jobInputsOf,
   parseBodyFields,
   readCallInput,
+  sentBytesOf,
 } from './input.ts';
 import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
@@ -150,11 +153,13 @@ class TransformCallHandler {
     try {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
       // The error is not thrown yet: it may suggest corrections or a job. After the body is read, the call is refused
-      // again, with all its corrections and with the body's asset in the job.
-      const isCompletedByBody =
-        error instanceof ApiError && (error.corrections.length > 0 || error.details?.instead !== undefined);
-      if (!bodyMayAdd || !isCompletedByBody) throw error;
+      // again, with all its corrections and with the body's asset in the job. Shares need the size of the picture.
+      const { corrections, details } = error;
+      const hasShares = corrections.some((correction) => 'share' in correction);
+      const isCompletedByBody = corrections.length > 0 || details?.instead !== undefined;
+      if (!hasShares && !(bodyMayAdd && isCompletedByBody)) throw error;
     }
   };
 
@@ -166,8 +171,10 @@ class TransformCallHandler {
     else await this.#compile(sent, caller);
   };
 
-  /** The size of the image, if it is an asset. The size of any other image is unknown before it is read. */
+  /** The size of the image, if its bytes were sent, or if it is an asset. The image of a URL is not fetched for it. */
   readonly pictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
+    const header = readImageHeader(sentBytesOf(request) ?? new Uint8Array());
+    if (header !== null) return displayedSizeOf(header);
     const { accountId } = this.#options.gate.requireCaller(request);
     const assetIds = isJsonObject(body) ? [body.assetId] : [];
     return findOnlyAssetSize(this.#options.assets, accountId, assetIds);

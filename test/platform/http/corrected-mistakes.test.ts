@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { type Answer, sharedServer } from '../../support/harness.ts';
-import { type Aid, job, type Mistake, type RawCall, reference, render, transform } from './mistake.ts';
+import { type Aid, job, type Mistake, post, type RawCall, reference, render, transform } from './mistake.ts';
 import { mistakesElsewhere } from './mistakes-elsewhere.ts';
 import { mistakesInCalls } from './mistakes-in-calls.ts';
 import { mistakesInParameters } from './mistakes-in-parameters.ts';
@@ -88,7 +88,12 @@ async function answered(t: Test, mistakes: readonly Mistake[]): Promise<Record<S
       continue;
     }
     const isCorrected = Array.isArray(aid);
-    t.same([error?.code, error?.param], [code, param ?? (isCorrected ? aid[0]?.param : undefined)], said);
+    const isFieldCorrected = isCorrected && aid[0]?.in !== 'request';
+    t.same(
+      [error?.code, error?.param],
+      [code, param ?? (isFieldCorrected ? aid[0]?.param : undefined)],
+      said,
+    );
     if (!isCorrected) continue;
     t.same(error?.details?.fix, aid, said);
     if ('raw' in sent) continue;
@@ -100,8 +105,12 @@ async function answered(t: Test, mistakes: readonly Mistake[]): Promise<Record<S
 }
 
 t.test('what has no certain correction is refused without one', async (t) => {
+  const url = 'https://a.example/a.png';
   const rows: Array<[what: string, call: Call]> = [
-    ['a share of a width', transform({ op: 'resize', width: '50%' })],
+    [
+      'a share of an image of a URL',
+      post('/images/transform', { url, op: 'resize', parameters: { width: '50%' } }),
+    ],
     ['a width with a point between the thousands', transform({ op: 'resize', width: '1.000' })],
     ['a crop that other services fill', transform({ op: 'resize', width: 9, height: 9, crop: 'fill' })],
     ['a fill of one of two colours', transform({ op: 'text', text: 'a', fill: 'red' })],

@@ -49,6 +49,11 @@ export const post = (path: string, json: object): Call => ({
   json: { ...json },
 });
 
+/** The corrections that send a call to another path. */
+export const pathFix = (replace: string): readonly Correction[] => [
+  { param: 'path', replace, in: 'request' },
+];
+
 /** A form with texts, and files that are pictures. */
 export function formOf(parts: Record<string, string | Uint8Array<ArrayBuffer>[]>): { body: FormData } {
   const body = new FormData();

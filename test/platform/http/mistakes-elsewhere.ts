@@ -1,4 +1,14 @@
-import { get, job, type Mistake, type Places, post, type RawCall, render, transform } from './mistake.ts';
+import {
+  get,
+  job,
+  type Mistake,
+  type Places,
+  pathFix,
+  post,
+  type RawCall,
+  render,
+  transform,
+} from './mistake.ts';
 
 const PAGE = { name: 'Card', html: '<p>a</p>', width: 90, height: 40 };
 const HOOK = 'https://93.184.216.34/hook';
@@ -217,8 +227,20 @@ export function mistakesElsewhere({ key, assetId }: Places): Mistake[] {
       'endpointId',
       'not_found',
     ],
-    ['endpoints by their short name', raw('POST', '/webhooks', {}), 'suggest', undefined, 'not_found'],
-    ['an upload by its short name', raw('POST', '/upload', {}), 'suggest', undefined, 'not_found'],
+    [
+      'endpoints by their short name',
+      raw('POST', '/webhooks', {}),
+      pathFix('/api/v1/webhook-endpoints'),
+      undefined,
+      'not_found',
+    ],
+    [
+      'an upload by its short name',
+      raw('POST', '/upload', {}),
+      pathFix('/api/v1/assets/upload'),
+      undefined,
+      'not_found',
+    ],
     [
       'an address of an upload',
       raw('POST', '/assets/upload', { uri: 'https://a.example/a.png' }),

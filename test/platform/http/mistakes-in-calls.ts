@@ -1,10 +1,12 @@
 import type { CallOptions } from '../../support/harness.ts';
 import {
+  type Aid,
   formOf,
   get,
   job,
   type Mistake,
   type Places,
+  pathFix,
   post,
   type RawCall,
   reference,
@@ -13,6 +15,8 @@ import {
 } from './mistake.ts';
 
 const HEIC = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypheic\0\0\0\0heicmif1')]);
+
+const schemeFix: Aid = [{ param: 'Authorization', replace: 'ApiKey <API_KEY>', in: 'header' }];
 
 /** What people do wrong with credentials, files, paths, jobs and bodies. */
 export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
@@ -29,20 +33,20 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
     [
       'a key as Bearer',
       account({ authorization: `Bearer ${key}` }),
-      'suggest',
+      schemeFix,
       'Authorization',
       'unauthorized',
     ],
-    ['a key in X-API-Key', account({ 'x-api-key': key }), 'suggest', 'Authorization', 'unauthorized'],
-    ['a key in the query', raw(`/account?api_key=${key}`, {}), 'suggest', 'Authorization', 'unauthorized'],
+    ['a key in X-API-Key', account({ 'x-api-key': key }), schemeFix, 'Authorization', 'unauthorized'],
+    ['a key in the query', raw(`/account?api_key=${key}`, {}), schemeFix, 'Authorization', 'unauthorized'],
     [
       'a key by Basic',
       account({ authorization: `Basic ${btoa(key)}` }),
-      'suggest',
+      schemeFix,
       'Authorization',
       'unauthorized',
     ],
-    ['a key without a scheme', account({ authorization: key }), 'suggest', 'Authorization', 'unauthorized'],
+    ['a key without a scheme', account({ authorization: key }), schemeFix, 'Authorization', 'unauthorized'],
     [
       'a key cut short',
       account({ authorization: `ApiKey ${key.slice(0, -4)}` }),
@@ -70,11 +74,16 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
       'suggest',
       'steps',
     ],
-    ['an image as base64', reference(assetId, { op: 'flip', image: 'iVBORw0KGgo=' }), 'suggest', 'image'],
+    [
+      'an image as base64',
+      known('POST', '/images/transform', { op: 'flip', image: 'iVBORw0KGgo=' }),
+      [{ param: 'image', decode: 'base64' }],
+      'image',
+    ],
     [
       'an image as a data: address',
-      post('/images/transform', { url: 'data:image/png;base64,iVBORw0KGgo=', op: 'flip' }),
-      'suggest',
+      known('POST', '/images/transform', { url: 'data:image/png;base64,iVBORw0KGgo=', op: 'flip' }),
+      [{ param: 'url', decode: 'data-url' }],
       'url',
     ],
     [
@@ -168,10 +177,26 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
     ['the results of a job', known('GET', '/jobs/job_1/results'), 'suggest', undefined, 'not_found'],
     ['a DELETE of a job', known('DELETE', '/jobs/job_1'), 'suggest', undefined, 'method_not_allowed'],
     ['an asset in place of a job', known('GET', `/jobs/${assetId}`), 'suggest', 'jobId', 'job_not_found'],
-    ['a path without api', known('GET', '//v1/jobs'), 'suggest', undefined, 'not_found'],
-    ['a slash at the end', known('GET', '/jobs/'), 'suggest', undefined, 'not_found'],
-    ['a path that is misspelt', known('POST', '/images/tranform'), 'suggest', undefined, 'not_found'],
-    ['an op as a path', known('POST', '/images/resize'), 'suggest', undefined, 'not_found'],
+    ['a path without api', known('GET', '//v1/jobs'), pathFix('/api/v1/jobs'), undefined, 'not_found'],
+    ['a slash at the end', known('GET', '/jobs/'), pathFix('/api/v1/jobs'), undefined, 'not_found'],
+    [
+      'a path that is misspelt',
+      known('POST', '/images/tranform'),
+      pathFix('/api/v1/images/transform'),
+      undefined,
+      'not_found',
+    ],
+    [
+      'an op as a path',
+      known('POST', '/images/resize'),
+      [
+        { param: 'method', replace: 'POST', in: 'request' },
+        ...pathFix('/api/v1/images/transform'),
+        { param: 'op', add: 'resize', in: 'query' },
+      ],
+      undefined,
+      'not_found',
+    ],
     [
       'a PATCH of an asset',
       known('PATCH', `/assets/${assetId}`, {}),
@@ -198,7 +223,12 @@ export function mistakesInCalls({ key, png, assetId }: Places): Mistake[] {
       reference(assetId, { steps: [{ operation: 'resize', params: { width: 9 } }] }),
       'taken',
     ],
-    ['a share of the width', transform({ op: 'resize', width: '50%' }), 'data', 'width'],
+    [
+      'a share of the width',
+      transform({ op: 'resize', width: '50%' }),
+      [{ param: 'width', replace: 150 }],
+      'width',
+    ],
     [
       'a margin around a logo',
       reference(assetId, {

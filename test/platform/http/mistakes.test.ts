@@ -123,9 +123,10 @@ t.test('a credential of another scheme names the scheme, and nothing of what fol
 
 t.test('a path that is not served names what is served beside or below it', async (t) => {
   const rows: Array<[method: string, path: string, status: number, says: RegExp]> = [
+    ['POST', '/images/resize', 404, /Did you mean POST \/api\/v1\/images\/transform\?op=resize\?$/],
     [
       'POST',
-      '/images/resize',
+      '/images/nothing',
       404,
       /Below \/api\/v1\/images there are transform, compare, read-text, read-codes, metadata, render\.$/,
     ],

@@ -17,11 +17,12 @@ export interface Call {
 
 export interface Correction {
   param: string;
-  in?: 'query' | 'body' | 'header' | 'part';
+  in?: 'query' | 'body' | 'header' | 'part' | 'request';
   rename?: string;
   replace?: unknown;
   add?: unknown;
   remove?: true;
+  decode?: 'base64' | 'data-url';
 }
 
 /** Numbers from 0 to 1 (mulberry32). */

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { headerCorrections } from '../errors/corrections.ts';
 import { ApiError } from '../errors/errors.ts';
 import { emptyBodyError, LARGE_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodyQueue } from './large-bodies.ts';
@@ -133,7 +132,6 @@ function unsupportedTypeError(received: string, uploadsAt: string | undefined): 
     {
       param: 'Content-Type',
       details: { supported: ['application/json'], received, ...(hint !== '' && { suggest: [uploadsAt] }) },
-      corrections: isFile ? [] : headerCorrections('Content-Type', 'application/json'),
     },
   );
 }

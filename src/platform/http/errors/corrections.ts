@@ -3,14 +3,16 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. If the query
  * has a field of the path's first name, the path refers to the query, otherwise to the body. It may lead into a field
- * that is JSON text. `in` names another place: a header, or a file part of a form. A `share` of a side of the picture
- * becomes pixels before the caller gets the change.
+ * that is JSON text. `in` names another place: a header, a file part of a form, or the request line, whose params are
+ * `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. A `share` of a
+ * side of the picture becomes pixels before the caller gets the change.
  */
-export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
+export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' | 'request' } & (
   | { rename: string }
   | { replace: unknown }
   | { add: unknown }
   | { remove: true }
+  | { decode: 'base64' | 'data-url' }
   | { share: number }
 );
 
@@ -41,12 +43,19 @@ export function headerCorrections(param: string, value: string): CallCorrection[
   return [{ param, replace: value, in: 'header' }];
 }
 
+/** The corrections that send the call to another method or path. */
+export function requestLineCorrections(line: { method?: string; path?: string }): CallCorrection[] {
+  return Object.entries(line).map(([param, replace]) => ({ param, replace, in: 'request' }));
+}
+
 /**
- * Whether a correction changes a header or a file part. These are refused before the fields of a call are read, so the
- * fields are checked only in the next call.
+ * Whether a correction changes more than fields: the request line, a header, a file, or the whole body. The fields are
+ * checked only in the next call then.
  */
-export function isHeaderOrPartCorrection({ in: place }: CallCorrection): boolean {
-  return place === 'header' || place === 'part';
+export function changesMoreThanFields(correction: CallCorrection): boolean {
+  const { param, in: place = 'body' } = correction;
+  const isWholeBody = param === 'body' && 'replace' in correction;
+  return !['query', 'body'].includes(place) || 'decode' in correction || isWholeBody;
 }
 
 /**
@@ -88,12 +97,18 @@ function applyToContainer(container: unknown, correction: CallCorrection, isText
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in correction) return null;
   if ('add' in correction) return withValue(container, path, correction.add, isText);
-  if ('share' in correction) return null;
+  if ('share' in correction || 'decode' in correction) return null;
   if ('replace' in correction) return withValue(container, path, correction.replace, isText);
   const without = withValue(container, path, undefined, isText);
   if ('remove' in correction) return without;
   const to = pathSegmentsOf(correction.rename);
   return valueAt(container, to) === undefined ? withValue(without, to, sent, isText) : null;
+}
+
+/** The value at a path of a call, in the query or in the body; undefined if there is none. */
+function sentValueAt(call: CorrectableCall, param: string): unknown {
+  const container = partOf({ param, remove: true }, call) === 'query' ? call.query : call.body;
+  return valueAt(container, pathSegmentsOf(param));
 }
 
 /** `steps[2].op` is `['steps', '2', 'op']`. */
@@ -146,11 +161,12 @@ const FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
 
 /**
  * Converts shares of a side to pixels in corrections. Null if the side is not known, because the field is no length, or
- * because earlier steps may change the size of the picture.
+ * because earlier steps may change the size of the picture. Beside a share, a side of 1 is the whole side.
  */
 export function correctionsInPixels(
   corrections: readonly CallCorrection[],
   size: PictureSize | null,
+  call: CorrectableCall,
 ): CallCorrection[] | null {
   const inPixels = corrections.flatMap((correction): CallCorrection[] => {
     if (!('share' in correction)) return [correction];
@@ -159,7 +175,14 @@ export function correctionsInPixels(
       FIELDS_OF_SIDE[one].some((field) => siblingPath(param, field) === param),
     );
     if (size === null || side === undefined || /^outputs|steps\[[1-9]/.test(param)) return [];
-    return [{ param, replace: Math.max(1, Math.round(share * size[side])) }];
+    const wholeSides = (['width', 'height'] as const).filter(
+      (one) => one !== side && String(sentValueAt(call, siblingPath(param, one))) === '1',
+    );
+    const pixels = Math.max(1, Math.round(share * size[side]));
+    return [
+      sentValueAt(call, param) === undefined ? { param, add: pixels } : { param, replace: pixels },
+      ...wholeSides.map((one) => ({ param: siblingPath(param, one), replace: size[one] })),
+    ];
   });
   return inPixels.length < corrections.length ? null : inPixels;
 }

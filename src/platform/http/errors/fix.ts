@@ -1,13 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { isJsonObject, truncatedJson } from '../../values/json.ts';
+import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
+import { announcedBytes, collectBody } from '../bodies/streamed-body.ts';
 import {
   applyCorrection,
   type CallCorrection,
   type CorrectableCall,
+  changesMoreThanFields,
   correctionsInPixels,
-  isHeaderOrPartCorrection,
+  headerCorrections,
   type PictureSize,
   partOf,
 } from './corrections.ts';
@@ -47,11 +49,52 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
     checkInput(request, corrected);
     await recheck?.(request, corrected);
   };
-  return withProvenFix(refusal, sent, check, async () => (await pictureSize?.(request, sent)) ?? null).catch(
-    (error: unknown) => {
+  const size = async () => (await pictureSize?.(request, sent)) ?? null;
+  return withBodyCorrections(refusal, request)
+    .then((corrected) => withProvenFix(corrected, sent, check, size))
+    .catch((error: unknown) => {
       request.log.error({ err: error }, 'The corrections of a refusal could not be proven');
       return refusal;
-    },
+    });
+}
+
+/** The most bytes of a body with an unsupported media type that are read to correct it. */
+const MAX_EXAMINED_BYTES = 65_536;
+
+/**
+ * Adds corrections to the refusal of a media type, if the body is JSON, or a form with names and values, which becomes
+ * JSON.
+ */
+async function withBodyCorrections(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
+  const { code, param } = refusal;
+  const isFile = /^(image|multipart)\//.test(mediaTypeOf(request));
+  if (code !== 'unsupported_media_type' || param !== 'Content-Type' || isFile) return refusal;
+  const sizeBytes = announcedBytes(request) ?? 0;
+  if (sizeBytes === 0 || sizeBytes > MAX_EXAMINED_BYTES) return refusal;
+  const text = (await collectBody(request.raw, request, MAX_EXAMINED_BYTES, 'body')).toString();
+  const isJson = isJsonObject(parseJsonOrUndefined(text));
+  const replace = isJson ? undefined : formValuesIn(text);
+  if (!isJson && replace === undefined) return refusal;
+  const type = headerCorrections('Content-Type', 'application/json');
+  const corrections = isJson ? type : [...type, { param: 'body', replace }];
+  return new ApiError(code, refusal.message, { ...refusal, corrections });
+}
+
+/**
+ * The values of a form in a text such as `op=flip&assetIds[]=…`, by their names. Numbers, flags and lists in it become
+ * values of JSON. Undefined for any other text.
+ */
+function formValuesIn(text: string): Record<string, unknown> | undefined {
+  if (!/^[\w.%[\]-]+=/.test(text)) return undefined;
+  const form = new URLSearchParams(text);
+  const valuesOf = (name: string) => form.getAll(name).map((value) => parseJsonOrUndefined(value) ?? value);
+  return Object.fromEntries(
+    [...new Set(form.keys())].map((name) => {
+      const values = valuesOf(name);
+      return name.endsWith('[]')
+        ? [name.slice(0, -2), values]
+        : [name, values.length > 1 ? values : values[0]];
+    }),
   );
 }
 
@@ -67,7 +110,7 @@ export async function withProvenFix(
   pictureSize: () => Promise<PictureSize | null> = async () => null,
 ): Promise<ApiError> {
   if (refusal.corrections.length === 0) return refusal;
-  if (refusal.corrections.every(isHeaderOrPartCorrection)) return refusal.withFix(refusal.corrections);
+  if (refusal.corrections.some(changesMoreThanFields)) return refusal.withFix(refusal.corrections);
   if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
     return refusal;
   const fix = await findFix(refusal, call, check, pictureSize);
@@ -96,8 +139,9 @@ async function findFix(
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
     const hasShares = refusal.corrections.some((correction) => 'share' in correction);
-    const corrections =
-      correctionsInPixels(refusal.corrections, hasShares ? await pictureSize() : null) ?? [];
+    const size = hasShares ? await pictureSize() : null;
+    const corrections = correctionsInPixels(refusal.corrections, size, call) ?? [];
+    if (corrections.some(changesMoreThanFields)) return [...fix, ...corrections];
     if (corrections.length === 0 || fix.length + corrections.length > MAX_CORRECTIONS) return null;
     for (const correction of addedInPlace(corrections, call)) {
       const corrected = applyCorrection(call, correction);

@@ -4,8 +4,8 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 import { type CallCorrection, siblingPath } from './corrections.ts';
 
 /**
- * Recognises right values in the wrong shape: fields that were sent one level too high or too low, as one text, or
- * under a key.
+ * Recognises right values in the wrong shape: fields that were sent one level too high or too low, as one text, under a
+ * key, or in another unit.
  */
 
 /** An object with fields that its schema does not declare. */
@@ -20,6 +20,17 @@ interface MisshapenObject {
 export interface Reshaping {
   of: readonly string[];
   by: Readonly<Record<string, unknown>>;
+  /** The sentence about it; absent if it only lists the fields. */
+  says?: string;
+}
+
+/** A share of a side of the picture, 0 to 1, which becomes pixels. */
+class ShareOfSide {
+  readonly share: number;
+
+  constructor(share: number) {
+    this.share = share;
+  }
 }
 
 /**
@@ -33,6 +44,10 @@ const RECOGNIZERS: readonly Recognizer[] = [
   asKey,
   asWrapper,
   asBracketedName,
+  asNameWithUnit,
+  asFlagOfWord,
+  asScale,
+  asCorners,
   asRow,
   asOwnValue,
 ];
@@ -60,7 +75,10 @@ export function undeclaredNamesIn(sent: unknown, { properties = {} }: Partial<TS
 export function reshapingCorrections(param: string, { of, by }: Reshaping): CallCorrection[] {
   return [
     ...of.map((name) => ({ param: siblingPath(param, name), remove: true as const })),
-    ...Object.entries(by).map(([name, add]) => ({ param: siblingPath(param, name), add })),
+    ...Object.entries(by).map(([name, add]) => ({
+      param: siblingPath(param, name),
+      ...(add instanceof ShareOfSide ? { share: add.share } : { add }),
+    })),
   ];
 }
 
@@ -111,11 +129,83 @@ function asBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | 
   return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
 }
 
+/**
+ * Units at the end of names, each with the unit in the names of this service, and its factor. Lengths are in pixels,
+ * which the names of this service leave out.
+ */
+const UNITS_IN_NAMES: readonly (readonly [end: RegExp, unit: string, factor: number])[] = [
+  [/_?(kb|kilobytes)$/i, 'Bytes', 1e3],
+  [/_?(mb|megabytes)$/i, 'Bytes', 1e6],
+  [/(_ms|Ms|MS|_?millis|_?milliseconds)$/, 'Seconds', 1e-3],
+  [/_?minutes$/i, 'Seconds', 60],
+  [/_?hours$/i, 'Seconds', 3_600],
+  [/_?days$/i, 'Seconds', 86_400],
+  [/_?(px|pixels)$/i, '', 1],
+];
+
+/** Recognises another unit in a name: `{"maxKB": 200}` for maxBytes, or `{"expiresInMinutes": 5}`. */
+function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const [end, unit, factor] = UNITS_IN_NAMES.find(([pattern]) => pattern.test(name)) ?? [];
+  const number = numberIfNumeric(sent[name]);
+  if (end === undefined || typeof number !== 'number') return undefined;
+  const [field, ...others] = likelyNames(name.replace(end, unit ?? ''), Object.keys(schema.properties ?? {}));
+  if (field === undefined || others.length > 0) return undefined;
+  return { of: [name], by: { [field]: number * (factor ?? 1) } };
+}
+
+/** Recognises a word of a field that was sent as a flag: `{"horizontal": true}` for an axis, or `{"strip": true}`. */
+function asFlagOfWord({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  if (String(sent[name]) !== 'true') return undefined;
+  const fields = Object.entries<TSchema>(schema.properties ?? {});
+  const [field, ...others] = fields.flatMap(([one, { enum: words = [] }]) =>
+    words.includes(name) ? [one] : [],
+  );
+  return field === undefined || others.length > 0 ? undefined : { of: [name], by: { [field]: name } };
+}
+
+/** Names of a factor by which other services scale a picture. */
+const SCALE_NAMES = /^(scale|factor|zoom|percent(age)?|resize)$/i;
+
+/** Recognises the factor of a reduced size: `scale=0.5` or `percent=50` is a share of the width. */
+function asScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const { properties = {} } = schema;
+  const isOfPicture = ['width', 'enlarge'].every((field) => Object.hasOwn(properties, field));
+  const [, digits = '', sign] = /^(\d*\.?\d+)(%?)$/.exec(String(sent[name])) ?? [];
+  const percent = sign === '%' || /^percent/i.test(name) ? Number(digits) : Number(digits) * 100;
+  const isReduced = digits !== '' && percent > 0 && percent < 100;
+  if (!isOfPicture || !SCALE_NAMES.test(name) || !isReduced || Object.hasOwn(sent, 'height'))
+    return undefined;
+  const says = `Send width in pixels, ${percent}% of the width of the picture, in place of ${name}.`;
+  return { of: [name], by: { width: new ShareOfSide(percent / 100) }, says };
+}
+
+/** Names of the left, upper, right and lower edges of a rectangle. */
+const EDGE_NAMES = [
+  ['left', 'top', 'right', 'bottom'],
+  ['x1', 'y1', 'x2', 'y2'],
+  ['x0', 'y0', 'x1', 'y1'],
+  ['xmin', 'ymin', 'xmax', 'ymax'],
+];
+
+/** Recognises a rectangle by its edges: `{"x1": 10, "y1": 10, "x2": 90, "y2": 70}` is 80 pixels wide. */
+function asCorners({ names, sent }: MisshapenObject): Reshaping | undefined {
+  const edges = EDGE_NAMES.find((four) => four.every((name) => names.includes(name)));
+  const [left, top, right, bottom] = (edges ?? []).map((name) => Number(sent[name]));
+  if (left === undefined || top === undefined || right === undefined || bottom === undefined)
+    return undefined;
+  if (!(right > left && bottom > top)) return undefined;
+  return { of: edges ?? [], by: { x: left, y: top, width: right - left, height: bottom - top } };
+}
+
 const SIZE_FIELDS = ['width', 'height'];
 const RECTANGLE_FIELDS = ['x', 'y', ...SIZE_FIELDS];
+/** Matches a rectangle as ImageMagick writes it: `80x60+10+10`. In a query, a plus sign is a space. */
+const GEOMETRY_PATTERN = /^(\d{1,6})x(\d{1,6})[+ ](\d{1,6})[+ ](\d{1,6})$/;
 
 /** Recognises numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
 function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const [, width, height, x, y] = (GEOMETRY_PATTERN.exec(String(sent[name])) ?? []).map(Number);
+  if (y !== undefined) return { of: [name], by: { x, y, width, height } };
   const numbers = numbersIn(sent[name]);
   const fields = [SIZE_FIELDS, RECTANGLE_FIELDS].find(({ length }) => length === numbers.length);
   if (fields === undefined || isMisspelt(name, schema)) return undefined;
@@ -126,19 +216,28 @@ function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | un
  * Patterns of values that are recognised by how they begin, each with the fields that such a value may be meant for.
  */
 const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readonly string[]])[] = [
-  [/^ast_\w{16,}$/, ['assetId', 'assetIds', 'input', 'inputs']],
-  [/^https?:\/\//i, ['url', 'input', 'inputs']],
+  [/^ast_\w{16,}$/, ['assetId', 'layerAssetId', 'otherAssetId', 'assetIds', 'input', 'other', 'inputs']],
+  [/^https?:\/\//i, ['url', 'layerUrl', 'otherUrl', 'input', 'other', 'inputs']],
 ];
 
-/** Recognises the id of an asset, or a URL, that was sent under a wrong name. */
+/**
+ * Recognises ids of assets, or URLs, that were sent under a wrong name. Several of them are the values of one list, or
+ * of the fields that are free, in their order.
+ */
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
-  const { [name]: value } = sent;
-  if (typeof value !== 'string' || isMisspelt(name, schema)) return undefined;
-  const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => pattern.test(value)) ?? [];
   const { properties = {} } = schema;
-  const field = fields.find((one) => Object.hasOwn(properties, one));
-  if (field === undefined) return undefined;
-  return { of: [name], by: { [field]: properties[field].type === 'array' ? [value] : value } };
+  const values = [sent[name]].flat();
+  const isOf = (pattern: RegExp) =>
+    values.length > 0 && values.every((value) => typeof value === 'string' && pattern.test(value));
+  const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => isOf(pattern)) ?? [];
+  const free = fields.filter((field) => Object.hasOwn(properties, field) && !Object.hasOwn(sent, field));
+  const list = free.find((field) => properties[field].type === 'array');
+  // A misspelt name is renamed, unless its list would be refused under the right name.
+  if (isMisspelt(name, schema) && (list !== undefined || !Array.isArray(sent[name]))) return undefined;
+  if (list !== undefined) return { of: [name], by: { [list]: values } };
+  if (values.length > free.length) return undefined;
+  const by = Object.fromEntries(values.map((value, at) => [free[at], value]));
+  return { of: [name], by };
 }
 
 /**
@@ -171,8 +270,9 @@ function numbersIn(value: unknown): number[] {
 }
 
 /**
- * Converts a text of digits to a number, because all values of a query are texts. Any other value is returned as it is.
+ * Converts a decimal number in text to a number, because all values of a query are texts. Any other value is returned
+ * as it is.
  */
 function numberIfNumeric(value: unknown): unknown {
-  return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
+  return typeof value === 'string' && /^-?\d{1,9}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
 }

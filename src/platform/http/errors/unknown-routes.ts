@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { nearestName } from '../../ids/nearest.ts';
+import { type CallCorrection, requestLineCorrections } from './corrections.ts';
 import { ApiError } from './errors.ts';
 
 declare module 'fastify' {
@@ -9,6 +10,15 @@ declare module 'fastify' {
   }
 }
 
+/** A call that was probably meant, as text for a message, and the corrections that make it of the call that was sent. */
+export interface MeantCall {
+  call: string;
+  corrections: CallCorrection[];
+}
+
+/** Finds the calls that do what a word such as `resize` says; none for most words. */
+export type MeantCallFinder = (word: string) => readonly MeantCall[];
+
 /** A served path, and the methods of one of its declarations. */
 interface ServedRoute {
   url: string;
@@ -16,13 +26,19 @@ interface ServedRoute {
   methods: string[];
 }
 
+/** A route, and the path that leads to it. */
+interface FoundRoute {
+  url: string;
+  path: string;
+}
+
 /**
  * An unknown path is 404 not_found; a known one with another method is 405 with Allow. Both are sent before
  * authentication. This function must be called before any route is declared, because it records each route when it is
  * declared.
  */
-export function installUnknownRoutes(app: FastifyInstance): void {
-  const table = createRouteTable();
+export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: MeantCallFinder): void {
+  const table = createRouteTable(findMeantCalls);
   const fixedWords = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const methods = [method].flat();
@@ -48,9 +64,9 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     const path = pathOf(request);
     const allowed = request.is404 ? table.methodsOf(path) : [];
     if (allowed.length > 0) throw methodNotAllowed(request, allowed);
-    const { says, suggest } = table.suggestPath(request.method, path);
+    const { says, suggest, corrections } = table.suggestPath(request.method, path);
     const message = `There is nothing at ${path}: GET /openapi.json lists every path.${says}`;
-    throw new ApiError('not_found', message, { details: suggest && { suggest } });
+    throw new ApiError('not_found', message, { details: suggest && { suggest }, corrections });
   }
 
   function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
@@ -61,14 +77,32 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     const others = changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${others}`;
     const headers = { allow: allowed.join(', ') };
-    const calls = allowed.filter((one) => !UNSUGGESTED_METHODS.includes(one)).map((one) => `${one} ${path}`);
+    const served = suggestedMethodsOf(allowed);
+    const calls = served.map((one) => `${one} ${path}`);
     const details = { allowed, suggest: [...changes, ...calls] };
-    return new ApiError('method_not_allowed', message, { details, headers });
+    const meant = meantMethod(method, served);
+    const corrections =
+      changes.length > 0 || meant === undefined ? [] : requestLineCorrections({ method: meant });
+    return new ApiError('method_not_allowed', message, { details, headers, corrections });
   }
 }
 
 /** Methods that are never suggested, because nobody who sends another method means one of them. */
 const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS'];
+
+function suggestedMethodsOf(methods: readonly string[]): string[] {
+  return methods.filter((name) => !UNSUGGESTED_METHODS.includes(name));
+}
+
+/** The methods that change a resource. */
+const CHANGING_METHODS = ['PUT', 'PATCH', 'POST'];
+
+/** The method that was certainly meant by another: the only one of a path, or the one that changes a resource. */
+function meantMethod(sent: string, methods: readonly string[]): string | undefined {
+  if (methods.length === 1) return methods[0];
+  const changing = CHANGING_METHODS.find((name) => methods.includes(name));
+  return CHANGING_METHODS.includes(sent) ? changing : undefined;
+}
 
 /**
  * A path must have at least this number of parts, split at `/`, for its routes to be listed. `/api/v1/images` has four,
@@ -77,14 +111,33 @@ const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS'];
 const MIN_LISTED_SEGMENTS = 4;
 
 /** The table of served routes, for errors about calls that match none of them. */
-function createRouteTable() {
+function createRouteTable(findMeantCalls: MeantCallFinder) {
   const routes: ServedRoute[] = [];
 
   /** The method to recommend for a path: the preferred one, if the path has it. */
   function recommendedMethod(url: string, preferred: string): string | undefined {
     const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
     if (methods.includes(preferred)) return preferred;
-    return methods.find((name) => !UNSUGGESTED_METHODS.includes(name));
+    return suggestedMethodsOf(methods)[0];
+  }
+
+  /** The call of a route. It has no corrections if a part of its path is not known. */
+  function routeCall(preferred: string, { url, path }: FoundRoute): MeantCall {
+    const method = recommendedMethod(url, preferred) ?? preferred;
+    const isWhole = !path.includes(':');
+    return {
+      call: `${method} ${openApiPathOf(url)}`,
+      corrections: isWhole ? requestLineCorrections({ ...(method !== preferred && { method }), path }) : [],
+    };
+  }
+
+  /** The route of one of several paths, tried in their order. */
+  function servedRouteOf(paths: readonly string[]): FoundRoute | undefined {
+    for (const path of paths) {
+      const route = routes.find(({ matches }) => matches.test(path));
+      if (route !== undefined) return { url: route.url, path };
+    }
+    return undefined;
   }
 
   /** The routes below a path. The key is the rest of a route's path, and the value is its whole path. */
@@ -113,27 +166,28 @@ function createRouteTable() {
     /**
      * Suggests the path that was probably meant. This is the path without a trailing slash, with a missing `/api/v1`,
      * or with a similar spelling of its last segment. The whole path is compared if its level has no paths. If no path
-     * is similar, the existing paths of the same level are listed.
+     * is similar, the calls that the last segment names are suggested, or the existing paths of the same level.
      * @returns the end of a message, and the calls of which one was probably meant.
      */
-    suggestPath(method: string, path: string): { says: string; suggest?: string[] } {
+    suggestPath(method: string, path: string): PathSuggestion {
       const tail = withoutTrailingSlashes(path).replace(/^\/(api\/)?(v\d+\/)?/, '/');
-      const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
-      const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
       const lastSlash = path.lastIndexOf('/');
       const parent = path.slice(0, lastSlash);
+      const word = path.slice(lastSlash + 1);
       const siblings = routesBelow(parent);
       const urls = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
-      const similar =
-        siblings.size > 0
-          ? siblings.get(nearestName(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
-          : nearestName(`/api/v1${tail}`, urls);
-      const known = served?.url ?? similar;
-      const meantUrls = known === undefined ? urlsWithWordsOf(tail, urls) : [known];
-      if (meantUrls.length > 0) {
-        const calls = meantUrls.map((url) => `${recommendedMethod(url, method)} ${openApiPathOf(url)}`);
-        return { says: ` Did you mean ${calls.join(' or ')}?`, suggest: calls };
-      }
+      const served = servedRouteOf([tail, `/api/v1${tail}`, `/api/v1/images${tail}`]);
+      const calls = served === undefined ? findMeantCalls(word) : [routeCall(method, served)];
+      if (calls.length > 0) return pathSuggestionOf(calls);
+      const sibling = nearestName(word, [...siblings.keys()]);
+      const near = siblings.size > 0 ? siblings.get(sibling ?? '') : nearestName(`/api/v1${tail}`, urls);
+      const found = near === undefined ? urlsWithWordsOf(tail, urls) : [near];
+      if (found.length > 0)
+        return pathSuggestionOf(
+          found.map((url) =>
+            routeCall(method, { url, path: sibling === undefined ? url : `${parent}/${sibling}` }),
+          ),
+        );
       if (siblings.size === 0) return { says: '' };
       const names = [...siblings.keys()].map(openApiPathOf);
       const suggest = names.map((name) => `${parent}/${name}`);
@@ -146,6 +200,23 @@ function createRouteTable() {
         return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
       });
     },
+  };
+}
+
+/** The end of a message, the calls of which one was probably meant, and the corrections if it is the only one. */
+interface PathSuggestion {
+  says: string;
+  suggest?: string[];
+  corrections?: CallCorrection[];
+}
+
+function pathSuggestionOf(calls: readonly MeantCall[]): PathSuggestion {
+  const suggest = calls.map(({ call }) => call);
+  const [only, ...others] = calls;
+  return {
+    says: ` Did you mean ${suggest.join(' or ')}?`,
+    suggest,
+    ...(others.length === 0 && { corrections: only?.corrections ?? [] }),
   };
 }
 

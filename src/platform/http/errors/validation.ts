@@ -113,8 +113,9 @@ function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis
     const names = [additionalProperty, ...others] as const;
     return undeclaredFieldsDiagnosis({ param, names, sent, schema: parentSchema }, CALL_SUBJECT);
   }
-  const name = param === 'body' ? 'The body' : param;
-  return mismatchedValueDiagnosis({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
+  const isBody = param === 'body';
+  const field = { path: isBody ? param : path, name: isBody ? 'The body' : param };
+  return mismatchedValueDiagnosis(field, sent, parentSchema as TSchema, CALL_SUBJECT);
 }
 
 function detailsOf(

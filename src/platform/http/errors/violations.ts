@@ -5,7 +5,8 @@ import { isJsonObject } from '../../values/json.ts';
 import { withoutAbsentFields } from '../../values/present.ts';
 import { type CallCorrection, siblingPath } from './corrections.ts';
 import type { ApiError, SentField } from './errors.ts';
-import { excerptOf, type Remedy, remedyOf, wordRemedy } from './remedies.ts';
+import { remedyOf, wordRemedy } from './remedies.ts';
+import { excerptOf, type Remedy } from './remedy.ts';
 import {
   findReshaping,
   type Reshaping,
@@ -54,6 +55,8 @@ export interface ViolationContext {
    * Returns the fields that a key and its value mean. For example, `{"resize": {"width": 9}}` means op and parameters.
    */
   keyed?: (key: string, value: unknown) => Readonly<Record<string, unknown>> | undefined;
+  /** Whether the names within the field are checked, so that any other field may be tried there. */
+  checks?: (sent: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /**
@@ -161,11 +164,11 @@ export function undeclaredFieldsDiagnosis(
   const meant = names
     .slice(0, MAX_CORRECTED_NAMES)
     .map((wrong) => ({ wrong, words: likelyFieldNames(wrong, sent, schema) }));
-  const corrections = meant.flatMap(({ wrong, words: [word, ...more] }) =>
-    word === undefined || more.length > 0
-      ? []
-      : [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }],
-  );
+  const corrections = meant.flatMap(({ wrong, words }) => {
+    const [word, ...more] = words.length === 0 ? namesWithin(wrong, sent, schema) : words;
+    if (word === undefined || more.length > 0) return [];
+    return [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }];
+  });
   const [first] = meant;
   const hint = others.length === 0 ? meantWordHint(first?.words ?? []) : replacementsHint(meant);
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
@@ -178,7 +181,8 @@ export function undeclaredFieldsDiagnosis(
 }
 
 /** The end of a message: `Send width=1200, height=630 in place of size.` */
-function reshapingHint({ of, by }: Reshaping): string {
+function reshapingHint({ of, by, says }: Reshaping): string {
+  if (says !== undefined) return says;
   const fields = Object.entries(by).map(([name, value]) => `${name}=${excerptOf(value)}`);
   return `Send ${fields.join(', ')} in place of ${of.join(', ')}.`;
 }
@@ -201,6 +205,12 @@ function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>
     if (words.length > 0) return words.map((word) => `${within.field}.${word}`);
   }
   return likelyNames(wrong, Object.keys(schema.properties ?? {}));
+}
+
+/** The name of a field within the one that checks its fields: whether it has this name, the next check says. */
+function namesWithin(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
+  const context: ViolationContext | undefined = within;
+  return isJsonObject(sent) && context?.checks?.(sent) ? [`${context.field}.${name}`] : [];
 }
 
 /** The end of a message about several wrong names: ` Send x for left, y for top.`, or empty text. */

@@ -20,6 +20,7 @@ import {
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation, PixelOp } from '../op.ts';
+import { faceSentence } from '../usual-words.ts';
 import { CUT_BY_FRAGMENT_HINT, colourHint, type ValueHint } from './colours.ts';
 import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 
@@ -241,12 +242,18 @@ function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (value === '' && schema.minLength !== undefined) return { says: CUT_BY_FRAGMENT_HINT };
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
+  const onFaces = allowedWordsOf(schema).includes('attention') ? faceSentence(value) : undefined;
+  if (onFaces !== undefined) return { says: ` ${onFaces}` };
   const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');
   if (!choosesFormat) return { says: '' };
   return {
     says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
+    suggest: USUAL_FORMATS,
   };
 }
+
+/** The formats that other services mean by a format that is chosen for the reader. */
+const USUAL_FORMATS = ['webp', 'avif', 'jpeg'];
 
 /** The words that a schema allows, directly or in any of its alternatives. */
 function allowedWordsOf({ anyOf, enum: words = [] }: TSchema): string[] {

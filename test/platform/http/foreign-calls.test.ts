@@ -1,0 +1,40 @@
+// needs: server
+import sharp from 'sharp';
+import t from 'tap';
+import { sharedServer } from '../../support/harness.ts';
+import { foreignForms } from './foreign-calls/forms.ts';
+import { type MendedBy, mend } from './foreign-calls/mending.ts';
+import { foreignParameters } from './foreign-calls/parameters.ts';
+
+const server = await sharedServer();
+const { key } = await server.account();
+const pictureOf = async (background: string) =>
+  new Uint8Array(
+    await sharp({ create: { width: 300, height: 200, channels: 3, background } })
+      .png()
+      .toBuffer(),
+  );
+const assetOf = async (body: Uint8Array<ArrayBuffer>): Promise<string> =>
+  (await server.call('/assets/upload', { key, body, type: 'image/png' })).json.data.id;
+const png = await pictureOf('red');
+const assetId = await assetOf(png);
+const places = { key, png, assetId, other: await assetOf(await pictureOf('blue')) };
+const sender = { server, key, png, assetId };
+
+/** The least share of the calls that are accepted, at once or after what the data of the answers says. */
+const MIN_MENDED_SHARE = 0.95;
+
+t.test('a program mends the calls of other services by the data of their refusals', async (t) => {
+  const tally: Record<MendedBy, number> = { accepted: 0, fix: 0, instead: 0, suggest: 0, nothing: 0 };
+  const calls = [...foreignParameters(places), ...foreignForms(places)];
+  for (const [what, call, by] of calls) {
+    const mendedBy = await mend(call, sender);
+    tally[mendedBy] += 1;
+    t.equal(mendedBy, by, what);
+  }
+  t.comment(`${calls.length} calls: ${JSON.stringify(tally)}`);
+  t.ok(
+    tally.nothing <= (1 - MIN_MENDED_SHARE) * calls.length,
+    `${tally.nothing} are mended by sentences alone`,
+  );
+});
