@@ -116,8 +116,8 @@ export function faceSentence(value: string): string | undefined {
 
 /** The calls of the ops that a word names, such as `resize` at the end of a path. Misspelt words name none. */
 export function findOpCalls(word: string): MeantCall[] {
-  const [exact] = likelyNames(word, OP_NAMES, Number.POSITIVE_INFINITY);
-  const names = exact === undefined ? (findHint(word)?.ops ?? []) : [exact];
+  const exact = likelyNames(word, OP_NAMES, Number.POSITIVE_INFINITY);
+  const names = exact.length === 1 ? exact : (findHint(word)?.ops ?? []);
   return names.flatMap((name) => {
     const op = findOp(name);
     return op === undefined ? [] : [callOf(op)];

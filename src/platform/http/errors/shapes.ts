@@ -227,8 +227,8 @@ const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readon
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;
   const values = [sent[name]].flat();
-  const isOf = (pattern: RegExp) =>
-    values.length > 0 && values.every((value) => typeof value === 'string' && pattern.test(value));
+  if (values.length === 0) return undefined;
+  const isOf = (pattern: RegExp) => values.every((value) => typeof value === 'string' && pattern.test(value));
   const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => isOf(pattern)) ?? [];
   const free = fields.filter((field) => Object.hasOwn(properties, field) && !Object.hasOwn(sent, field));
   const list = free.find((field) => properties[field].type === 'array');

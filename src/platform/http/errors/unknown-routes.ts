@@ -180,7 +180,7 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
       const calls = served === undefined ? findMeantCalls(word) : [routeCall(method, served)];
       if (calls.length > 0) return pathSuggestionOf(calls);
       const sibling = nearestName(word, [...siblings.keys()]);
-      const near = siblings.size > 0 ? siblings.get(sibling ?? '') : nearestName(`/api/v1${tail}`, urls);
+      const near = siblings.size > 0 ? siblings.get(sibling ?? '') : nearestUrl(tail, urls);
       const found = near === undefined ? urlsWithWordsOf(tail, urls) : [near];
       if (found.length > 0)
         return pathSuggestionOf(
@@ -244,6 +244,15 @@ function urlsWithWordsOf(path: string, urls: readonly string[]): string[] {
 }
 
 const MAX_SUGGESTED_PATHS = 3;
+
+const API_PREFIX = '/api/v1';
+
+/** The served path below /api/v1 that resembles a path most; undefined if none does. */
+function nearestUrl(path: string, urls: readonly string[]): string | undefined {
+  const paths = urls.filter((url) => url.startsWith(API_PREFIX)).map((url) => url.slice(API_PREFIX.length));
+  const found = nearestName(path, paths);
+  return found === undefined ? undefined : `${API_PREFIX}${found}`;
+}
 
 /** The path of a route as OpenAPI writes it: `/jobs/:jobId` becomes `/jobs/{jobId}`. */
 function openApiPathOf(url: string): string {

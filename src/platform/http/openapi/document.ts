@@ -234,7 +234,7 @@ function failureSchemas(): DocumentNode {
           type: 'object',
           additionalProperties: true,
           description:
-            'For a program: allowed, min, max, limit, received, missing, reason and the like. `fix` lists the corrections (`param` with `rename`, `replace`, `add` or `remove`) that, made in order, let the call pass; `suggest` has words, numbers or calls of which one was probably meant; `instead` has calls, or parts of them, that do what was probably meant.',
+            'For a program: allowed, min, max, limit, received, missing, reason and the like. `fix` lists the corrections (`param` with `rename`, `replace`, `add`, `remove` or `decode`) that, made in order, let the call pass; `suggest` has words, numbers or calls of which one was probably meant; `instead` has calls, or parts of them, that do what was probably meant.',
         }),
       ),
       requestId: Type.String(),

@@ -43,7 +43,7 @@ export function foreignForms({ key, png, assetId, other }: ForeignPlaces): Forei
     ['/balance', get('/api/v1/balance', {}), 'fix'],
     ['/credits/history', get('/api/v1/credits/history', {}), 'fix'],
     ['/webhooks', get('/api/v1/webhooks', {}), 'fix'],
-    ['/keys', get('/api/v1/keys', {}), 'suggest'],
+    ['/signing_keys', get('/api/v1/signing_keys', {}), 'fix'],
     ['an asset by download', get(`/api/v1/assets/${assetId}/download`, {}), 'suggest'],
     ['a transform by GET', get(`${IMAGES}/transform`, { ...small.parameters, op: 'resize', assetId }), 'fix'],
     ['a job by PUT', to('/api/v1/jobs', { method: 'PUT', json: flipped }), 'fix'],
