@@ -12,7 +12,9 @@ export interface Fix {
   replace?: unknown;
   add?: unknown;
   remove?: unknown;
-  /** How the text of the field is encoded. The decoded bytes are sent as the file of a form, or in place of the file. */
+  /**
+   * How the text of the field is encoded. The decoded bytes are sent as the file of a form, or in place of the file.
+   */
   decode?: 'base64' | 'data-url';
 }
 

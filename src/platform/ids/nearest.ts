@@ -38,7 +38,9 @@ function namesMeantBy(plain: string, known: readonly string[]): string[] {
   return names.flatMap((name) => known.filter((one) => normalizedNameOf(one) === normalizedNameOf(name)));
 }
 
-/** The known names with the same stem as a wrong one whose last part is meant, such as `job.completed` for `job.done`. */
+/**
+ * The known names with the same stem as a wrong one whose last part is meant, such as `job.completed` for `job.done`.
+ */
 function namesBelowStem(wrong: string, known: readonly string[]): string[] {
   const stem = wrong.slice(0, wrong.lastIndexOf('.') + 1);
   if (stem === '') return [];

@@ -4,8 +4,8 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. If the query
  * has a field of the path's first name, the path refers to the query, otherwise to the body. It may lead into a field
  * that is JSON text. `in` names another place: a header, a file part of a form, or the request line, whose params are
- * `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. A `share` of a
- * side of the picture becomes pixels before the caller gets the change.
+ * `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. A `share` of
+ * a side of the picture becomes pixels before the caller gets the change.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' | 'request' } & (
   | { rename: string }

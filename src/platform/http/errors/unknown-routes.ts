@@ -10,7 +10,9 @@ declare module 'fastify' {
   }
 }
 
-/** A call that was probably meant, as text for a message, and the corrections that make it of the call that was sent. */
+/**
+ * A call that was probably meant, as text for a message, and the corrections that make it of the call that was sent.
+ */
 export interface MeantCall {
   call: string;
   corrections: CallCorrection[];
