@@ -186,6 +186,7 @@ export const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   pixelate: ['pixellate', 'mosaic'],
   read_metadata: ['metadata'],
   '/account': ['/me', '/user', '/profile', '/whoami'],
+  '/assets/upload': ['/upload', '/uploads', '/files'],
   '/credits': ['/balance', '/billing'],
   '/ai-models': ['/models'],
   '/ops': ['/operations', '/catalogue', '/catalog'],

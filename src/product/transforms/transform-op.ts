@@ -1,3 +1,4 @@
+import { type CallCorrection, requestLineCorrections } from '../../platform/http/errors/corrections.ts';
 import {
   type ApiError,
   invalidParamError,
@@ -57,11 +58,20 @@ export function requireTransformOp(
   }
   if (op.runs === 'pass' && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
     return op;
-  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
+  const details = {
     received: name,
     allowed: transformOpNames(),
     ...suggestOtherCall(op, parametersOf(op), inputs),
-  });
+  };
+  const corrections = path === 'op' ? endpointCorrections(op) : [];
+  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, details, corrections);
+}
+
+/** The corrections that send a call to the endpoint of its op, which takes no op; empty if the op has none. */
+function endpointCorrections(op: Op): CallCorrection[] {
+  const endpoint = endpointOf(op);
+  if (endpoint === undefined) return [];
+  return [...requestLineCorrections({ path: `/api/v1${endpoint}` }), { param: 'op', remove: true }];
 }
 
 /** Suggests how else to run an op that this endpoint does not run: by another endpoint, or by a job. */

@@ -160,12 +160,12 @@ function texts(values: Values): Values {
 export function correctedBy(sent: Call, fix: readonly Correction[]): Call {
   const call = structuredClone(sent);
   for (const { param, rename, in: place, ...correction } of fix) {
-    // A name with brackets may be that of the field itself.
-    const path = param in call.query ? [param] : partsOf(param);
-    const [first = ''] = path;
-    const isInQuery = place === undefined ? first in call.query : place === 'query';
+    const [first = ''] = partsOf(param);
+    const isInQuery = place === undefined ? first in call.query || param in call.query : place === 'query';
     const isText = isInQuery || call.form !== undefined;
     const root = isInQuery ? call.query : (call.form ?? call.json ?? {});
+    // A name with brackets may be that of the field itself.
+    const path = param in root ? [param] : partsOf(param);
     const value = edit(root, path, isText, (holder, name, isTextHere) => {
       const { [name]: before } = holder;
       if ((before === undefined) !== 'add' in correction) throw new Error(`${param} cannot be corrected so.`);

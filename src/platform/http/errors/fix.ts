@@ -134,7 +134,9 @@ async function findFix(
   pictureSize: () => Promise<PictureSize | null>,
 ): Promise<CallCorrection[] | null> {
   const fix: CallCorrection[] = [];
-  /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
+  /**
+   * The fields to which a change gave another name. If a later change renames or removes one, one of the two was wrong.
+   */
   const named = new Set<string>();
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
@@ -148,10 +150,15 @@ async function findFix(
       if (corrected === null || (!('replace' in correction) && named.has(correction.param))) return null;
       call = corrected;
       fix.push(correction);
-      if ('rename' in correction) named.add(correction.rename);
+      if ('rename' in correction && !isMove(correction)) named.add(correction.rename);
     }
   }
   return fix;
+}
+
+/** Whether a correction only moves a field to another level, under its own name. */
+function isMove({ param, rename }: { param: string; rename: string }): boolean {
+  return rename.split('.').at(-1) === param.split('.').at(-1);
 }
 
 /**

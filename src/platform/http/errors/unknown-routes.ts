@@ -75,7 +75,7 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
     const { method } = request;
     const allowed = methods.toSorted();
     const path = pathOf(request);
-    const changes = table.changingRoutesBelow(path);
+    const changes = fixedWords.has(path) ? [] : table.changingRoutesBelow(path);
     const others = changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${others}`;
     const headers = { allow: allowed.join(', ') };

@@ -132,7 +132,10 @@ function replaced(call: WireCall, part: Values, { assetId }: Sender): WireCall {
     const { json: _, form: __, ...others } = call;
     return { ...others, path: '/api/v1/jobs', query: {}, json: { assetIds: [assetId], ...job } };
   }
-  if (isJsonObject(body)) return { ...call, json: body };
+  if (isJsonObject(body)) {
+    const { text: _, ...others } = call;
+    return { ...others, json: body };
+  }
   const { op: _, parameters: sent, ...json } = call.json ?? { assetId };
   if (isJsonObject(parameters)) {
     if (call.json === undefined) return { ...call, query: { ...call.query, ...parameters } };
@@ -143,11 +146,14 @@ function replaced(call: WireCall, part: Values, { assetId }: Sender): WireCall {
 }
 
 /** The calls that a suggested word may mean: another call, a value, a name, or a field that has to go. */
-function suggestedCalls(call: WireCall, param: string | undefined, word: string | number): WireCall[] {
+function suggestedCalls(call: WireCall, name: string | undefined, word: string | number): WireCall[] {
   const [, method, path] = /^(GET|POST|PUT|PATCH|DELETE) (\/[^ ?]*)/.exec(String(word)) ?? [];
   if (path !== undefined) return [{ ...call, path, ...(method && { method }) }];
   if (/^\/api\//.test(String(word))) return [{ ...call, path: String(word) }];
-  if (param === undefined) return [];
+  if (name === undefined) return [];
+  // An error names a parameter of an op alone, wherever it was sent.
+  const isWithin = isJsonObject(call.json?.parameters) && name in call.json.parameters;
+  const param = isWithin ? `parameters.${name}` : name;
   const rename = param.replace(/[^.]*$/, String(word));
   const changes: Correction[] = [
     { param, replace: word },
