@@ -105,7 +105,7 @@ export function foreignForms({ key, png, assetId, other }: ForeignPlaces): Forei
     [
       'an asset in the query, for a job',
       to(`${IMAGES}/transform`, { query: { op: 'upscale', assetId }, json: {} }),
-      'instead',
+      'nothing',
     ],
     ['a job in the query', to('/api/v1/jobs', { query: { op: 'flip', assetIds: assetId }, json: {} }), 'fix'],
     ['ids of a transform', post(`${IMAGES}/transform`, { assetIds: [assetId], op: 'flip' }), 'fix'],
