@@ -45,6 +45,7 @@ const SHARED_BY_WORKERS = [
   'workers/image/encode/encoder.ts',
   'workers/image/facts/perceptual-hash.ts',
   'workers/image/frames.ts',
+  'workers/image/operations/arguments.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/operation.ts',
   'workers/image/operations/parameter.ts',

@@ -1,11 +1,7 @@
 import type { Static, TInteger, TNumber, TSchema } from '@sinclair/typebox';
 import { losslessImpossibleReason } from '../../../workers/image/encode/encoder.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
-import {
-  choiceParameter,
-  optionalParameter,
-  textParameter,
-} from '../../../workers/image/operations/parameter.ts';
+import * as parameter from '../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../imaging/images/formats.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -18,8 +14,8 @@ export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as 
 
 /** The parameters of every op that writes an image: how the input is read and how the result is written. */
 export const PASS_PARAMETERS = {
-  format: optionalParameter(
-    choiceParameter(
+  format: parameter.optional(
+    parameter.choice(
       OUTPUT_FORMATS,
       "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop, flip and turns by right angles; X-Service-Bit-Depth says what came out.",
     ),
@@ -27,8 +23,8 @@ export const PASS_PARAMETERS = {
   quality,
   lossless,
   effort,
-  metadata: optionalParameter(
-    choiceParameter(
+  metadata: parameter.optional(
+    parameter.choice(
       ['strip', 'keep', 'copyright'],
       'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.',
     ),
@@ -108,5 +104,5 @@ export const MAX_PROMPT_CHARACTERS = 32_000;
 
 /** The prompt that an AI op takes in addition to its parameters. */
 export function promptField(description: string, options?: { default: string }) {
-  return textParameter(1, MAX_PROMPT_CHARACTERS, description, options);
+  return parameter.text(1, MAX_PROMPT_CHARACTERS, description, options);
 }

@@ -1,13 +1,13 @@
 import type { TProperties } from '@sinclair/typebox';
 import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
-import { OPERATIONS, type StepArguments, type StepName } from '../../../workers/image/operations/index.ts';
-import type { StepOperation } from '../../../workers/image/operations/operation.ts';
 import {
   argumentsSchema,
   createDefaultsFiller,
   type FilledArguments,
   type RequestedArguments,
-} from '../../../workers/image/operations/parameter.ts';
+} from '../../../workers/image/operations/arguments.ts';
+import { OPERATIONS, type StepArguments, type StepName } from '../../../workers/image/operations/index.ts';
+import type { StepOperation } from '../../../workers/image/operations/operation.ts';
 import type { EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {

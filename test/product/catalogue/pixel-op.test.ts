@@ -3,7 +3,7 @@ import t from 'tap';
 import { findFirstViolation } from '../../../src/product/catalogue/checks/check.ts';
 import { definePixelOp, operationStep } from '../../../src/product/catalogue/pixel-op.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
-import { integerParameter } from '../../../workers/image/operations/parameter.ts';
+import * as parameter from '../../../workers/image/operations/parameter.ts';
 
 // What does not compile is said by @ts-expect-error, which fails the check of types where it compiles after all.
 
@@ -38,7 +38,7 @@ t.test(
     const source = {
       op: 'soften',
       description: 'Softens the picture.',
-      parameters: { strength: integerParameter(1, 9, 'How much.') },
+      parameters: { strength: parameter.integer(1, 9, 'How much.') },
       example: { strength: 2 },
       compile: ({ strength }: { strength: number }) => ({
         steps: [operationStep('blur', { sigma: strength })],

@@ -66,7 +66,7 @@ t.test(
   'a registry step is refused on its operation, or on its params with the argument named in words',
   (t) => {
     const refused: [string, unknown, string, RegExp][] = [
-      ['zoom', {}, 'steps[4].operation', /no operation "zoom": it has resize, extract/],
+      ['zoom', {}, 'steps[4].operation', /no operation "zoom": it has resize, crop, extract/],
       ['constructor', {}, 'steps[4].operation', /no operation/],
       ['grayscale', {}, 'steps[4].operation', /no operation "grayscale"/],
       ['blur', { sigma: 0 }, 'steps[4].params', /sigma is 0, but a number from 0\.3 to/],

@@ -2,11 +2,11 @@ import type { Raw } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, type PassContext } from './operation.ts';
-import { assetIdParameter, choiceParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const extractChannelOperation = defineStepOperation({
+export const extractChannel = defineStepOperation({
   description: 'Shows one channel of the picture in shades of gray.',
-  parameters: { channel: choiceParameter(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
+  parameters: { channel: parameter.choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
   grey: 'makes',
   copies: 1,
   alphaAfter: 'dropped',
@@ -23,10 +23,10 @@ export const extractChannelOperation = defineStepOperation({
   },
 });
 
-export const joinChannelOperation = defineStepOperation({
+export const joinChannel = defineStepOperation({
   description:
     "Takes the brightness of a second asset as the picture's transparency. The asset is stretched to the picture's size.",
-  parameters: { assetId: assetIdParameter('The second asset: black is transparent, white is opaque.') },
+  parameters: { assetId: parameter.assetId('The second asset: black is transparent, white is opaque.') },
   copies: 1,
   alphaAfter: 'added',
   cpuMsPerMegapixel: 40,
@@ -41,9 +41,9 @@ export const joinChannelOperation = defineStepOperation({
   },
 });
 
-export const bandboolOperation = defineStepOperation({
+export const bandbool = defineStepOperation({
   description: 'Joins the channels of the picture bit by bit into one.',
-  parameters: { operator: choiceParameter(['and', 'or', 'eor'], 'How bits are joined.') },
+  parameters: { operator: parameter.choice(['and', 'or', 'eor'], 'How bits are joined.') },
   grey: 'makes',
   copies: 1,
   alphaAfter: 'kept',
@@ -54,12 +54,12 @@ export const bandboolOperation = defineStepOperation({
   },
 });
 
-export const booleanOperation = defineStepOperation({
+export const boolean = defineStepOperation({
   description:
     "Joins the picture with a second asset, bit by bit. The asset is stretched to the picture's size.",
   parameters: {
-    assetId: assetIdParameter('The second asset.'),
-    operator: choiceParameter(['and', 'or', 'eor'], 'How bits are joined.'),
+    assetId: parameter.assetId('The second asset.'),
+    operator: parameter.choice(['and', 'or', 'eor'], 'How bits are joined.'),
   },
   copies: 1,
   alphaAfter: 'kept',

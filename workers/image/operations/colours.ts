@@ -3,10 +3,10 @@ import { parseColour } from '../colour/colour.ts';
 import { LUMA_WEIGHTS } from '../facts/brightness.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
-import { choiceParameter, colourParameter, numberListParameter, numberParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 import { Type } from './schema.ts';
 
-export const greyscaleOperation = defineStepOperation({
+export const greyscale = defineStepOperation({
   description: 'Takes the colour out and leaves shades of gray.',
   parameters: {},
   grey: 'makes',
@@ -19,15 +19,15 @@ export const greyscaleOperation = defineStepOperation({
   },
 });
 
-export const modulateOperation = defineStepOperation({
+export const modulate = defineStepOperation({
   description: 'Changes brightness, saturation, hue and lightness.',
   parameters: {
-    brightness: numberParameter(0, 100, 'Factor.', { default: 1 }),
-    saturation: numberParameter(0, 100, 'Factor; 0 is grey.', { default: 1 }),
-    hue: numberParameter(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', {
+    brightness: parameter.number(0, 100, 'Factor.', { default: 1 }),
+    saturation: parameter.number(0, 100, 'Factor; 0 is grey.', { default: 1 }),
+    hue: parameter.number(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', {
       default: 0,
     }),
-    lightness: numberParameter(-100, 100, 'Added to the lightness, which runs from 0 to 100.', {
+    lightness: parameter.number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', {
       default: 0,
     }),
   },
@@ -53,9 +53,9 @@ function darkeningFactor(brightness: number, lightness: number): number {
   return Math.min(1, brightness) * Math.min(1, (100 + lightness) / 100);
 }
 
-export const tintOperation = defineStepOperation({
+export const tint = defineStepOperation({
   description: 'Colours the picture in one tone and keeps its brightness.',
-  parameters: { color: colourParameter('The tone.') },
+  parameters: { color: parameter.colour('The tone.') },
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
@@ -63,11 +63,11 @@ export const tintOperation = defineStepOperation({
   },
 });
 
-export const duotoneOperation = defineStepOperation({
+export const duotone = defineStepOperation({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
   parameters: {
-    dark: colourParameter('Colour of the dark tones.'),
-    light: colourParameter('Colour of the light tones.'),
+    dark: parameter.colour('Colour of the dark tones.'),
+    light: parameter.colour('Colour of the light tones.'),
   },
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 30,
@@ -84,10 +84,10 @@ export const duotoneOperation = defineStepOperation({
   },
 });
 
-export const recombOperation = defineStepOperation({
+export const recomb = defineStepOperation({
   description: 'Mixes the colour channels by a matrix.',
   parameters: {
-    matrix: Type.Array(numberListParameter(3, 4, 'Weights of the channels in one result.'), {
+    matrix: Type.Array(parameter.numberList(3, 4, 'Weights of the channels in one result.'), {
       minItems: 3,
       maxItems: 4,
       description: 'A row for each result: 3 rows of 3, or 4 of 4 with alpha.',
@@ -109,10 +109,10 @@ export const recombOperation = defineStepOperation({
   },
 });
 
-export const toColourspaceOperation = defineStepOperation({
+export const toColourspace = defineStepOperation({
   description:
     'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
-  parameters: { space: choiceParameter(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
+  parameters: { space: parameter.choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 8,
   commutesWithFlatten: true,

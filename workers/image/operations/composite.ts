@@ -4,35 +4,26 @@ import { MAX_EDGE_PX, placeBoxWithMargin, sizeLimitError } from '../pixels/geome
 import { multiplyAlpha, repeatTile } from '../pixels/paint.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
-import {
-  assetIdParameter,
-  choiceParameter,
-  flagParameter,
-  integerParameter,
-  marginParameter,
-  numberParameter,
-  optionalParameter,
-  positionParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-const offsetParameter = (description: string) => integerParameter(-MAX_EDGE_PX, MAX_EDGE_PX, description);
+const offsetParameter = (description: string) => parameter.integer(-MAX_EDGE_PX, MAX_EDGE_PX, description);
 
-export const compositeOperation = defineStepOperation({
+export const composite = defineStepOperation({
   description: 'Lays a second picture over the picture.',
   parameters: {
-    layerAssetId: assetIdParameter('The asset to lay over.'),
-    position: positionParameter('Place of the layer.', { default: 'southeast' }),
-    margin: marginParameter('Distance from the edges at position, as in text.', { default: 0 }),
-    x: optionalParameter(offsetParameter('Left edge in pixels; needs y, instead of position.')),
-    y: optionalParameter(offsetParameter('Top edge in pixels; needs x, instead of position.')),
-    scale: optionalParameter(
-      numberParameter(0.01, 1, "Width as a share of the picture's; its own size when left out."),
+    layerAssetId: parameter.assetId('The asset to lay over.'),
+    position: parameter.position('Place of the layer.', { default: 'southeast' }),
+    margin: parameter.margin('Distance from the edges at position, as in text.', { default: 0 }),
+    x: parameter.optional(offsetParameter('Left edge in pixels; needs y, instead of position.')),
+    y: parameter.optional(offsetParameter('Top edge in pixels; needs x, instead of position.')),
+    scale: parameter.optional(
+      parameter.number(0.01, 1, "Width as a share of the picture's; its own size when left out."),
     ),
-    opacity: numberParameter(0, 1, 'How solid the layer is.', { default: 1 }),
-    blend: choiceParameter(['over', ...BLEND_MODES], 'How the layer mixes with the picture.', {
+    opacity: parameter.number(0, 1, 'How solid the layer is.', { default: 1 }),
+    blend: parameter.choice(['over', ...BLEND_MODES], 'How the layer mixes with the picture.', {
       default: 'over',
     }),
-    tile: flagParameter('Whether the layer is repeated over the picture.', { default: false }),
+    tile: parameter.flag('Whether the layer is repeated over the picture.', { default: false }),
   },
   // For blend modes other than `over`, an alpha channel is added and then dropped, which takes a second copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),

@@ -6,17 +6,10 @@ import { type Box, boundingBoxOf, largestSizeOfRatio, sizeLimitError } from '../
 import { BadArgumentError } from '../refusal.ts';
 import { cropAnchorOf, cropToBox, scaleAndCrop } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
-import {
-  colourParameter,
-  FOCAL_POINT_PARAMETERS,
-  gravityParameter,
-  integerParameter,
-  numberParameter,
-  optionalParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 import { Type } from './schema.ts';
 
-export const cropOperation = defineStepOperation({
+export const crop = defineStepOperation({
   description: 'Cuts out the largest rectangle of an aspect ratio.',
   parameters: {
     aspect: Type.String({
@@ -24,8 +17,8 @@ export const cropOperation = defineStepOperation({
       examples: ['16:9'],
       description: 'Width to height, such as 16:9.',
     }),
-    gravity: optionalParameter(gravityParameter('The part that is kept; center when left out.')),
-    ...FOCAL_POINT_PARAMETERS,
+    gravity: parameter.optional(parameter.gravity('The part that is kept; center when left out.')),
+    ...parameter.FOCAL_POINT,
   },
   grey: 'keeps',
   copies: 0,
@@ -47,17 +40,17 @@ function croppedSize(input: Size, aspect: string): Size {
 
 const MAX_EDGE_PX = 100_000;
 
-export const extractOperation = defineStepOperation({
+export const extract = defineStepOperation({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
-    left: optionalParameter(
-      integerParameter(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
+    left: parameter.optional(
+      parameter.integer(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
     ),
-    top: optionalParameter(
-      integerParameter(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
+    top: parameter.optional(
+      parameter.integer(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
     ),
-    width: integerParameter(1, MAX_EDGE_PX, 'Width in pixels.'),
-    height: integerParameter(1, MAX_EDGE_PX, 'Height in pixels.'),
+    width: parameter.integer(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: parameter.integer(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
   grey: 'keeps',
   copies: 0,
@@ -96,18 +89,18 @@ function edgeError(
 /** The smallest side of a picture in which sharp can search for edges, in pixels. */
 const MIN_EDGE_PX = 3;
 
-export const trimOperation = defineStepOperation({
+export const trim = defineStepOperation({
   description:
     'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
   parameters: {
-    threshold: numberParameter(
+    threshold: parameter.number(
       0,
       255,
       'How far a pixel may differ from the background and still be cut away.',
       { default: 10 },
     ),
-    background: optionalParameter(
-      colourParameter('The colour to cut away; the top left pixel when left out.'),
+    background: parameter.optional(
+      parameter.colour('The colour to cut away; the top left pixel when left out.'),
     ),
   },
   grey: 'keeps',

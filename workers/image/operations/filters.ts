@@ -2,12 +2,12 @@ import { gaussianBlur } from '../gaussian.ts';
 import { pixelateBox } from '../pixels/paint.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
-import { integerParameter, numberListParameter, numberParameter, optionalParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const blurOperation = defineStepOperation({
+export const blur = defineStepOperation({
   description: 'Blurs the picture.',
   parameters: {
-    sigma: numberParameter(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', {
+    sigma: parameter.number(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', {
       default: 3,
     }),
   },
@@ -21,15 +21,15 @@ export const blurOperation = defineStepOperation({
   apply: (picture, { sigma }) => gaussianBlur(picture, sigma),
 });
 
-export const sharpenOperation = defineStepOperation({
+export const sharpen = defineStepOperation({
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
-    sigma: numberParameter(0.1, 10, 'Width of the edges that are sharpened, in pixels.', { default: 1 }),
-    m1: numberParameter(0, 10_000, 'Strength in flat areas.', { default: 1 }),
-    m2: numberParameter(0, 10_000, 'Strength in detailed areas.', { default: 2 }),
-    x1: numberParameter(0, 10_000, 'Where flat ends and detailed begins.', { default: 2 }),
-    y2: numberParameter(0, 10_000, 'The most that is brightened.', { default: 10 }),
-    y3: numberParameter(0, 10_000, 'The most that is darkened.', { default: 20 }),
+    sigma: parameter.number(0.1, 10, 'Width of the edges that are sharpened, in pixels.', { default: 1 }),
+    m1: parameter.number(0, 10_000, 'Strength in flat areas.', { default: 1 }),
+    m2: parameter.number(0, 10_000, 'Strength in detailed areas.', { default: 2 }),
+    x1: parameter.number(0, 10_000, 'Where flat ends and detailed begins.', { default: 2 }),
+    y2: parameter.number(0, 10_000, 'The most that is brightened.', { default: 10 }),
+    y3: parameter.number(0, 10_000, 'The most that is darkened.', { default: 20 }),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
@@ -41,10 +41,10 @@ export const sharpenOperation = defineStepOperation({
   },
 });
 
-export const medianOperation = defineStepOperation({
+export const median = defineStepOperation({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
   parameters: {
-    size: integerParameter(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }),
+    size: parameter.integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
@@ -57,19 +57,13 @@ export const medianOperation = defineStepOperation({
   },
 });
 
-export const dilateOperation = defineMorphology(
-  'dilate',
-  'Grows the black shapes of a black and white picture.',
-);
-export const erodeOperation = defineMorphology(
-  'erode',
-  'Shrinks the black shapes of a black and white picture.',
-);
+export const dilate = defineMorphology('dilate', 'Grows the black shapes of a black and white picture.');
+export const erode = defineMorphology('erode', 'Shrinks the black shapes of a black and white picture.');
 
 function defineMorphology(name: 'dilate' | 'erode', description: string) {
   return defineStepOperation({
     description,
-    parameters: { width: integerParameter(1, 64, 'By how many pixels.', { default: 1 }) },
+    parameters: { width: parameter.integer(1, 64, 'By how many pixels.', { default: 1 }) },
     grey: 'keeps',
     ...IN_PLACE_EFFECTS,
     cpuMsPerMegapixel: ({ width }) => 2 + 0.33 * width ** 2,
@@ -82,20 +76,20 @@ function defineMorphology(name: 'dilate' | 'erode', description: string) {
 
 const MAX_KERNEL_EDGE = 31;
 
-export const convolveOperation = defineStepOperation({
+export const convolve = defineStepOperation({
   description: 'Makes each pixel the weighted sum of those around it.',
   parameters: {
-    width: integerParameter(3, MAX_KERNEL_EDGE, 'Width of the kernel.'),
-    height: integerParameter(3, MAX_KERNEL_EDGE, 'Height of the kernel.'),
-    kernel: numberListParameter(
+    width: parameter.integer(3, MAX_KERNEL_EDGE, 'Width of the kernel.'),
+    height: parameter.integer(3, MAX_KERNEL_EDGE, 'Height of the kernel.'),
+    kernel: parameter.numberList(
       9,
       MAX_KERNEL_EDGE * MAX_KERNEL_EDGE,
       'The weights, row by row: width × height of them.',
     ),
-    scale: optionalParameter(
-      integerParameter(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.'),
+    scale: parameter.optional(
+      parameter.integer(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.'),
     ),
-    offset: numberParameter(-255, 255, 'Added at the end.', { default: 0 }),
+    offset: parameter.number(-255, 255, 'Added at the end.', { default: 0 }),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
@@ -117,9 +111,9 @@ export const convolveOperation = defineStepOperation({
   },
 });
 
-export const pixelateOperation = defineStepOperation({
+export const pixelate = defineStepOperation({
   description: 'Turns the picture into coarse blocks.',
-  parameters: { size: integerParameter(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
+  parameters: { size: parameter.integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
   grey: 'keeps',
   copies: 1,
   alphaAfter: 'kept',

@@ -1,123 +1,37 @@
 import type { OperationStep } from '../../protocol.ts';
-import {
-  bandboolOperation,
-  booleanOperation,
-  extractChannelOperation,
-  joinChannelOperation,
-} from './channels.ts';
-import {
-  duotoneOperation,
-  greyscaleOperation,
-  modulateOperation,
-  recombOperation,
-  tintOperation,
-  toColourspaceOperation,
-} from './colours.ts';
-import { compositeOperation } from './composite.ts';
-import { cropOperation, extractOperation, trimOperation } from './cuts.ts';
-import {
-  blurOperation,
-  convolveOperation,
-  dilateOperation,
-  erodeOperation,
-  medianOperation,
-  pixelateOperation,
-  sharpenOperation,
-} from './filters.ts';
-import { borderOperation, extendOperation, roundCornersOperation } from './margins.ts';
+import type { RequestedArguments } from './arguments.ts';
+import * as channels from './channels.ts';
+import * as colours from './colours.ts';
+import * as composites from './composite.ts';
+import * as cuts from './cuts.ts';
+import * as filters from './filters.ts';
+import * as margins from './margins.ts';
 import type { Operation, StepOperation } from './operation.ts';
-import type { RequestedArguments } from './parameter.ts';
-import { placeholderOperation } from './placeholder.ts';
-import { redactOperation } from './redact.ts';
-import { resizeOperation } from './resize.ts';
-import {
-  avifOperation,
-  decodeOperation,
-  gifOperation,
-  jpegOperation,
-  keepMetadataOperation,
-  pngOperation,
-  tiffOperation,
-  webpOperation,
-} from './settings.ts';
-import { textOperation } from './text.ts';
-import {
-  claheOperation,
-  gammaOperation,
-  linearOperation,
-  negateOperation,
-  normaliseOperation,
-  thresholdOperation,
-} from './tones.ts';
-import {
-  ensureAlphaOperation,
-  flattenOperation,
-  opacityOperation,
-  removeAlphaOperation,
-  unflattenOperation,
-} from './transparency.ts';
-import {
-  affineOperation,
-  autoOrientOperation,
-  flipOperation,
-  flopOperation,
-  rotateOperation,
-} from './turns.ts';
+import * as placeholders from './placeholder.ts';
+import * as redactions from './redact.ts';
+import * as sizes from './resize.ts';
+import * as settings from './settings.ts';
+import * as texts from './text.ts';
+import * as tones from './tones.ts';
+import * as transparency from './transparency.ts';
+import * as turns from './turns.ts';
 
-/** Every operation, keyed by the name that steps use. */
+/** Every operation, under the name that its file exports, which is the name that steps use. */
 export const OPERATIONS = {
-  resize: resizeOperation,
-  extract: extractOperation,
-  crop: cropOperation,
-  trim: trimOperation,
-  extend: extendOperation,
-  rotate: rotateOperation,
-  autoOrient: autoOrientOperation,
-  flip: flipOperation,
-  flop: flopOperation,
-  affine: affineOperation,
-  border: borderOperation,
-  roundCorners: roundCornersOperation,
-  flatten: flattenOperation,
-  unflatten: unflattenOperation,
-  removeAlpha: removeAlphaOperation,
-  ensureAlpha: ensureAlphaOperation,
-  opacity: opacityOperation,
-  extractChannel: extractChannelOperation,
-  joinChannel: joinChannelOperation,
-  bandbool: bandboolOperation,
-  boolean: booleanOperation,
-  greyscale: greyscaleOperation,
-  negate: negateOperation,
-  gamma: gammaOperation,
-  linear: linearOperation,
-  normalise: normaliseOperation,
-  clahe: claheOperation,
-  recomb: recombOperation,
-  modulate: modulateOperation,
-  tint: tintOperation,
-  duotone: duotoneOperation,
-  threshold: thresholdOperation,
-  toColourspace: toColourspaceOperation,
-  blur: blurOperation,
-  sharpen: sharpenOperation,
-  median: medianOperation,
-  dilate: dilateOperation,
-  erode: erodeOperation,
-  convolve: convolveOperation,
-  pixelate: pixelateOperation,
-  redact: redactOperation,
-  composite: compositeOperation,
-  text: textOperation,
-  placeholder: placeholderOperation,
-  decode: decodeOperation,
-  keepMetadata: keepMetadataOperation,
-  jpeg: jpegOperation,
-  png: pngOperation,
-  webp: webpOperation,
-  avif: avifOperation,
-  gif: gifOperation,
-  tiff: tiffOperation,
+  ...sizes,
+  ...cuts,
+  ...turns,
+  ...margins,
+  ...transparency,
+  ...channels,
+  ...colours,
+  ...tones,
+  ...filters,
+  ...redactions,
+  ...composites,
+  ...texts,
+  ...placeholders,
+  ...settings,
 } satisfies Record<string, Operation>;
 
 type OperationName = keyof typeof OPERATIONS;

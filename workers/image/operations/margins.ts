@@ -4,31 +4,25 @@ import { changedSizeLimitError, cornerRadius, isRoundRadius } from '../pixels/ge
 import { fillCorners, makeCornersTransparent, makeCornersTransparent as round } from '../pixels/paint.ts';
 import { padPicture } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
-import {
-  choiceParameter,
-  colourParameter,
-  integerParameter,
-  optionalParameter,
-  radiusParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 
 const MAX_ADDED_PX = 16384;
 
 type AddedMargins = Record<'top' | 'right' | 'bottom' | 'left', number>;
 
-export const extendOperation = defineStepOperation({
+export const extend = defineStepOperation({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: integerParameter(0, MAX_ADDED_PX, 'Pixels to add above.', { default: 0 }),
-    right: integerParameter(0, MAX_ADDED_PX, 'Pixels to add on the right.', { default: 0 }),
-    bottom: integerParameter(0, MAX_ADDED_PX, 'Pixels to add below.', { default: 0 }),
-    left: integerParameter(0, MAX_ADDED_PX, 'Pixels to add on the left.', { default: 0 }),
-    extendWith: choiceParameter(
+    top: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add above.', { default: 0 }),
+    right: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add on the right.', { default: 0 }),
+    bottom: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add below.', { default: 0 }),
+    left: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add on the left.', { default: 0 }),
+    extendWith: parameter.choice(
       ['background', 'copy', 'repeat', 'mirror'],
       'What fills the room: the background colour, the edge pixels, the picture again, or its mirror image.',
       { default: 'background' },
     ),
-    background: optionalParameter(colourParameter('Colour of the room.')),
+    background: parameter.optional(parameter.colour('Colour of the room.')),
   },
   grey: 'keeps',
   copies: 1,
@@ -47,12 +41,12 @@ function extendedSize(input: Size, { top, right, bottom, left }: AddedMargins): 
   return { width: input.width + left + right, height: input.height + top + bottom };
 }
 
-export const borderOperation = defineStepOperation({
+export const border = defineStepOperation({
   description: 'Draws a frame around the picture; the canvas grows by twice its width.',
   parameters: {
-    width: integerParameter(0, 2048, 'Thickness of the frame in pixels.'),
-    color: colourParameter('Colour of the frame.', { default: '#000000' }),
-    radius: radiusParameter('Radius of the outer corners as in round_corners; the inner ones follow it.', {
+    width: parameter.integer(0, 2048, 'Thickness of the frame in pixels.'),
+    color: parameter.colour('Colour of the frame.', { default: '#000000' }),
+    radius: parameter.radius('Radius of the outer corners as in round_corners; the inner ones follow it.', {
       default: 0,
     }),
   },
@@ -80,10 +74,10 @@ function framedSize({ width, height }: Size, framePx: number): Size {
   return { width: width + 2 * framePx, height: height + 2 * framePx };
 }
 
-export const roundCornersOperation = defineStepOperation({
+export const roundCorners = defineStepOperation({
   description: 'Rounds the corners, up to a full circle or ellipse; what is cut off becomes transparent.',
   parameters: {
-    radius: radiusParameter(
+    radius: parameter.radius(
       'Radius in pixels, at most half of the shorter edge, or as a share of both edges up to 50%, which makes a circle of a square.',
     ),
   },

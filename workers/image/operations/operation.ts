@@ -8,7 +8,7 @@ import type { PassPicture } from '../picture.ts';
 import type { PictureShape } from '../pixels/geometry.ts';
 import type { Pixels, Rgba } from '../pixels/pixels.ts';
 import type { BadArgumentError } from '../refusal.ts';
-import { argumentsSchema, createDefaultsFiller, type FilledArguments } from './parameter.ts';
+import { argumentsSchema, createDefaultsFiller, type FilledArguments } from './arguments.ts';
 
 /**
  * One operation of the registry, as a value. Operations import sharp as a type only, so that an API process reads names

@@ -5,18 +5,18 @@ import { fitIntoBox } from '../pixels/geometry.ts';
 import { MAX_SAMPLE_EDGE_PX, toPixelSample } from '../pixels/pixels.ts';
 import { scaleToSize } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
-import { choiceParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 
 type PlaceholderKind = 'blur' | 'color' | 'pixel';
 
 /** The longest side of a placeholder in pixels, by its kind. */
 const MAX_PLACEHOLDER_EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
-export const placeholderOperation = defineStepOperation({
+export const placeholder = defineStepOperation({
   description:
     'Makes a tiny image to show while the real one loads; the answer has the ThumbHash and the BlurHash of the real one as well.',
   parameters: {
-    kind: choiceParameter(
+    kind: parameter.choice(
       ['blur', 'color', 'pixel'],
       'A small blurred copy, the average colour, or a coarse mosaic.',
       { default: 'blur' },

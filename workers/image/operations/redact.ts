@@ -7,7 +7,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { enlargePixels } from '../pixels/resample.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
-import { choiceParameter, colourParameter, integerParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 import { Type } from './schema.ts';
 
 const MAX_EDGE_PX = 100_000;
@@ -16,15 +16,15 @@ const EXAMPLE_REGION = { x: 10, y: 10, width: 20, height: 20 };
 
 const REGION_SCHEMA = Type.Object(
   {
-    x: integerParameter(0, MAX_EDGE_PX, 'Left edge in pixels.'),
-    y: integerParameter(0, MAX_EDGE_PX, 'Top edge in pixels.'),
-    width: integerParameter(1, MAX_EDGE_PX, 'Width in pixels.'),
-    height: integerParameter(1, MAX_EDGE_PX, 'Height in pixels.'),
+    x: parameter.integer(0, MAX_EDGE_PX, 'Left edge in pixels.'),
+    y: parameter.integer(0, MAX_EDGE_PX, 'Top edge in pixels.'),
+    width: parameter.integer(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: parameter.integer(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
   { additionalProperties: false, examples: [EXAMPLE_REGION] },
 );
 
-export const redactOperation = defineStepOperation({
+export const redact = defineStepOperation({
   description:
     'Covers rectangles so that what lay under them is really gone from the file; for text, take the style fill.',
   parameters: {
@@ -34,12 +34,12 @@ export const redactOperation = defineStepOperation({
       examples: [[EXAMPLE_REGION]],
       description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
     }),
-    style: choiceParameter(
+    style: parameter.choice(
       ['fill', 'blur', 'pixelate'],
       'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep one rough colour for each 96 px of an edge (at most 3 x 3), and fill what is narrower.',
       { default: 'fill' },
     ),
-    color: colourParameter('Colour of the rectangles that are filled.', { default: DEFAULT_FILL_COLOUR }),
+    color: parameter.colour('Colour of the rectangles that are filled.', { default: DEFAULT_FILL_COLOUR }),
   },
   grey: 'keeps',
   copies: 1,

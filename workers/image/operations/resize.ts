@@ -11,48 +11,40 @@ import {
 import { BadArgumentError } from '../refusal.ts';
 import { cropAnchorOf, padPicture, scaleAndCrop, scaleInLinearLight, scaleToSize } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
-import {
-  choiceParameter,
-  colourParameter,
-  FOCAL_POINT_PARAMETERS,
-  flagParameter,
-  gravityParameter,
-  integerParameter,
-  optionalParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const resizeOperation = defineStepOperation({
+export const resize = defineStepOperation({
   description:
     'Scales the picture to a width, a height or both, keeping its shape unless fit says otherwise.',
   parameters: {
-    width: optionalParameter(
-      integerParameter(1, MAX_EDGE_PX, 'Width in pixels; width, height or both are needed.'),
+    width: parameter.optional(
+      parameter.integer(1, MAX_EDGE_PX, 'Width in pixels; width, height or both are needed.'),
     ),
-    height: optionalParameter(
-      integerParameter(1, MAX_EDGE_PX, 'Height in pixels; width, height or both are needed.'),
+    height: parameter.optional(
+      parameter.integer(1, MAX_EDGE_PX, 'Height in pixels; width, height or both are needed.'),
     ),
-    fit: choiceParameter(
+    fit: parameter.choice(
       ['cover', 'contain', 'fill', 'inside', 'outside'],
       'How the picture meets width and height: cover crops, contain pads, fill stretches, inside stays within, outside reaches both.',
       { default: 'inside' },
     ),
-    gravity: optionalParameter(
-      gravityParameter('With fit cover or contain, the part that is kept or the place in the padding.'),
+    gravity: parameter.optional(
+      parameter.gravity('With fit cover or contain, the part that is kept or the place in the padding.'),
     ),
-    ...FOCAL_POINT_PARAMETERS,
-    kernel: optionalParameter(
-      choiceParameter(
+    ...parameter.FOCAL_POINT,
+    kernel: parameter.optional(
+      parameter.choice(
         ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],
         'How pixels are weighed; nearest keeps hard edges, lanczos3 is the default.',
       ),
     ),
-    enlarge: flagParameter('Whether a picture smaller than asked for is scaled up.', { default: false }),
-    linear: optionalParameter(
-      flagParameter(
+    enlarge: parameter.flag('Whether a picture smaller than asked for is scaled up.', { default: false }),
+    linear: parameter.optional(
+      parameter.flag(
         'Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes longer.',
       ),
     ),
-    background: optionalParameter(colourParameter('Colour of the padding with contain.')),
+    background: parameter.optional(parameter.colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
   copies: ({ enlarge, kernel, linear }) => (enlarge || linear || kernel === 'nearest' ? 2 : 0),

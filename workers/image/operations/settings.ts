@@ -1,24 +1,20 @@
+import type { TProperties, TSchema } from '@sinclair/typebox';
+import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
+import type { FilledArguments } from './arguments.ts';
 import { defineSettingOperation } from './operation.ts';
-import {
-  choiceParameter,
-  colourParameter,
-  flagParameter,
-  integerParameter,
-  numberParameter,
-  optionalParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 import { Type } from './schema.ts';
 
-export const decodeOperation = defineSettingOperation({
+export const decode = defineSettingOperation({
   description: 'Sets how the input is read.',
   parameters: {
-    frame: optionalParameter(
+    frame: parameter.optional(
       Type.Union([Type.Literal('first'), Type.Literal('all'), Type.Integer({ minimum: 0 })], {
         description:
           'Which frames are read: first, all, or one by its index from 0; all is the default when input and result can both move.',
       }),
     ),
-    frames: optionalParameter(
+    frames: parameter.optional(
       Type.String({
         pattern: '^\\d{1,6}\\.\\.\\d{1,6}$',
         examples: ['10..99'],
@@ -26,29 +22,29 @@ export const decodeOperation = defineSettingOperation({
           'The frames of an animation that are read, from and to their index from 0, both included; instead of frame.',
       }),
     ),
-    everyNth: optionalParameter(
-      integerParameter(
+    everyNth: parameter.optional(
+      parameter.integer(
         2,
         100,
         'Reads the first of so many frames. The time of frames that are left out goes to the frame before.',
       ),
     ),
-    maxFps: optionalParameter(
-      numberParameter(
+    maxFps: parameter.optional(
+      parameter.number(
         1,
         60,
         'Reads at most so many frames of each second. The time of frames that are left out goes to the frame before.',
       ),
     ),
-    maxFrames: optionalParameter(
-      integerParameter(
+    maxFrames: parameter.optional(
+      parameter.integer(
         1,
         1000,
         'Reads at most so many frames, the first that frames, everyNth and maxFps leave.',
       ),
     ),
-    density: optionalParameter(
-      integerParameter(
+    density: parameter.optional(
+      parameter.integer(
         1,
         2400,
         'Dots per inch at which a drawing (SVG) is drawn: 96, the default, draws a CSS pixel as one pixel. Without it, a resize at the start draws in the size that it asks for.',
@@ -58,10 +54,10 @@ export const decodeOperation = defineSettingOperation({
   settings: (params) => ({ decode: params }),
 });
 
-export const keepMetadataOperation = defineSettingOperation({
+export const keepMetadata = defineSettingOperation({
   description: 'Sets which metadata the result carries.',
   parameters: {
-    metadata: choiceParameter(
+    metadata: parameter.choice(
       ['strip', 'keep', 'copyright'],
       'Nothing, all of EXIF, XMP, IPTC (in jpeg and tiff) and the ICC profile, or the rights fields alone.',
       { default: 'keep' },
@@ -71,74 +67,77 @@ export const keepMetadataOperation = defineSettingOperation({
 });
 
 /** The encoder settings, each defined once. The operation of a format has those that its encoder supports. */
-const quality = optionalParameter(
-  integerParameter(
+const quality = parameter.optional(
+  parameter.integer(
     1,
     100,
     'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out; compress with ssimulacra2 finds the quality for one picture.',
   ),
 );
-const effort = optionalParameter(
-  integerParameter(
+const effort = parameter.optional(
+  parameter.integer(
     0,
     9,
     'How hard the encoder tries to make the file small, 0 fastest, 9 smallest. 4 for jpeg, 3 for webp and 0 for avif (3 for a small drawing) when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
   ),
 );
-const lossless = optionalParameter(flagParameter('Keep every pixel exactly; for webp and avif.'));
-const progressive = optionalParameter(
-  flagParameter(
+const lossless = parameter.optional(parameter.flag('Keep every pixel exactly; for webp and avif.'));
+const progressive = parameter.optional(
+  parameter.flag(
     'Whether a jpeg, png or gif appears in passes while it loads; when left out, a jpeg of 40,000 pixels or more does.',
   ),
 );
-const colors = optionalParameter(
-  integerParameter(2, 256, 'Size of the palette of a png or gif, rounded up to 2, 4, 16 or 256.'),
+const colors = parameter.optional(
+  parameter.integer(2, 256, 'Size of the palette of a png or gif, rounded up to 2, 4, 16 or 256.'),
 );
-const chroma = optionalParameter(
-  choiceParameter(
+const chroma = parameter.optional(
+  parameter.choice(
     ['4:2:0', '4:4:4'],
     'Chroma subsampling of a jpeg or avif; 4:4:4 keeps fine colour edges, and is taken from quality 90 on.',
   ),
 );
-const background = optionalParameter(
-  colourParameter(
+const background = parameter.optional(
+  parameter.colour(
     'Colour under transparent pixels when the format has none, and of the area that the op adds.',
   ),
 );
-const palette = optionalParameter(flagParameter('Whether a png is reduced to a palette.'));
+const palette = parameter.optional(parameter.flag('Whether a png is reduced to a palette.'));
 
-export const jpegOperation = defineSettingOperation({
-  description: 'Writes a JPEG.',
-  parameters: { quality, effort, progressive, chroma, background },
-  settings: (params) => ({ encode: { ...params, format: 'jpeg' } }),
+export const jpeg = defineFormat('jpeg', 'Writes a JPEG.', {
+  quality,
+  effort,
+  progressive,
+  chroma,
+  background,
+});
+export const png = defineFormat('png', 'Writes a PNG; quality counts with a palette only.', {
+  quality,
+  palette,
+  colors,
+  effort,
+  progressive,
+  background,
+});
+export const webp = defineFormat('webp', 'Writes a WebP.', { quality, lossless, effort, background });
+export const avif = defineFormat('avif', 'Writes an AVIF.', {
+  quality,
+  lossless,
+  effort,
+  chroma,
+  background,
+});
+export const gif = defineFormat('gif', 'Writes a GIF.', { colors, effort, progressive, background });
+export const tiff = defineFormat('tiff', 'Writes a TIFF, lossless unless a quality is given.', {
+  quality,
+  background,
 });
 
-export const pngOperation = defineSettingOperation({
-  description: 'Writes a PNG; quality counts with a palette only.',
-  parameters: { quality, palette, colors, effort, progressive, background },
-  settings: (params) => ({ encode: { ...params, format: 'png' } }),
-});
-
-export const webpOperation = defineSettingOperation({
-  description: 'Writes a WebP.',
-  parameters: { quality, lossless, effort, background },
-  settings: (params) => ({ encode: { ...params, format: 'webp' } }),
-});
-
-export const avifOperation = defineSettingOperation({
-  description: 'Writes an AVIF.',
-  parameters: { quality, lossless, effort, chroma, background },
-  settings: (params) => ({ encode: { ...params, format: 'avif' } }),
-});
-
-export const gifOperation = defineSettingOperation({
-  description: 'Writes a GIF.',
-  parameters: { colors, effort, progressive, background },
-  settings: (params) => ({ encode: { ...params, format: 'gif' } }),
-});
-
-export const tiffOperation = defineSettingOperation({
-  description: 'Writes a TIFF, lossless unless a quality is given.',
-  parameters: { quality, background },
-  settings: (params) => ({ encode: { ...params, format: 'tiff' } }),
-});
+/** Defines the setting that writes a format, with those encoder settings that its encoder reads. */
+function defineFormat<P extends Partial<Record<keyof EncodeOptions, TSchema>> & TProperties>(
+  format: OutputFormat,
+  description: string,
+  parameters: P,
+) {
+  const settings = (params: FilledArguments<P>) => ({ encode: { ...params, format } });
+  return defineSettingOperation({ description, parameters, settings });
+}

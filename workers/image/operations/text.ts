@@ -1,4 +1,3 @@
-import type { TInteger, TString, TUnion } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour, TRANSPARENT } from '../colour/colour.ts';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
@@ -14,42 +13,32 @@ import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
 import { turnPixels } from '../pixels/turn.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, type PassContext } from './operation.ts';
-import {
-  colourParameter,
-  marginParameter,
-  numberParameter,
-  optionalParameter,
-  positionParameter,
-  textParameter as words,
-} from './parameter.ts';
-import { Type } from './schema.ts';
+import * as parameter from './parameter.ts';
 
 const MAX_SIZE_PX = 1000;
 
-export const textOperation = defineStepOperation({
+export const text = defineStepOperation({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
   parameters: {
-    text: words(1, 500, 'What to write; line breaks are kept.'),
-    font: optionalParameter(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
-    size: Type.Union(
-      [
-        Type.Integer({ minimum: 1, maximum: MAX_SIZE_PX }),
-        Type.String({ pattern: '^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', examples: ['4%'] }),
-      ],
-      {
-        description: 'Height of the letters in pixels or as a share of the width, at most 1000 pixels.',
-        default: 32 as const,
-      },
-    ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
-    color: colourParameter('Colour of the letters.', { default: '#ffffff' }),
-    position: positionParameter('Position of the text; its lines are aligned with it.', {
+    text: parameter.text(1, 500, 'What to write; line breaks are kept.'),
+    font: parameter.optional(
+      parameter.text(1, 100, 'Family name of the font; a sans-serif one when left out.'),
+    ),
+    size: parameter.pixelsOrShare(
+      [1, MAX_SIZE_PX],
+      ['^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', '4%'],
+      'Height of the letters in pixels or as a share of the width, at most 1000 pixels.',
+      { default: 32 },
+    ),
+    color: parameter.colour('Colour of the letters.', { default: '#ffffff' }),
+    position: parameter.position('Position of the text; its lines are aligned with it.', {
       default: 'southeast',
     }),
-    margin: marginParameter('Distance from the edges, in pixels or as a share of the shorter side.', {
+    margin: parameter.margin('Distance from the edges, in pixels or as a share of the shorter side.', {
       default: 16,
     }),
-    opacity: numberParameter(0, 1, 'How solid the letters are.', { default: 1 }),
-    rotate: numberParameter(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
+    opacity: parameter.number(0, 1, 'How solid the letters are.', { default: 1 }),
+    rotate: parameter.number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
   grey: ({ text }) => (hasEmoji(text) ? 'colours' : 'keeps'),
   copies: 1,

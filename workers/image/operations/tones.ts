@@ -2,11 +2,11 @@ import { type Brightness, measureBrightness } from '../facts/brightness.ts';
 import { mapColourChannels } from '../pixels/paint.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
-import { flagParameter, integerParameter, numberParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const gammaOperation = defineStepOperation({
+export const gamma = defineStepOperation({
   description: 'Lifts the dark tones: each channel becomes its 1/gamma-th power.',
-  parameters: { gamma: numberParameter(1, 3, '1 changes nothing.', { default: 2.2 }) },
+  parameters: { gamma: parameter.number(1, 3, '1 changes nothing.', { default: 2.2 }) },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
   changesNothing: ({ gamma }) => gamma === 1,
@@ -18,11 +18,11 @@ export const gammaOperation = defineStepOperation({
   },
 });
 
-export const linearOperation = defineStepOperation({
+export const linear = defineStepOperation({
   description: 'Multiplies every colour channel by a, then adds b.',
   parameters: {
-    a: numberParameter(-1000, 1000, 'Factor.', { default: 1 }),
-    b: numberParameter(-100_000, 100_000, 'Offset, where channels run from 0 to 255.', { default: 0 }),
+    a: parameter.number(-1000, 1000, 'Factor.', { default: 1 }),
+    b: parameter.number(-100_000, 100_000, 'Offset, where channels run from 0 to 255.', { default: 0 }),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
@@ -33,9 +33,9 @@ export const linearOperation = defineStepOperation({
   },
 });
 
-export const negateOperation = defineStepOperation({
+export const negate = defineStepOperation({
   description: 'Turns every colour into its opposite.',
-  parameters: { alpha: flagParameter('Whether transparency is inverted as well.', { default: false }) },
+  parameters: { alpha: parameter.flag('Whether transparency is inverted as well.', { default: false }) },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 8,
@@ -47,12 +47,12 @@ export const negateOperation = defineStepOperation({
 /** The number of bisections in the search for the exponent. More of them would not change an 8-bit result. */
 const EXPONENT_BISECTIONS = 12;
 
-export const normaliseOperation = defineStepOperation({
+export const normalise = defineStepOperation({
   description:
     'Stretches the tones so that they run from black to white, and the colours with them; a picture does not become darker by it.',
   parameters: {
-    lower: numberParameter(0, 99, 'Percentile of the brightness that becomes black.', { default: 1 }),
-    upper: numberParameter(1, 100, 'Percentile of the brightness that becomes white; above lower.', {
+    lower: parameter.number(0, 99, 'Percentile of the brightness that becomes black.', { default: 1 }),
+    upper: parameter.number(1, 100, 'Percentile of the brightness that becomes white; above lower.', {
       default: 99,
     }),
   },
@@ -95,12 +95,12 @@ function exponentRestoringBrightness(brightness: Brightness, share: (value: numb
   return low;
 }
 
-export const claheOperation = defineStepOperation({
+export const clahe = defineStepOperation({
   description: 'Brings out detail by equalizing the contrast of small areas.',
   parameters: {
-    width: integerParameter(1, 1024, 'Width of an area in pixels.'),
-    height: integerParameter(1, 1024, 'Height of an area in pixels.'),
-    maxSlope: integerParameter(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
+    width: parameter.integer(1, 1024, 'Width of an area in pixels.'),
+    height: parameter.integer(1, 1024, 'Height of an area in pixels.'),
+    maxSlope: parameter.integer(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
@@ -112,11 +112,11 @@ export const claheOperation = defineStepOperation({
   },
 });
 
-export const thresholdOperation = defineStepOperation({
+export const threshold = defineStepOperation({
   description: 'Makes every pixel black or white.',
   parameters: {
-    threshold: integerParameter(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
-    greyscale: flagParameter('By brightness; false takes each channel separately.', { default: true }),
+    threshold: parameter.integer(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
+    greyscale: parameter.flag('By brightness; false takes each channel separately.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
   ...IN_PLACE_EFFECTS,

@@ -1,11 +1,11 @@
 import { parseColour } from '../colour/colour.ts';
 import { multiplyAlpha } from '../pixels/paint.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
-import { colourParameter, numberParameter } from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const flattenOperation = defineStepOperation({
+export const flatten = defineStepOperation({
   description: 'Lays the picture on a solid colour and drops its transparency.',
-  parameters: { background: colourParameter('The colour.', { default: '#ffffff' }) },
+  parameters: { background: parameter.colour('The colour.', { default: '#ffffff' }) },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
   alphaAfter: 'dropped',
@@ -16,7 +16,7 @@ export const flattenOperation = defineStepOperation({
   },
 });
 
-export const unflattenOperation = defineStepOperation({
+export const unflatten = defineStepOperation({
   description: 'Makes white pixels transparent.',
   parameters: {},
   grey: 'keeps',
@@ -29,7 +29,7 @@ export const unflattenOperation = defineStepOperation({
   },
 });
 
-export const removeAlphaOperation = defineStepOperation({
+export const removeAlpha = defineStepOperation({
   description: 'Drops the transparency and shows the colours that lay under it.',
   parameters: {},
   grey: 'keeps',
@@ -42,9 +42,9 @@ export const removeAlphaOperation = defineStepOperation({
   },
 });
 
-export const ensureAlphaOperation = defineStepOperation({
+export const ensureAlpha = defineStepOperation({
   description: 'Adds an alpha channel where there is none.',
-  parameters: { alpha: numberParameter(0, 1, 'Opacity of the new channel.', { default: 1 }) },
+  parameters: { alpha: parameter.number(0, 1, 'Opacity of the new channel.', { default: 1 }) },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
   alphaAfter: ({ alpha }) => (alpha < 1 ? true : undefined),
@@ -55,10 +55,10 @@ export const ensureAlphaOperation = defineStepOperation({
   },
 });
 
-export const opacityOperation = defineStepOperation({
+export const opacity = defineStepOperation({
   description: 'Makes the whole picture more transparent.',
   parameters: {
-    opacity: numberParameter(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.'),
+    opacity: parameter.number(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.'),
   },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,

@@ -4,15 +4,9 @@ import { rotatedBoundingSize, sizeLimitError } from '../pixels/geometry.ts';
 import { turnPixels } from '../pixels/turn.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
-import {
-  choiceParameter,
-  colourParameter,
-  numberListParameter,
-  numberParameter,
-  optionalParameter,
-} from './parameter.ts';
+import * as parameter from './parameter.ts';
 
-export const autoOrientOperation = defineStepOperation({
+export const autoOrient = defineStepOperation({
   description:
     'Turns the picture upright by its EXIF orientation. Every pass begins with that, so the step changes nothing.',
   parameters: {},
@@ -23,11 +17,11 @@ export const autoOrientOperation = defineStepOperation({
   async apply() {},
 });
 
-export const rotateOperation = defineStepOperation({
+export const rotate = defineStepOperation({
   description: 'Turns the picture clockwise; corners that open up take the background.',
   parameters: {
-    angle: numberParameter(-360, 360, 'Degrees clockwise; a negative angle turns the other way.'),
-    background: optionalParameter(colourParameter('Colour of the corners that open up.')),
+    angle: parameter.number(-360, 360, 'Degrees clockwise; a negative angle turns the other way.'),
+    background: parameter.optional(parameter.colour('Colour of the corners that open up.')),
   },
   grey: 'keeps',
   copies: 3,
@@ -63,7 +57,7 @@ const MIRROR_PROPERTIES = {
   commutesWithFlatten: true,
 } as const;
 
-export const flipOperation = defineStepOperation({
+export const flip = defineStepOperation({
   ...MIRROR_PROPERTIES,
   description: 'Mirrors the picture top to bottom.',
   // Flipping the whole strip would reverse the order of the frames.
@@ -73,7 +67,7 @@ export const flipOperation = defineStepOperation({
   },
 });
 
-export const flopOperation = defineStepOperation({
+export const flop = defineStepOperation({
   ...MIRROR_PROPERTIES,
   description: 'Mirrors the picture left to right.',
   async apply(picture) {
@@ -98,16 +92,16 @@ const AFFINE_MS_PER_MEGAPIXEL = {
 };
 const INTERPOLATORS = Object.keys(AFFINE_MS_PER_MEGAPIXEL) as (keyof typeof AFFINE_MS_PER_MEGAPIXEL)[];
 
-export const affineOperation = defineStepOperation({
+export const affine = defineStepOperation({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
   parameters: {
-    matrix: numberListParameter(4, 4, 'The matrix, row by row: a, b, c, d.'),
-    background: optionalParameter(colourParameter('Colour of the area that opens up.')),
-    idx: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, before.', { default: 0 }),
-    idy: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, before.', { default: 0 }),
-    odx: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, after.', { default: 0 }),
-    ody: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, after.', { default: 0 }),
-    interpolator: choiceParameter(INTERPOLATORS, 'How pixels between pixels are made.', {
+    matrix: parameter.numberList(4, 4, 'The matrix, row by row: a, b, c, d.'),
+    background: parameter.optional(parameter.colour('Colour of the area that opens up.')),
+    idx: parameter.number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, before.', { default: 0 }),
+    idy: parameter.number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, before.', { default: 0 }),
+    odx: parameter.number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, after.', { default: 0 }),
+    ody: parameter.number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, after.', { default: 0 }),
+    interpolator: parameter.choice(INTERPOLATORS, 'How pixels between pixels are made.', {
       default: 'bicubic',
     }),
   },

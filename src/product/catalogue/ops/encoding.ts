@@ -1,11 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
-import {
-  choiceParameter,
-  integerParameter,
-  numberParameter,
-  optionalParameter,
-} from '../../../../workers/image/operations/parameter.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { type FormatOrFormats, OUTPUT_FORMATS } from '../parameters.ts';
 import { definePixelOp } from '../pixel-op.ts';
@@ -17,7 +12,7 @@ export const convertOp = definePixelOp({
   op: 'convert',
   description: 'Writes the picture in another format, with control over how the encoder works.',
   parameters: {
-    format: choiceParameter(OUTPUT_FORMATS, 'Format of the result.'),
+    format: parameter.choice(OUTPUT_FORMATS, 'Format of the result.'),
     progressive,
     palette,
     colors,
@@ -47,17 +42,17 @@ export const compressOp = definePixelOp({
   description:
     'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached; in a refusal, details.achieved does.',
   parameters: {
-    format: optionalParameter(
+    format: parameter.optional(
       Type.Unsafe<FormatOrFormats>({
         anyOf: [oneFormat, severalFormats],
         description:
           'One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it.',
       }),
     ),
-    maxBytes: optionalParameter(integerParameter(100, 26_214_400, 'Largest size of the result in bytes.')),
-    minSsim: optionalParameter(numberParameter(0.8, 1, 'Least SSIM (on luma); needs format.')),
-    ssimulacra2: optionalParameter(
-      numberParameter(
+    maxBytes: parameter.optional(parameter.integer(100, 26_214_400, 'Largest size of the result in bytes.')),
+    minSsim: parameter.optional(parameter.number(0.8, 1, 'Least SSIM (on luma); needs format.')),
+    ssimulacra2: parameter.optional(
+      parameter.number(
         30,
         100,
         'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format; 8 pixels per edge to 4 megapixels.',

@@ -1,5 +1,5 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
-import { numberParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { adaptParameter } from '../parameters.ts';
 import { definePixelOp, operationStep } from '../pixel-op.ts';
 
@@ -60,12 +60,14 @@ export const adjustOp = definePixelOp({
   op: 'adjust',
   description: 'Changes brightness, contrast, saturation, hue, lightness and gamma; what is left out stays.',
   parameters: {
-    brightness: optionalParameter(numberParameter(0, 10, 'Factor; 1 changes nothing.')),
-    contrast: optionalParameter(numberParameter(0, 10, 'Factor around mid gray; 1 changes nothing.')),
-    saturation: optionalParameter(numberParameter(0, 10, 'Factor; 0 is gray, 1 changes nothing.')),
-    hue: optionalParameter(numberParameter(-360, 360, 'Degrees around the colour wheel; 0 changes nothing.')),
-    lightness: optionalParameter(numberParameter(-100, 100, 'Added to the lightness; 0 changes nothing.')),
-    gamma: optionalParameter(numberParameter(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
+    brightness: parameter.optional(parameter.number(0, 10, 'Factor; 1 changes nothing.')),
+    contrast: parameter.optional(parameter.number(0, 10, 'Factor around mid gray; 1 changes nothing.')),
+    saturation: parameter.optional(parameter.number(0, 10, 'Factor; 0 is gray, 1 changes nothing.')),
+    hue: parameter.optional(
+      parameter.number(-360, 360, 'Degrees around the colour wheel; 0 changes nothing.'),
+    ),
+    lightness: parameter.optional(parameter.number(-100, 100, 'Added to the lightness; 0 changes nothing.')),
+    gamma: parameter.optional(parameter.number(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
   },
   example: { brightness: 1.1, contrast: 1.05, saturation: 1.2 },
   renamed: { a: ['contrast'], b: ['contrast'] },

@@ -1,12 +1,5 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
-import {
-  ATTENTION_HINT,
-  choiceParameter,
-  gravityParameter,
-  integerParameter,
-  numberParameter,
-  optionalParameter,
-} from '../../../../workers/image/operations/parameter.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { MAX_EDGE_PX } from '../../../../workers/image/pixels/geometry.ts';
 import type { ParameterViolation } from '../op.ts';
 import { adaptParameter } from '../parameters.ts';
@@ -19,7 +12,7 @@ export const resizeOp = definePixelOp({
   description: OPERATIONS.resize.description,
   parameters: {
     ...OWN,
-    dpr: numberParameter(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
+    dpr: parameter.number(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
       default: 1,
     }),
   },
@@ -69,24 +62,24 @@ export const cropOp = definePixelOp({
   parameters: {
     x: EXTRACT_ARGUMENTS.left,
     y: EXTRACT_ARGUMENTS.top,
-    width: optionalParameter(
+    width: parameter.optional(
       adaptParameter(EXTRACT_ARGUMENTS.width, {
         description: 'Width of the rectangle in pixels; needs height.',
       }),
     ),
-    height: optionalParameter(
+    height: parameter.optional(
       adaptParameter(EXTRACT_ARGUMENTS.height, {
         description: 'Height of the rectangle in pixels; needs width.',
       }),
     ),
-    aspect: optionalParameter(
+    aspect: parameter.optional(
       adaptParameter(CROP_ARGUMENTS.aspect, {
         description:
           'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
       }),
     ),
     gravity: adaptParameter(CROP_ARGUMENTS.gravity, {
-      description: `With aspect, the part that is kept; center when left out. ${ATTENTION_HINT}`,
+      description: `With aspect, the part that is kept; center when left out. ${parameter.ATTENTION_HINT}`,
     }),
     focalX: CROP_ARGUMENTS.focalX,
     focalY: CROP_ARGUMENTS.focalY,
@@ -133,8 +126,8 @@ export const thumbnailOp = definePixelOp({
   op: 'thumbnail',
   description: 'Makes a square preview that keeps the most interesting part of the picture.',
   parameters: {
-    size: integerParameter(16, 2048, 'Edge of the square in pixels.', { default: 256 }),
-    gravity: gravityParameter('Which part of the picture fills the square.', { default: 'attention' }),
+    size: parameter.integer(16, 2048, 'Edge of the square in pixels.', { default: 256 }),
+    gravity: parameter.gravity('Which part of the picture fills the square.', { default: 'attention' }),
   },
   example: { size: 256, format: 'webp' },
   renamed: { width: ['size'], height: ['size'], fit: [], enlarge: [] },
@@ -161,7 +154,7 @@ export const flipOp = definePixelOp({
   op: 'flip',
   description: 'Mirrors the picture left to right, top to bottom, or both.',
   parameters: {
-    axis: choiceParameter(
+    axis: parameter.choice(
       ['horizontal', 'vertical', 'both'],
       'horizontal mirrors left and right, vertical mirrors top and bottom.',
       { default: 'horizontal' },
@@ -186,12 +179,12 @@ export const padOp = definePixelOp({
   op: 'pad',
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add above.')),
-    right: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
-    bottom: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add below.')),
-    left: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
-    all: optionalParameter(
-      integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.'),
+    top: parameter.optional(parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add above.')),
+    right: parameter.optional(parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
+    bottom: parameter.optional(parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add below.')),
+    left: parameter.optional(parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
+    all: parameter.optional(
+      parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.'),
     ),
     mode: OPERATIONS.extend.declared.extendWith,
   },
@@ -221,7 +214,7 @@ export const padOp = definePixelOp({
 export const extractFrameOp = definePixelOp({
   op: 'extract_frame',
   description: 'Takes one frame out of an animation, or one page out of a document.',
-  parameters: { frame: integerParameter(0, 99_999, 'Index of the frame, from 0.', { default: 0 }) },
+  parameters: { frame: parameter.integer(0, 99_999, 'Index of the frame, from 0.', { default: 0 }) },
   example: { frame: 0, format: 'png' },
   compile: () => ({}),
 });

@@ -1,10 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import {
-  argumentsSchema,
-  assetIdParameter,
-  integerParameter,
-  optionalParameter,
-} from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import type { ModelCategory } from '../../models/models.ts';
 import type { AiOp } from '../op.ts';
 import { promptField } from '../parameters.ts';
@@ -39,20 +35,20 @@ export const generateOp = defineImageModelOp({
   op: 'generate',
   description: 'Makes one or more new images from a prompt alone.',
   parameters: {
-    size: optionalParameter(
+    size: parameter.optional(
       Type.String({
         pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$',
         examples: ['1024x1024'],
         description: "Width and height in pixels, such as 1024x1024; the model's own when left out.",
       }),
     ),
-    seed: optionalParameter(
-      integerParameter(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
+    seed: parameter.optional(
+      parameter.integer(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
     ),
   },
   fields: {
     prompt: promptField('What the image shows.'),
-    count: integerParameter(1, 10, 'How many images to make.', { default: 1 }),
+    count: parameter.integer(1, 10, 'How many images to make.', { default: 1 }),
   },
   jobType: 'ai-generate',
   requiresAssets: false,
@@ -64,13 +60,13 @@ export const editOp = defineImageModelOp({
   op: 'edit',
   description: 'Changes each picture as the prompt says.',
   parameters: {
-    seed: optionalParameter(
-      integerParameter(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
+    seed: parameter.optional(
+      parameter.integer(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
     ),
   },
   fields: {
     prompt: promptField('What to change.'),
-    assetIds: Type.Array(assetIdParameter('One asset.'), {
+    assetIds: Type.Array(parameter.assetId('One asset.'), {
       minItems: 1,
       maxItems: 10_000,
       description: 'The pictures to change, one item each.',
@@ -116,10 +112,10 @@ export const expandOp = defineImageModelOp({
   op: 'expand',
   description: 'Continues each picture beyond its edges.',
   parameters: {
-    top: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add above.', { default: 0 }),
-    right: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the right.', { default: 0 }),
-    bottom: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
-    left: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
+    top: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add above.', { default: 0 }),
+    right: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on the right.', { default: 0 }),
+    bottom: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
+    left: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
   },
   rule: (given) =>
     SIDES.every((side) => (given[side] ?? 0) === 0)
@@ -154,7 +150,7 @@ export const analyzeOp: AiOp<'analyze'> = {
   kind: 'ai',
   description: 'Answers a question about each picture as JSON of a given schema.',
   parameters: argumentsSchema({
-    schema: optionalParameter(
+    schema: parameter.optional(
       Type.Record(Type.String(), Type.Unknown(), {
         minProperties: 1,
         maxProperties: 100,

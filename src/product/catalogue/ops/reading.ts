@@ -1,8 +1,5 @@
-import {
-  argumentsSchema,
-  choiceParameter,
-  optionalParameter,
-} from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp, SyncOp } from '../op.ts';
@@ -32,7 +29,7 @@ export const readTextOp: PixelOp<'read_text'> = {
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
   parameters: argumentsSchema({
-    language: choiceParameter(installedLanguages(), 'An installed language.', { default: DEFAULT_LANGUAGE }),
+    language: parameter.choice(installedLanguages(), 'An installed language.', { default: DEFAULT_LANGUAGE }),
   }),
   syncEndpoint: '/images/read-text',
   example: { parameters: { language: DEFAULT_LANGUAGE } },
@@ -55,7 +52,7 @@ export const readMetadataOp: SyncOp<'read_metadata'> = {
   runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
-  parameters: argumentsSchema({ palette: optionalParameter(PALETTE_SIZE) }),
+  parameters: argumentsSchema({ palette: parameter.optional(PALETTE_SIZE) }),
   fields: {},
   produces: 'json',
   requiresAssets: false,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
 import { RENDER_PAGE_FIELDS } from '../../templates/schema.ts';
 import type { RenderOp } from '../op.ts';
 

@@ -1,9 +1,5 @@
-import {
-  argumentsSchema,
-  assetIdParameter,
-  flagParameter,
-  optionalParameter,
-} from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
+import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
 import { defineImageOp } from '../pixel-op.ts';
 
@@ -29,8 +25,8 @@ export const overlayOp = defineImageOp('composite', {
 });
 
 /** The parameter that adds the SSIMULACRA 2 score to a comparison, for the op and for the synchronous call. */
-export const SCORE_PARAMETER = optionalParameter(
-  flagParameter('Adds that score; for 8 pixels per edge to 4 megapixels.'),
+export const SCORE_PARAMETER = parameter.optional(
+  parameter.flag('Adds that score; for 8 pixels per edge to 4 megapixels.'),
 );
 
 export const compareOp: PixelOp<'compare'> = {
@@ -40,7 +36,7 @@ export const compareOp: PixelOp<'compare'> = {
   description:
     'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',
   parameters: argumentsSchema({
-    otherAssetId: assetIdParameter('The other asset.'),
+    otherAssetId: parameter.assetId('The other asset.'),
     ssimulacra2: SCORE_PARAMETER,
   }),
   fields: {},

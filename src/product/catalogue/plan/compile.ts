@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox';
+import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
 import { findOperation, layersOf, OPERATIONS } from '../../../../workers/image/operations/index.ts';
-import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import type { OperationStep } from '../../../../workers/protocol.ts';
 import {
   type ApiError,
