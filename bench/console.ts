@@ -53,7 +53,7 @@ interface PageLoad {
 
 /** Measures how soon a screen of the console can be used, compared with a bare page, and what an open page costs. */
 export async function run(): Promise<SuiteResult> {
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   await using browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   await using server = await startBenchServer({ OPERATOR_TOKEN: OPERATOR_TOKEN_VALUE });
   using bare = await startBarePage();

@@ -127,14 +127,14 @@ async function renderThreads(): Promise<TestedRenderer> {
     async draw(html) {
       const deadlineMs = Date.now() + 20_000;
       const page = { html, width: WIDTH, height: HEIGHT, accountId: 'acc_bench', assets: {}, deadlineMs };
-      return (await renders.render(page)).data;
+      return (await renders.begin(page).result).data;
     },
     close: () => renders.close(),
   };
 }
 
 async function warmPages(count: number): Promise<TestedRenderer> {
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   const browser = await chromium.launch({ executablePath: path });
   const viewport = { width: WIDTH, height: HEIGHT };
   const pages = await Promise.all(Array.from({ length: count }, () => browser.newPage({ viewport })));

@@ -45,7 +45,7 @@ async function opened(t: Test, html: string): Promise<{ page: Page; problems: st
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'report.html');
   await writeFile(file, html);
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 360, height: 800 } });

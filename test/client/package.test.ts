@@ -182,7 +182,7 @@ t.test('every command of its README runs', async (t) => {
 
 t.test('a page of another origin uses it', async (t) => {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   const page = await browser.newPage();

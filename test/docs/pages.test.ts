@@ -31,7 +31,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 
 async function openBrowser(): Promise<Browser> {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   return chromium.launch({ executablePath: path, chromiumSandbox: false });
 }
 

@@ -93,7 +93,7 @@ export class ConsoleUnderTest {
 export async function openConsole(t: Test, options: ServerOptions = {}): Promise<ConsoleUnderTest> {
   const settings = { REQUESTS_PER_MINUTE: '100000', ...options.settings };
   const server = await startServer(t, { ...options, settings });
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   return new ConsoleUnderTest(server, browser, await server.account({ credits: 10_000 }));

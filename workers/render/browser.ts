@@ -12,7 +12,6 @@ import {
   preferGroupForOomKill,
   removeBrowserDirectory,
 } from './browser-process.ts';
-import type { BrowserExecutable } from './executable.ts';
 import { RESTRICTING_BROWSER_FLAGS } from './policy.ts';
 import { NO_ANIMATION_FLAGS } from './stillness.ts';
 
@@ -110,7 +109,7 @@ export interface Browser {
  * @throws BrowserStartError
  */
 export async function startBrowser(
-  executable: BrowserExecutable,
+  executable: string,
   { sandboxed, niceness = 0 }: { sandboxed: boolean; niceness?: number | undefined },
 ): Promise<Browser> {
   const scratch = await makeBrowserDirectory();
@@ -122,7 +121,7 @@ export async function startBrowser(
     ...(sandboxed ? [] : ['--no-sandbox']),
   ];
   // The browser gets its own process group, so that one signal reaches the child processes that Chromium forks.
-  const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`], {
+  const child = spawn(executable, [...flags, `--user-data-dir=${scratch}`], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     env: browserEnvironment(scratch),
@@ -157,7 +156,7 @@ export async function startBrowser(
     kill();
     await gone;
     const isCrash = CRASH_SIGNALS.has(child.signalCode);
-    const message = `${executable.path} did not start: ${stderrTail()}`;
+    const message = `${executable} did not start: ${stderrTail()}`;
     throw new BrowserStartError(message, { cause: error, isCrash });
   }
 }

@@ -12,10 +12,6 @@ export class NoBrowserError extends Error {
   override readonly name = 'NoBrowserError';
 }
 
-export interface BrowserExecutable {
-  path: string;
-}
-
 const SYSTEM_BROWSER_NAMES = [
   'chromium-headless-shell',
   'chromium',
@@ -29,21 +25,21 @@ const INSTALL_ADVICE =
   'your distribution, or name one in BROWSER_PATH.';
 
 /**
- * Finds a browser: the one that the operator named, Playwright's own install, the system's, or the one bundled in
+ * Finds the program of a browser: the one that the operator named, Playwright's own install, the system's, or the one bundled in
  * @sparticuz/chromium (unpacked once into `cacheDir`, 250 MB).
  *
  * @param browserPath the operator's choice; empty for none
  * @throws NoBrowserError
  */
-export async function findBrowser(browserPath: string, cacheDir: string): Promise<BrowserExecutable> {
+export async function findBrowser(browserPath: string, cacheDir: string): Promise<string> {
   if (browserPath !== '') {
-    if (isExecutable(browserPath)) return { path: browserPath };
+    if (isExecutable(browserPath)) return browserPath;
     throw new NoBrowserError(
       `BROWSER_PATH is "${browserPath}", but there is no program there that may be run.`,
     );
   }
   const installed = findPlaywrightBrowser() ?? findSystemBrowser();
-  if (installed !== undefined) return { path: installed };
+  if (installed !== undefined) return installed;
   try {
     return await unpackBundledBrowser(cacheDir);
   } catch (error) {
@@ -84,7 +80,7 @@ function findSystemBrowser(): string | undefined {
  * Unpacks into a new directory and renames it into place. Two processes that start at once, or one that dies half way,
  * therefore leave a whole browser or none.
  */
-async function unpackBundledBrowser(cacheDir: string): Promise<BrowserExecutable> {
+async function unpackBundledBrowser(cacheDir: string): Promise<string> {
   const home = join(cacheDir, `chromium-${bundledBrowserVersion()}`);
   const path = join(home, 'chromium');
   if (!existsSync(path)) {
@@ -99,7 +95,7 @@ async function unpackBundledBrowser(cacheDir: string): Promise<BrowserExecutable
       if (!existsSync(path)) throw error;
     }
   }
-  return { path };
+  return path;
 }
 
 function bundledBrowserVersion(): string {

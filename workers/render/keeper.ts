@@ -1,6 +1,6 @@
 import { type Browser, BrowserStartError, startBrowser } from './browser.ts';
 import { removeLeftoverBrowsers } from './browser-process.ts';
-import { type BrowserExecutable, findBrowser } from './executable.ts';
+import { findBrowser } from './executable.ts';
 import { BrowserPage, type CallAfter } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 
@@ -176,7 +176,7 @@ export class BrowserKeeper {
     const browser = await this.#startAgainAfterCrash(executable);
     this.#notify({
       level: 'info',
-      message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
+      message: `Chromium ${browser.driver.version()} at ${executable} draws pages.`,
     });
     return { browser, startedMs: this.#clock.elapsedMs(), pages: new Map(), drawn: 0 };
   }
@@ -185,7 +185,7 @@ export class BrowserKeeper {
    * Starts a browser. If the browser crashes while it starts, it is started once more, because Chromium crashes in this
    * way once in thousands of starts.
    */
-  async #startAgainAfterCrash(executable: BrowserExecutable): Promise<Browser> {
+  async #startAgainAfterCrash(executable: string): Promise<Browser> {
     try {
       return await this.#startPreferringSandbox(executable);
     } catch (error) {
@@ -199,7 +199,7 @@ export class BrowserKeeper {
    * Starts a browser with Chromium's sandbox. If no sandbox is available and none is required, the browser starts
    * without one.
    */
-  async #startPreferringSandbox(executable: BrowserExecutable): Promise<Browser> {
+  async #startPreferringSandbox(executable: string): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')
       throw new BrowserStartError(noSandboxMessage('the service runs as root'));

@@ -30,7 +30,6 @@ import {
 import { LateWork } from './pools/late-work.ts';
 import { type ImagePoolName, ImagePools, type ImagePoolsOptions } from './pools/pools.ts';
 import { AccountWorkerTime } from './pools/work-history.ts';
-import { SelfTest } from './self-test.ts';
 import type { AdmissionStats, IncomingCall } from './slots.ts';
 import {
   CallPictures,
@@ -79,6 +78,9 @@ interface PicturesAndPasses {
   measuringMs?: number;
 }
 
+/** For this long, a response proves that the threads work. */
+const SELF_TEST_TTL_MS = 5_000;
+
 /** The kind of answer to each kind of task. */
 const ANSWER_KINDS = {
   transform: 'transformed',
@@ -98,7 +100,9 @@ export class ImageWorkers {
   readonly #lateWork: LateWork;
   readonly #pools: ImagePools;
   readonly #rasterizer: Rasterizer;
-  readonly #selfTest: SelfTest;
+  #lastAnswerMs = Number.NEGATIVE_INFINITY;
+  /** The self-test in progress, which concurrent callers share. */
+  #testing: Promise<unknown> | undefined;
 
   constructor(options: ImageWorkersOptions) {
     const { settings, capacity, log, clock = systemClock, lateWork = new LateWork(clock) } = options;
@@ -117,7 +121,6 @@ export class ImageWorkers {
       memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
       limits: () => ({ calls: capacity.imageQueue() }),
     });
-    this.#selfTest = new SelfTest(clock, (call) => this.#begin(call, this.#transform).result);
   }
 
   /** Runs one pass over one file. */
@@ -177,8 +180,12 @@ export class ImageWorkers {
    * Runs a tiny transform. A call that was answered in the last seconds counts instead, so that a busy process does not
    * wait in its own queue. Rejects when the transform fails.
    */
-  selfTest(): Promise<void> {
-    return this.#selfTest.run();
+  async selfTest(): Promise<void> {
+    if (this.#clock.elapsedMs() - this.#lastAnswerMs < SELF_TEST_TTL_MS) return;
+    this.#testing ??= this.#begin(createTinyCall(this.#clock.nowMs()), this.#transform).result.finally(() => {
+      this.#testing = undefined;
+    });
+    await this.#testing;
   }
 
   /** Waits for the calls in progress, then stops the threads and the rasterizer. */
@@ -354,8 +361,8 @@ export class ImageWorkers {
       },
     );
     const result = run.result.then((result) => {
-      this.#selfTest.recordAnswer();
-      const elapsedMs = this.#clock.elapsedMs() - sentMs;
+      this.#lastAnswerMs = this.#clock.elapsedMs();
+      const elapsedMs = this.#lastAnswerMs - sentMs;
       if (isAnswerTo(kind, result))
         return withCompleteTimings(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
@@ -363,6 +370,19 @@ export class ImageWorkers {
     });
     return { result, ended: run.ended };
   }
+}
+
+const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+const TINY_CALL_TIMEOUT_MS = 10_000;
+
+/** A transform with very little work, by which the threads are tested. */
+function createTinyCall(nowMs: number): TransformCall {
+  return {
+    bytes: Uint8Array.from(Buffer.from(TINY_GIF, 'base64')),
+    accountId: 'self-test',
+    deadlineMs: nowMs + TINY_CALL_TIMEOUT_MS,
+    pass: { decode: {}, steps: [], encode: { format: 'png' } },
+  };
 }
 
 function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {

@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AdmissionQueue } from '../images/admission.ts';
 import { type CallDeadline, unlessAborted } from '../images/deadline.ts';
 import type { AccountWorkerTime } from '../images/pools/work-history.ts';
-import type { AdmissionStats, WorkClass } from '../images/slots.ts';
+import type { WorkClass } from '../images/slots.ts';
 import { drawingTooSlowError, stoppedForOthersError } from './failures.ts';
 import type { RenderThread, SpareRenderThread } from './thread.ts';
 
@@ -80,7 +81,8 @@ interface PooledPage {
 export class RenderPool {
   readonly #options: RenderPoolOptions;
   readonly #clock: Clock;
-  readonly #admission: AdmissionQueue;
+  /** The queue in front of the slots. Only the pool itself takes slots. */
+  readonly admission: AdmissionQueue;
   readonly #usualTime = new UsualDrawingTime();
   readonly #pages = new Set<PooledPage>();
   #threads: readonly RenderThread[];
@@ -94,7 +96,7 @@ export class RenderPool {
     this.#clock = clock;
     this.#threads = threads;
     // Memory is not reserved: it is limited by the number of browsers, each of which draws one page at a time.
-    this.#admission = new AdmissionQueue({
+    this.admission = new AdmissionQueue({
       ...this.#slotsOf(threads.length),
       budgetBytes: Number.MAX_SAFE_INTEGER,
       limits: () => ({ calls: queueLimit }),
@@ -132,7 +134,7 @@ export class RenderPool {
       this.review();
     }
     if (page.endedAs === 'withdrawn') return 'withdrawn';
-    throw stoppedForOthersError(this.#options.fairDrawingMs ?? 0, this.retryAfterSeconds());
+    throw stoppedForOthersError(this.#options.fairDrawingMs ?? 0, this.admission.retryAfterSeconds());
   }
 
   /** Withdraws those pages of an account that are not being drawn yet. */
@@ -165,24 +167,11 @@ export class RenderPool {
   resize(threads: readonly RenderThread[]): void {
     const removed = this.#threads.filter((thread) => !threads.includes(thread));
     this.#threads = threads;
-    this.#admission.resize(this.#slotsOf(threads.length));
+    this.admission.resize(this.#slotsOf(threads.length));
     for (const thread of removed) {
       this.#retiring.add(thread);
       this.#stopThreadWhenFree(thread);
     }
-  }
-
-  retryAfterSeconds(): number {
-    return this.#admission.retryAfterSeconds();
-  }
-
-  stats(): AdmissionStats {
-    return this.#admission.stats();
-  }
-
-  /** Resolves when no page is drawn and none waits. */
-  whenIdle(): Promise<void> {
-    return this.#admission.whenIdle();
   }
 
   /**
@@ -192,7 +181,7 @@ export class RenderPool {
   async #drawInTurn(call: PageCall, page: PooledPage): Promise<RenderAnswer> {
     const { accountId, work, deadline } = call;
     const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
-    const slot = await deadline.waitForSlot(this.#admission.acquire({ accountId, work, bytes: 0, signal }));
+    const slot = await deadline.waitForSlot(this.admission.acquire({ accountId, work, bytes: 0, signal }));
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -218,7 +207,7 @@ export class RenderPool {
     const onDrawing = () => {
       if (moving.signal.aborted) return;
       page.drawnSinceMs ??= this.#clock.elapsedMs();
-      deadline.startWork(() => drawingTooSlowError(this.retryAfterSeconds()));
+      deadline.startWork(() => drawingTooSlowError(this.admission.retryAfterSeconds()));
       this.review();
     };
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
@@ -301,7 +290,7 @@ export class RenderPool {
    * A page that an idle thread is about to draw does not count.
    */
   #keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
-    const { waiting, jobsWaiting } = this.#admission.stats();
+    const { waiting, jobsWaiting } = this.admission.stats();
     const hasQueue = waiting + jobsWaiting > 0;
     return this.#pages
       .values()
@@ -354,17 +343,11 @@ const MAX_REMEMBERED_ACCOUNTS = 64;
  * slow pages.
  */
 export class UsualDrawingTime {
-  /**
-   * Milliseconds of the last page by account id, the least recent account first: an account that draws is inserted
-   * again.
-   */
-  readonly #lastMs = new Map<string, number>();
+  /** Milliseconds of the last page, by account id. */
+  readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   record(accountId: string, drawnMs: number): void {
-    this.#lastMs.delete(accountId);
     this.#lastMs.set(accountId, drawnMs);
-    const [oldest] = this.#lastMs.keys();
-    if (this.#lastMs.size > MAX_REMEMBERED_ACCOUNTS && oldest !== undefined) this.#lastMs.delete(oldest);
   }
 
   /** Whether the account is remembered to have drawn a page. */

@@ -139,7 +139,7 @@ export class Renders {
     const { signal: client, waitSignal, deadlineMs, param = 'templateId', ...page } = request;
     const clock = this.#clock;
     this.#options.workerTime.recordArrival(page.accountId);
-    const late = () => rendererBusyError(this.#commonPool.retryAfterSeconds());
+    const late = () => rendererBusyError(this.#commonPool.admission.retryAfterSeconds());
     const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
     const calledMs = clock.elapsedMs();
     const drawn = this.#draw({ ...page, deadline });
@@ -154,13 +154,8 @@ export class Renders {
     return { result, ended: Promise.allSettled([result, drawn]), waitedMs: () => deadline.waitedMs() };
   }
 
-  /** Returns `begin().result`, for callers that need not know when the work has ended. */
-  render(request: RenderRequest): Promise<RenderedPage> {
-    return this.begin(request).result;
-  }
-
   stats(): { threads: number; busy: number; waiting: number } {
-    const [common, slow] = [this.#commonPool.stats(), this.#slowPool.stats()];
+    const [common, slow] = [this.#commonPool.admission.stats(), this.#slowPool.admission.stats()];
     return {
       threads: this.#commonPool.threads().length,
       busy: common.busy + slow.busy,
@@ -182,7 +177,7 @@ export class Renders {
 
   /** Waits for the renders in progress, then ends browsers and threads. */
   async close(): Promise<void> {
-    await Promise.all([this.#commonPool.whenIdle(), this.#slowPool.whenIdle()]);
+    await Promise.all([this.#commonPool, this.#slowPool].map(({ admission }) => admission.whenIdle()));
     this.#cancelIdleStop?.();
     const threads = [...this.#commonPool.threads(), this.#slowThread, this.#spareThread];
     await Promise.all(threads.map((thread) => thread.stop()));

@@ -103,7 +103,7 @@ t.test('a first page is drawn apart while others are served, and keeps nobody wa
   t.same(new Set(slowAccounts), new Set(['acc_new']));
   first.calls.at(-1)?.answer();
   t.equal(await later, 'answered');
-  t.equal(pool.stats().waiting, 0);
+  t.equal(pool.admission.stats().waiting, 0);
 });
 
 t.test('a page of an account that has drawn pages may take 5 s while nobody waits for it', async (t) => {

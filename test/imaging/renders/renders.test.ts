@@ -23,7 +23,7 @@ interface Door extends Renders {
   /** 200 × 100, a minute unless told. */
   start(request: Partial<RenderRequest>): ReturnType<Renders['begin']>;
   /** Its result. */
-  draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
+  draw(request: Partial<RenderRequest>): ReturnType<Renders['begin']>['result'];
   lines: string[];
   workerTime: AccountWorkerTime;
 }

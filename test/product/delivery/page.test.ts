@@ -16,7 +16,7 @@ t.teardown(() => browser.close());
 
 async function openBrowser(): Promise<Browser> {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   return chromium.launch({ executablePath: path, chromiumSandbox: false });
 }
 

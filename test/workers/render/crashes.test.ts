@@ -67,7 +67,7 @@ t.test('where no browser starts, the render says so and the operator reads how t
 });
 
 t.test('a browser that crashes as it starts is started once more, and no more than once', async (t) => {
-  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', BROWSER_CACHE);
+  const path = await findBrowser(process.env.BROWSER_PATH ?? '', BROWSER_CACHE);
   const folder = t.testdir();
   /** A browser whose first starts end at a fault. */
   async function crashing(starts: number): Promise<string> {

@@ -12,9 +12,7 @@ import { type Canary, isMagenta, openCanary, openNameServer } from './canary.ts'
 import { openTestRenderer, swatchAsset, type TestRenderer } from './test-renderer.ts';
 
 const run = promisify(execFile);
-const executable = (
-  await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'))
-).path;
+const executable = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
 const directory = await mkdtemp(join(tmpdir(), 'darkroom-walls-'));
 t.teardown(() => rm(directory, { recursive: true }));
 

@@ -1,6 +1,6 @@
 import { AdmissionQueue } from '../admission.ts';
 import type { CallDeadline } from '../deadline.ts';
-import type { AdmissionOptions, AdmissionStats, IncomingCall, PoolSlotRequest } from '../slots.ts';
+import type { AdmissionOptions, PoolSlotRequest } from '../slots.ts';
 
 /** A call to a pool: the facts that its queue needs, and its deadline. */
 export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
@@ -56,11 +56,12 @@ interface WorkerReply {
 
 /** A pool of workers whose slots are given to the accounts in turn. */
 export class WorkerPool<Task, Result extends WorkerReply> {
-  readonly #admission: AdmissionQueue;
+  /** The queue in front of the slots. Only the pool itself takes slots. */
+  readonly admission: AdmissionQueue;
   readonly #workers: PoolWorkers<Task, Result>;
 
   constructor(options: AdmissionOptions, workers: PoolWorkers<Task, Result>) {
-    this.#admission = new AdmissionQueue(options);
+    this.admission = new AdmissionQueue(options);
     this.#workers = workers;
   }
 
@@ -75,9 +76,7 @@ export class WorkerPool<Task, Result extends WorkerReply> {
     makeTask: (deadlineMs: number) => Task | Promise<Task>,
   ): Promise<StartedWork<Result>> {
     const { signal } = call.deadline;
-    const { queueMs, release } = await call.deadline.waitForSlot(
-      this.#admission.acquire({ ...call, signal }),
-    );
+    const { queueMs, release } = await call.deadline.waitForSlot(this.admission.acquire({ ...call, signal }));
     if (signal.aborted) {
       release();
       throw signal.reason;
@@ -91,28 +90,15 @@ export class WorkerPool<Task, Result extends WorkerReply> {
     };
   }
 
-  /** Admits a call before its body is received: see `AdmissionQueue.expect`. */
-  expect(accountId: string, heldBytes: number): IncomingCall {
-    return this.#admission.expect({ accountId, heldBytes });
-  }
-
-  retryAfterSeconds(): number {
-    return this.#admission.retryAfterSeconds();
-  }
-
-  stats(): AdmissionStats {
-    return this.#admission.stats();
-  }
-
   /** Changes the number of slots and their total memory. No call fails. */
   resize(size: { slots: number; budgetBytes: number }): void {
     this.#workers.resize(size.slots);
-    this.#admission.resize(size);
+    this.admission.resize(size);
   }
 
   /** Waits for the work in progress, then ends the workers. */
   async close(): Promise<void> {
-    await this.#admission.whenIdle();
+    await this.admission.whenIdle();
     await this.#workers.close();
   }
 

@@ -194,17 +194,22 @@ export class ImagePools {
 
   /** Admits a call before its body is received. It counts in the quick pool, because most calls are quick. */
   expect(accountId: string, heldBytes: number): IncomingCall {
-    return this.#pools.quick.expect(accountId, heldBytes);
+    return this.#pools.quick.admission.expect({ accountId, heldBytes });
   }
 
   /** Seconds after which a call that was refused before its pool was chosen may be sent again. */
   retryAfterSeconds(): number {
-    return this.#pools.quick.retryAfterSeconds();
+    return this.#pools.quick.admission.retryAfterSeconds();
   }
 
   stats(): Record<ImagePoolName, AdmissionStats> {
     const { quick, slow, heavy, batch } = this.#pools;
-    return { quick: quick.stats(), slow: slow.stats(), heavy: heavy.stats(), batch: batch.stats() };
+    return {
+      quick: quick.admission.stats(),
+      slow: slow.admission.stats(),
+      heavy: heavy.admission.stats(),
+      batch: batch.admission.stats(),
+    };
   }
 
   async close(): Promise<void> {
@@ -226,7 +231,7 @@ export class ImagePools {
     } catch (error) {
       const isInProcess = name !== 'quick' || this.#options.settings.IMAGE_ISOLATION === 'process';
       if (!isInProcess || !isLateError(error)) throw error;
-      throw (name === 'heavy' ? longWorkFullError : poolFullError)(pool.retryAfterSeconds());
+      throw (name === 'heavy' ? longWorkFullError : poolFullError)(pool.admission.retryAfterSeconds());
     }
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../platform/clock.ts';
 
 /** The shortest pass that is recorded. Most of the time of a shorter pass is not spent on pixels. */
@@ -17,8 +18,7 @@ const MAX_WORK_KINDS = 1_000;
  * long work.
  */
 export class EstimateCorrection {
-  /** The least recently recorded kind first. */
-  readonly #factors = new Map<string, number>();
+  readonly #factors = new LRUCache<string, number>({ max: MAX_WORK_KINDS });
 
   /** The estimate, corrected by the recorded passes of this kind. */
   correctEstimate(kind: string, estimatedMs: number): number {
@@ -30,14 +30,11 @@ export class EstimateCorrection {
     const known = this.#factorOf(kind);
     const seen = Math.min(MAX_CORRECTION_FACTOR, Math.max(MIN_CORRECTION_FACTOR, tookMs / estimatedMs));
     const weight = seen > known ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
-    this.#factors.delete(kind);
     this.#factors.set(kind, known + weight * (seen - known));
-    const [oldest] = this.#factors.keys();
-    if (this.#factors.size > MAX_WORK_KINDS && oldest !== undefined) this.#factors.delete(oldest);
   }
 
   #factorOf(kind: string): number {
-    return this.#factors.get(kind) ?? 1;
+    return this.#factors.peek(kind) ?? 1;
   }
 }
 

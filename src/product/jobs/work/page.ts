@@ -53,7 +53,7 @@ export function createPageWork(options: PageWorkOptions) {
     const pageAssets = await readPageAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
-    const drawn = await renders.render({ ...page, ...termsFromNow() });
+    const drawn = await renders.begin({ ...page, ...termsFromNow() }).result;
     const warnings = [
       ...(await findPageWarnings(template, row, html, missing)),
       ...drawn.warnings,
