@@ -33,6 +33,13 @@ export interface GifExtension extends ContainerPart {
   label: number;
 }
 
+/** The label of the extension that gives the delay and the transparency of the next image. */
+const GRAPHIC_CONTROL_LABEL = 0xf9;
+
+export function isGraphicControl(block: GifBlock): boolean {
+  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL;
+}
+
 /** A block of a GIF. The content of an image includes its colour table. The trailer is the last block and is empty. */
 export type GifBlock = GifExtension | (ContainerPart & { kind: 'image' | 'trailer' });
 
@@ -87,7 +94,6 @@ interface GifFrame {
   flagsAt?: number;
 }
 
-const GRAPHIC_CONTROL_LABEL = 0xf9;
 const TRANSPARENCY_FLAG = 0x01;
 const DISPOSAL_SHIFT = 2;
 const DISPOSAL_MASK = 0x07;
@@ -98,8 +104,7 @@ function* gifFrames(bytes: ByteReader): Generator<GifFrame, void, undefined> {
   for (const block of gifBlocks(bytes)) {
     const { kind, at, start, end } = block;
     // The size of the sub-block comes before the flags.
-    if (kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL && start + 5 <= end)
-      flagsAt = start + 1;
+    if (isGraphicControl(block) && start + 5 <= end) flagsAt = start + 1;
     if (kind !== 'image') continue;
     const flags = flagsAt === undefined ? 0 : bytes.u8(flagsAt);
     const [left, top] = [bytes.u16(at + 1, true), bytes.u16(at + 3, true)];

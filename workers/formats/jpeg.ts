@@ -8,18 +8,20 @@ const START_OF_IMAGE_MARKER = 0xffd8;
 export const JPEG_MARKER_BYTES = 2;
 const SEGMENT_LENGTH_BYTES = 2;
 
-export const BASELINE_FRAME_MARKER = 0xc0;
-export const PROGRESSIVE_FRAME_MARKER = 0xc2;
-export const END_OF_IMAGE_MARKER = 0xd9;
-export const START_OF_SCAN_MARKER = 0xda;
-export const APP0_MARKER = 0xe0;
-export const APP1_MARKER = 0xe1;
-export const APP2_MARKER = 0xe2;
-export const APP13_MARKER = 0xed;
-
+/** The codes of markers. */
+export const JPEG_MARKERS = {
+  baselineFrame: 0xc0,
+  progressiveFrame: 0xc2,
+  endOfImage: 0xd9,
+  startOfScan: 0xda,
+  app0: 0xe0,
+  app1: 0xe1,
+  app2: 0xe2,
+  app13: 0xed,
+};
 /** Markers without a length and content: TEM, SOI and EOI. */
 const isMarkerWithoutContent = (code: number) =>
-  code === 0x01 || code === 0xd8 || code === END_OF_IMAGE_MARKER;
+  code === 0x01 || code === 0xd8 || code === JPEG_MARKERS.endOfImage;
 /** Whether a code belongs to the data of a scan, and begins no segment: a stuffed byte or a restart marker. */
 const isScanDataCode = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
@@ -40,14 +42,14 @@ export function jpegSegments(bytes: ByteReader): Iterable<JpegSegment> {
     JPEG_MARKER_BYTES,
     bytes.length,
     (from) => readSegmentAt(bytes, findMarkerCode(bytes, from)),
-    ({ marker }) => marker === END_OF_IMAGE_MARKER,
+    ({ marker }) => marker === JPEG_MARKERS.endOfImage,
   );
 }
 
 /** The segments before the first scan, which describe the picture. */
 export function* jpegHeadSegments(bytes: ByteReader): Generator<JpegSegment, void, undefined> {
   for (const segment of jpegSegments(bytes)) {
-    if (segment.marker === START_OF_SCAN_MARKER) return;
+    if (segment.marker === JPEG_MARKERS.startOfScan) return;
     yield segment;
   }
 }
@@ -94,7 +96,7 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
 }
 
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
-const LEADING_MARKERS = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+const LEADING_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.app1, JPEG_MARKERS.app2];
 
 /** A copy of a JPEG with more segments. They are inserted after the segments that describe how to read the file. */
 export function withJpegSegments(

@@ -47,19 +47,22 @@ export function tiffEntrySize({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }
 
-/** Writes the offset of a directory into another directory, or into the head of the file. */
-export function writeDirectoryOffset(
-  file: Buffer,
-  { littleEndian, isBig }: TiffDirectory,
-  at: number,
-  offset: number,
-): void {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  if (isBig) view.setBigUint64(at, BigInt(offset), littleEndian);
-  else view.setUint32(at, offset, littleEndian);
-}
-
-/** The offset of the field in the head of the file that points to the first directory. */
-export function firstDirectoryPointerOffset({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
-  return isBig ? 8 : 4;
+/**
+ * A copy of a file with one more directory at its end.
+ * @param options.next offset of the directory after it; none by default.
+ * @param options.pointerAt the field that points to it; by default, the one for the first directory of the file.
+ */
+export function withTiffDirectory(
+  file: Uint8Array,
+  { littleEndian, isBig }: Pick<TiffDirectory, 'littleEndian' | 'isBig'>,
+  entries: readonly NewTiffEntry[],
+  { next = 0, pointerAt = isBig ? 8 : 4 }: { next?: number; pointerAt?: number | undefined } = {},
+): Buffer<ArrayBuffer> {
+  const at = file.length + (file.length % 2);
+  const directory = encodeTiffDirectory({ littleEndian, isBig }, entries, next);
+  const whole = Buffer.concat([file, Buffer.alloc(at - file.length), directory]);
+  const view = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
+  if (isBig) view.setBigUint64(pointerAt, BigInt(at), littleEndian);
+  else view.setUint32(pointerAt, at, littleEndian);
+  return whole;
 }

@@ -6,7 +6,7 @@ import {
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
-import { applySteps, convertColours, type OpenedPass, openPass, runPass, startUpright } from './pipeline.ts';
+import { applySteps, convertColours, openPass, runPass, startUpright } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
@@ -60,15 +60,13 @@ async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promi
 
 async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const readFile = createPageCache();
-  const opened: (OpenedPass | TaskFailure)[] = [];
+  const opened: (PassWork | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
-  const trunk = new SharedPictures(
-    opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])),
-  );
+  const trunk = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canShare));
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
   let leavesWork = false as boolean;
-  const run = async (one: OpenedPass | TaskFailure): Promise<BranchOutput> => {
-    if (!('work' in one)) return one;
+  const run = async (one: PassWork | TaskFailure): Promise<BranchOutput> => {
+    if (!('picture' in one)) return one;
     const output = leavesWork ? null : await waitUntil(endMs, trunk.run(one));
     leavesWork ||= output === null;
     return output ?? lateFailure();
@@ -77,19 +75,18 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   const outputs: BranchOutput[] = [];
   for (const [index, group] of groups.entries()) {
     const searchesLeft = groups.slice(index).filter((later) => later.some(isSearch)).length;
-    for (const one of group) if ('work' in one) shareTime(one.work, searchesLeft);
+    for (const one of group) if ('picture' in one) shareTime(one, searchesLeft);
     outputs.push(
-      ...(group.length === 1 ? [await run(group[0] as OpenedPass)] : await runRivalPasses(group, run)),
+      ...(group.length === 1 ? [await run(group[0] as PassWork)] : await runRivalPasses(group, run)),
     );
   }
   return { outputs, ...(leavesWork && { leavesWork }) };
 }
 
 /** The passes, with those together of which only the smallest file is needed. */
-function rivalGroupsOf(opened: readonly (OpenedPass | TaskFailure)[]): (OpenedPass | TaskFailure)[][] {
-  const rivalryOf = (one: OpenedPass | TaskFailure) =>
-    'work' in one ? one.work.task.pass.rivalry : undefined;
-  const groups: (OpenedPass | TaskFailure)[][] = [];
+function rivalGroupsOf(opened: readonly (PassWork | TaskFailure)[]): (PassWork | TaskFailure)[][] {
+  const rivalryOf = (one: PassWork | TaskFailure) => ('picture' in one ? one.task.pass.rivalry : undefined);
+  const groups: (PassWork | TaskFailure)[][] = [];
   for (const one of opened) {
     const last = groups.at(-1);
     const rivalry = rivalryOf(one);
@@ -100,14 +97,14 @@ function rivalGroupsOf(opened: readonly (OpenedPass | TaskFailure)[]): (OpenedPa
 }
 
 function runRivalPasses(
-  rivals: readonly (OpenedPass | TaskFailure)[],
-  run: (one: OpenedPass | TaskFailure) => Promise<BranchOutput>,
+  rivals: readonly (PassWork | TaskFailure)[],
+  run: (one: PassWork | TaskFailure) => Promise<BranchOutput>,
 ): Promise<BranchOutput[]> {
   const starts = rivals.map((one) => (takeTurn: TakeTurn) => {
-    if ('work' in one) one.work.takeTurn = takeTurn;
+    if ('picture' in one) one.takeTurn = takeTurn;
     return run(one);
   });
-  const deadlineMs = Math.max(...rivals.map((one) => ('work' in one ? one.work.task.deadlineMs : 0)));
+  const deadlineMs = Math.max(...rivals.map((one) => ('picture' in one ? one.task.deadlineMs : 0)));
   const bytesOf = (output: BranchOutput) =>
     output.kind === 'failure' ? Number.POSITIVE_INFINITY : output.data.byteLength;
   return runRivals(starts, { nowMs: Date.now, deadlineMs, bytesOf });
@@ -129,8 +126,8 @@ function lateFailure(): TaskFailure {
   return taskFailureOf(new DeadlineError(), false);
 }
 
-function isSearch(one: OpenedPass | TaskFailure): boolean {
-  return 'work' in one && one.work.encode.target !== undefined;
+function isSearch(one: PassWork | TaskFailure): boolean {
+  return 'picture' in one && one.encode.target !== undefined;
 }
 
 /**
@@ -205,9 +202,8 @@ class SharedPictures {
   }
 
   /** Runs a pass from the last picture that it shares with another one. */
-  async run(opened: OpenedPass): Promise<BranchOutput> {
-    if (!this.#sharedStepCounts.has(opened.work)) return runPass(opened);
-    return runPass(opened, this.#join);
+  run(work: PassWork): Promise<BranchOutput> {
+    return this.#sharedStepCounts.has(work) ? runPass(work, this.#join) : runPass(work);
   }
 
   readonly #join = async (work: PassWork): Promise<void> => {

@@ -45,13 +45,7 @@ export async function performTransformTask(task: TransformTask): Promise<Transfo
 
 async function performAttempt(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const opened = await openPass(task);
-  return 'work' in opened ? runPass(opened) : opened;
-}
-
-/** A pass whose picture is open, and the milliseconds that the opening took. */
-export interface OpenedPass {
-  work: PassWork;
-  decodeMs: number;
+  return 'picture' in opened ? runPass(opened) : opened;
 }
 
 /**
@@ -61,14 +55,8 @@ export interface OpenedPass {
 export async function openPass(
   task: TransformTask,
   readFile: typeof makeFileReadable = makeFileReadable,
-): Promise<OpenedPass | TaskFailure> {
-  const startedMs = performance.now();
-  try {
-    const work = await openPassWork(task, readFile);
-    return { work, decodeMs: performance.now() - startedMs };
-  } catch (error) {
-    return taskFailureOf(error, true);
-  }
+): Promise<PassWork | TaskFailure> {
+  return openPassWork(task, readFile).catch((error: unknown) => taskFailureOf(error, true));
 }
 
 /**
@@ -76,10 +64,10 @@ export async function openPass(
  * @param runSteps runs the steps of the pass.
  */
 export async function runPass(
-  { work, decodeMs }: OpenedPass,
+  work: PassWork,
   runSteps: (work: PassWork) => Promise<void> = runAllSteps,
 ): Promise<TransformTaskResult | TaskFailure> {
-  const { task, source, picture, context } = work;
+  const { task, source, picture, context, decodeMs } = work;
   const openedMs = performance.now();
   try {
     await runSteps(work);
@@ -113,6 +101,7 @@ export async function runPass(
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
+  const startedMs = performance.now();
   const { decode, encode: asked } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
@@ -158,6 +147,7 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     profile,
     picture,
     ground,
+    decodeMs: performance.now() - startedMs,
     context: { sharp, fill, layer: createLayerReader(task), sideResults: { warnings: [] } },
   };
 }

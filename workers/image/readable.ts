@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { findIsoBox, isoBrands } from '../formats/boxes.ts';
 import { ByteReader } from '../formats/bytes.ts';
 import { withTransparentHoles } from '../formats/gif.ts';
-import { END_OF_IMAGE_MARKER, jpegSegments, START_OF_SCAN_MARKER } from '../formats/jpeg.ts';
+import { JPEG_MARKERS, jpegSegments } from '../formats/jpeg.ts';
 import { type HeaderDecodeHints, MAX_PIXELS, type RawPixels } from '../protocol.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
 import {
@@ -91,7 +91,7 @@ function withStillBrand(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>
  * one. Cameras write such files, and so do uploads that stop two bytes early.
  */
 
-const END_OF_IMAGE_BYTES = Buffer.from([0xff, END_OF_IMAGE_MARKER]);
+const END_OF_IMAGE_BYTES = Buffer.from([0xff, JPEG_MARKERS.endOfImage]);
 /**
  * Bytes that contain no marker. Added to the end of a file, they change the picture if the decoder still needs data.
  */
@@ -123,8 +123,8 @@ function endsInCompleteScan(file: Buffer): boolean {
   const missing = new Map<number, Set<number>>();
   let endsInScan = false;
   for (const { marker, start } of jpegSegments(bytes)) {
-    endsInScan = marker === START_OF_SCAN_MARKER;
-    if (marker === END_OF_IMAGE_MARKER) return false;
+    endsInScan = marker === JPEG_MARKERS.startOfScan;
+    if (marker === JPEG_MARKERS.endOfImage) return false;
     if (!endsInScan) continue;
     const components = bytes.u8(start);
     const [first, last, bits] = [0, 1, 2].map((at) => bytes.u8(start + 1 + 2 * components + at)) as [

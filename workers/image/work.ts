@@ -30,6 +30,8 @@ export interface PassWork {
   /** The background under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
+  /** The milliseconds that the opening of the picture took. */
+  decodeMs: number;
   /** The epoch milliseconds at which a search that has reached its target ends: see `SearchTime`. */
   improvesUntilMs?: number;
   /** Present if the pass searches for the smallest file together with others. */

@@ -21,12 +21,7 @@ import {
   withSmallerPngPixels,
 } from './encode/png.ts';
 import { openPixelPipeline } from './input.ts';
-import {
-  addMetadataTags,
-  type FileWithMetadataPolicy,
-  pipelineWithMetadata,
-  pixelsWithMetadata,
-} from './metadata/carried-metadata.ts';
+import { addMetadataTags, pipelineWithMetadata, pixelsWithMetadata } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { secondsLeft } from './refusal.ts';
 import type { WrittenFile } from './search/encodings.ts';
@@ -46,16 +41,8 @@ export async function writePassResult(work: PassWork): Promise<{
   warnings?: PassWarning[];
   processedMs: number;
 }> {
-  const { task, encode, source, chosen, carried, profile, picture } = work;
+  const { task, encode, source, carried, picture } = work;
   assertEncodable(encode, picture);
-  const file: FileWithMetadataPolicy = {
-    input: task.input,
-    source,
-    chosen,
-    policy: encode.metadata,
-    carried,
-    profile,
-  };
   const finish = async ({ data, info }: WrittenFile): Promise<WrittenFile> => {
     if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasFilePlayback(work));
     const tagged = addMetadataTags(data, encode.format, carried);
@@ -69,7 +56,7 @@ export async function writePassResult(work: PassWork): Promise<{
     await picture.writeAsGrey();
   if (writes16Bits(work)) picture.writeAs16Bits();
   const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
-    encodeOutput(encodeWith(await pipelineWithMetadata(picture, file), settings, playbackOf(work), picture));
+    encodeOutput(encodeWith(await pipelineWithMetadata(work), settings, playbackOf(work), picture));
   if (target === undefined) {
     const written =
       (await writeIndexedAgain(work, write)) ??
@@ -89,7 +76,7 @@ export async function writePassResult(work: PassWork): Promise<{
   const processedMs = performance.now();
   const { writtenIn } = picture;
   const prepare = async (searched: Pixels, timeoutMs: number) =>
-    pixelsWithMetadata(searched, file, writtenIn).timeout({
+    pixelsWithMetadata(searched, work, writtenIn).timeout({
       seconds: Math.max(1, Math.floor(timeoutMs / 1000)),
     });
   const prepareSample = (sample: Pixels) => {

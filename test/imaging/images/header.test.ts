@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import type { ImageHeader } from '../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
-import { APP1_MARKER, buildJpegSegment } from '../../../workers/formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKERS } from '../../../workers/formats/jpeg.ts';
 import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
@@ -83,7 +83,7 @@ t.test('an orientation in a number of any type is told as sharp tells it', async
       for (let type = 0; type <= 13; type++) {
         const exif = exifOf(order, type, count);
         const files = {
-          jpeg: afterHead(jpeg, 2, buildJpegSegment(APP1_MARKER, prefix, exif)),
+          jpeg: afterHead(jpeg, 2, buildJpegSegment(JPEG_MARKERS.app1, prefix, exif)),
           png: afterHead(png, 33, buildPngChunk('eXIf', exif)),
           'png with a prefix': afterHead(png, 33, buildPngChunk('eXIf', Buffer.concat([prefix, exif]))),
         };

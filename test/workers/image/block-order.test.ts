@@ -6,10 +6,9 @@ import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { findIsoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import {
-  APP0_MARKER,
-  APP1_MARKER,
   buildJpegSegment,
   JPEG_MARKER_BYTES,
+  JPEG_MARKERS,
   jpegSegments,
 } from '../../../workers/formats/jpeg.ts';
 import { buildPngChunk, pngChunks } from '../../../workers/formats/png.ts';
@@ -111,11 +110,11 @@ async function check(t: Test, name: string, file: Buffer, { orientation, artist 
 
 const XMP_NAME = Buffer.from('http://ns.adobe.com/xap/1.0/\0');
 const REST_NAME = Buffer.from('http://ns.adobe.com/xmp/extension/\0');
-const xmpSegment = buildJpegSegment(APP1_MARKER, XMP_NAME, XMP);
-const exifSegment = (exif: Buffer) => buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), exif);
+const xmpSegment = buildJpegSegment(JPEG_MARKERS.app1, XMP_NAME, XMP);
+const exifSegment = (exif: Buffer) => buildJpegSegment(JPEG_MARKERS.app1, Buffer.from('Exif\0\0'), exif);
 
 const jpeg = await picture.clone().jpeg({ quality: 95, chromaSubsampling: '4:4:4' }).toBuffer();
-const jfif = [...jpegSegments(new ByteReader(jpeg))].find(({ marker }) => marker === APP0_MARKER);
+const jfif = [...jpegSegments(new ByteReader(jpeg))].find(({ marker }) => marker === JPEG_MARKERS.app0);
 const withSegments = (...segments: Buffer[]) =>
   Buffer.concat([
     jpeg.subarray(0, JPEG_MARKER_BYTES),
@@ -154,13 +153,13 @@ function secondSegments(size: number, digest = DIGEST): Buffer[] {
     numbers.writeUInt32BE(SECOND.length, 0);
     numbers.writeUInt32BE(part * size, 4);
     const content = SECOND.subarray(part * size, (part + 1) * size);
-    return buildJpegSegment(APP1_MARKER, REST_NAME, Buffer.from(digest), numbers, content);
+    return buildJpegSegment(JPEG_MARKERS.app1, REST_NAME, Buffer.from(digest), numbers, content);
   });
 }
 
 t.test('a packet of XMP in several segments counts in any order of them', async (t) => {
   const main = buildJpegSegment(
-    APP1_MARKER,
+    JPEG_MARKERS.app1,
     XMP_NAME,
     packetOf(
       '<dc:creator><rdf:Seq><rdf:li>Jane</rdf:li></rdf:Seq></dc:creator>',

@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { APP1_MARKER, buildJpegSegment, JPEG_MARKER_BYTES } from '../../../workers/formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKER_BYTES, JPEG_MARKERS } from '../../../workers/formats/jpeg.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { decodeExifText } from '../../../workers/image/metadata/tag-values.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
@@ -85,7 +85,7 @@ t.test('comments in any code are told as text', async (t) => {
   for (const littleEndian of [true, false]) {
     for (const bytes of [coded(UNICODE, little('Größe ☃')), coded(UNICODE, big('Größe ☃'))]) {
       const exif = buildJpegSegment(
-        APP1_MARKER,
+        JPEG_MARKERS.app1,
         Buffer.from('Exif\0\0', 'latin1'),
         exifOf(bytes, littleEndian),
       );

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { findIsoBox } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
-import { APP1_MARKER, buildJpegSegment, withJpegSegments } from '../../../workers/formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKERS, withJpegSegments } from '../../../workers/formats/jpeg.ts';
 import { withRawProfilesAsChunks } from '../../../workers/image/metadata/png.ts';
 import { readImageTags } from '../../../workers/image/metadata/tags.ts';
 import { withExifTags } from '../../../workers/image/metadata/tiff-tags.ts';
@@ -76,7 +76,7 @@ function withPlaces(avif: Buffer, change: (list: Buffer) => void): Buffer {
 /** A segment with EXIF of the name of an artist, of three letters. */
 function exifSegment(artist: string): Buffer {
   const tiff = Buffer.from(`II*\0\x08\0\0\0\x01\0;\x01\x02\0\x04\0\0\0${artist}\0\0\0\0\0`, 'latin1');
-  return buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), tiff);
+  return buildJpegSegment(JPEG_MARKERS.app1, Buffer.from('Exif\0\0'), tiff);
 }
 
 t.test('the reader of tags prints nothing about what it does not support', async (t) => {

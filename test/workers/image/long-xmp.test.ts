@@ -5,8 +5,8 @@ import sharp from 'sharp';
 import t from 'tap';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import {
-  APP1_MARKER,
   buildJpegSegment,
+  JPEG_MARKERS,
   jpegSegments,
   withJpegSegments,
 } from '../../../workers/formats/jpeg.ts';
@@ -35,13 +35,13 @@ const described = (attributes: string, content = '') =>
 async function withSecond(attributes: string, content: string, second: Buffer): Promise<Buffer> {
   const digest = createHash('md5').update(second).digest('hex').toUpperCase();
   const main = packetOf(described(`note:HasExtendedXMP="${digest}" ${attributes}`, content));
-  const segments = [buildJpegSegment(APP1_MARKER, MAIN, main)];
+  const segments = [buildJpegSegment(JPEG_MARKERS.app1, MAIN, main)];
   for (let offset = 0; offset < second.length; offset += 60_000) {
     const numbers = Buffer.alloc(8);
     numbers.writeUInt32BE(second.length, 0);
     numbers.writeUInt32BE(offset, 4);
     const part = second.subarray(offset, offset + 60_000);
-    segments.push(buildJpegSegment(APP1_MARKER, REST, Buffer.from(digest), numbers, part));
+    segments.push(buildJpegSegment(JPEG_MARKERS.app1, REST, Buffer.from(digest), numbers, part));
   }
   return Buffer.from(withJpegSegments(new Uint8Array(await picture.clone().jpeg().toBuffer()), segments));
 }
@@ -59,7 +59,7 @@ async function tagsOf(file: Uint8Array) {
 function xmpSegments(file: Buffer): number[] {
   const bytes = new ByteReader(file);
   return [...jpegSegments(bytes)]
-    .filter(({ marker, start }) => marker === APP1_MARKER && /^http:/.test(bytes.text(start, 5)))
+    .filter(({ marker, start }) => marker === JPEG_MARKERS.app1 && /^http:/.test(bytes.text(start, 5)))
     .map(({ start, end }) => end - start);
 }
 

@@ -1,10 +1,5 @@
 import sharp from 'sharp';
-import {
-  APP1_MARKER,
-  APP13_MARKER,
-  buildJpegSegment,
-  JPEG_MARKER_BYTES,
-} from '../../../workers/formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKER_BYTES, JPEG_MARKERS } from '../../../workers/formats/jpeg.ts';
 import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { drawn } from './passes.ts';
 
@@ -131,13 +126,13 @@ const jpeg = await sharp(plain)
   .then((file) =>
     Buffer.concat([
       file.subarray(0, JPEG_MARKER_BYTES),
-      buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), exifOf(preview)),
+      buildJpegSegment(JPEG_MARKERS.app1, Buffer.from('Exif\0\0'), exifOf(preview)),
       buildJpegSegment(
-        APP1_MARKER,
+        JPEG_MARKERS.app1,
         Buffer.from('http://ns.adobe.com/xap/1.0/\0'),
         packetOf(preview.toString('base64')),
       ),
-      buildJpegSegment(APP13_MARKER, photoshopOf(preview)),
+      buildJpegSegment(JPEG_MARKERS.app13, photoshopOf(preview)),
       buildJpegSegment(0xe2, Buffer.from('MPF\0'), preview),
       file.subarray(JPEG_MARKER_BYTES),
       preview,

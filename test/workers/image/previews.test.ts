@@ -128,12 +128,18 @@ t.test('where a preview cannot be removed from the file, the pixels alone are wr
   const source = await readInputFacts({ ...task, input }, false);
   const chosen = { first: 0, count: 1 };
   const facts = { ...source, frames: 1, mustTurnUpright: false, isPlain: true };
-  const file = { input, source, chosen, policy: 'copyright', profile: 'srgb' } as const;
+  const pass = {
+    task: { input },
+    encode: { metadata: 'copyright' },
+    source,
+    chosen,
+    profile: 'srgb',
+  } as const;
   const fields = { Artist: 'A. Example' };
   for (const fileLeaks of [true, undefined]) {
     const picture = new PassPicture(sharp(input), facts, () => 60);
     const carried = { exif: { structure: input, fields }, ...(fileLeaks && { fileLeaks }) };
-    const written = await (await pipelineWithMetadata(picture, { ...file, carried })).jpeg().toBuffer();
+    const written = await (await pipelineWithMetadata({ ...pass, picture, carried })).jpeg().toBuffer();
     t.ok(written.includes('A. Example'));
     t.equal(
       (await secondPictureIn(written)).length === 0,

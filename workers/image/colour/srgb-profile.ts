@@ -1,7 +1,8 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP2_MARKER, jpegHeadSegments } from '../../formats/jpeg.ts';
+import { JPEG_MARKERS, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { inflateWithLimit, pngChunks } from '../../formats/png.ts';
 import { webpChunks } from '../../formats/riff.ts';
+import { srgbToLinear } from './colour.ts';
 
 /**
  * Recognises the sRGB profile of a file, which many pictures of the web have. Because of such a profile, sharp would
@@ -52,7 +53,7 @@ export function hasSrgbProfile(file: Uint8Array): boolean {
 function findProfile(bytes: ByteReader): Uint8Array | undefined {
   for (const { marker, start, end } of jpegHeadSegments(bytes)) {
     const numbersAt = start + JPEG_PROFILE_START.length;
-    if (marker !== APP2_MARKER || bytes.text(start, JPEG_PROFILE_START.length) !== JPEG_PROFILE_START)
+    if (marker !== JPEG_MARKERS.app2 || bytes.text(start, JPEG_PROFILE_START.length) !== JPEG_PROFILE_START)
       continue;
     return bytes.u8(numbersAt + 1) === 1 ? bytes.slice(numbersAt + 2, end) : undefined;
   }
@@ -97,16 +98,10 @@ function isSrgbCurve(profile: ByteReader, at: number): boolean {
   const curve = readCurve(profile, at);
   for (let level = 0; level <= 255; level += COMPARED_LEVEL_STEP) {
     const light = curve(level / 255);
-    if (light < srgbLight(level - MAX_LEVEL_DIFFERENCE) || light > srgbLight(level + MAX_LEVEL_DIFFERENCE))
-      return false;
+    const [least, most] = [level - MAX_LEVEL_DIFFERENCE, level + MAX_LEVEL_DIFFERENCE];
+    if (light < srgbToLinear(least / 255) || light > srgbToLinear(most / 255)) return false;
   }
   return true;
-}
-
-/** The light of a level of 0 to 255 in sRGB, 0 to 1. */
-function srgbLight(level: number): number {
-  const value = level / 255;
-  return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 }
 
 /** A curve of a profile (ICC.1, 10.6 and 10.18): a table, or the power function that sRGB has. */

@@ -1,12 +1,6 @@
 import { ByteReader } from '../../formats/bytes.ts';
 import { entryValues, type TiffDirectory, tiffPageDirectories } from '../../formats/tiff.ts';
-import {
-  encodeTiffDirectory,
-  firstDirectoryPointerOffset,
-  type NewTiffEntry,
-  tiffEntrySize,
-  writeDirectoryOffset,
-} from '../../formats/tiff-directory.ts';
+import { type NewTiffEntry, tiffEntrySize, withTiffDirectory } from '../../formats/tiff-directory.ts';
 import {
   areSamplesConvertible,
   colourSampleCountOf,
@@ -303,7 +297,6 @@ function withPage(
   const stored = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (data.BYTES_PER_ELEMENT === 2 && !littleEndian) stored.swap16();
   const pixelsAt = file.length + (file.length % 2);
-  const directoryAt = pixelsAt + stored.length + (stored.length % 2);
   const kept = directory.entries
     .filter(({ tag }) => !SAMPLE_TAGS.has(tag) && (profile === 'kept' || tag !== TIFF_PAGE_TAGS.profile))
     .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }));
@@ -320,15 +313,6 @@ function withPage(
     { tag: TIFF_PAGE_TAGS.stripBytes, value: stored.length },
     ...(hasAlpha ? [{ tag: TIFF_PAGE_TAGS.extraSamples, value: EXTRA_SAMPLE_KINDS.alpha }] : []),
   ];
-  const result = Buffer.alloc(directoryAt);
-  result.set(file);
-  result.set(stored, pixelsAt);
-  const whole = Buffer.concat([result, encodeTiffDirectory(directory, entries, directory.next)]);
-  writeDirectoryOffset(
-    whole,
-    directory,
-    before?.nextAt ?? firstDirectoryPointerOffset(directory),
-    directoryAt,
-  );
-  return whole;
+  const extended = Buffer.concat([file, Buffer.alloc(pixelsAt - file.length), stored]);
+  return withTiffDirectory(extended, directory, entries, { next: directory.next, pointerAt: before?.nextAt });
 }

@@ -1,12 +1,6 @@
 import sharp from 'sharp';
 import type { TiffDirectory } from '../../formats/tiff.ts';
-import {
-  encodeTiffDirectory,
-  firstDirectoryPointerOffset,
-  type NewTiffEntry,
-  tiffEntrySize,
-  writeDirectoryOffset,
-} from '../../formats/tiff-directory.ts';
+import { type NewTiffEntry, tiffEntrySize, withTiffDirectory } from '../../formats/tiff-directory.ts';
 import {
   PHOTOMETRIC_INTERPRETATIONS,
   TIFF_COMPRESSIONS,
@@ -114,14 +108,7 @@ function describedAsBytes(
       { tag: TIFF_PAGE_TAGS.tileWidth, value: tile.width },
       { tag: TIFF_PAGE_TAGS.tileHeight, value: tile.height },
     );
-  const start = file.length + (file.length % 2);
-  const described = Buffer.concat([
-    file,
-    Buffer.alloc(start - file.length),
-    encodeTiffDirectory(directory, entries, 0),
-  ]);
-  writeDirectoryOffset(described, directory, firstDirectoryPointerOffset(directory), start);
-  return described;
+  return withTiffDirectory(file, directory, entries);
 }
 
 function toMachineByteOrder(

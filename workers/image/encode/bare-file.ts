@@ -1,14 +1,7 @@
 import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
-import { type GifExtension, gifBlocks } from '../../formats/gif.ts';
-import {
-  APP0_MARKER,
-  END_OF_IMAGE_MARKER,
-  JPEG_MARKER_BYTES,
-  type JpegSegment,
-  jpegSegments,
-  START_OF_SCAN_MARKER,
-} from '../../formats/jpeg.ts';
+import { type GifExtension, gifBlocks, isGraphicControl } from '../../formats/gif.ts';
+import { JPEG_MARKER_BYTES, JPEG_MARKERS, type JpegSegment, jpegSegments } from '../../formats/jpeg.ts';
 import type { ContainerPart } from '../../formats/parts.ts';
 import { pngChunks } from '../../formats/png.ts';
 import { webpChunks } from '../../formats/riff.ts';
@@ -34,7 +27,6 @@ const BARE_PNG_CHUNKS = [
   'sRGB',
 ];
 const BARE_WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
-const GRAPHIC_CONTROL_LABEL = 0xf9;
 const APPLICATION_LABEL = 0xff;
 const PLAYBACK_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
 const BARE_HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
@@ -55,7 +47,7 @@ const COMPONENT_COUNT_OFFSET = 5;
 /** The most components of a JPEG that is bare. One with four components is CMYK, which is converted. */
 const MAX_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
-const PICTURE_MARKERS = [0xc4, START_OF_SCAN_MARKER, 0xdb, 0xdd, END_OF_IMAGE_MARKER];
+const PICTURE_MARKERS = [0xc4, JPEG_MARKERS.startOfScan, 0xdb, 0xdd, JPEG_MARKERS.endOfImage];
 
 const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
   jpeg: isJpegWithoutMetadata,
@@ -79,20 +71,20 @@ export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
 /** Whether a JPEG holds a picture and nothing else. Only the data of a scan may lie between two of its segments. */
 function isJpegWithoutMetadata(file: Buffer): boolean {
   const segments = [...jpegSegments(new ByteReader(file))];
-  const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;
+  const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === JPEG_MARKERS.endOfImage;
   return (
     isWhole &&
     segments.every((segment, index) => {
       const before = segments[index - 1];
       const isBehind =
-        segment.at === (before?.next ?? JPEG_MARKER_BYTES) || before?.marker === START_OF_SCAN_MARKER;
+        segment.at === (before?.next ?? JPEG_MARKER_BYTES) || before?.marker === JPEG_MARKERS.startOfScan;
       return isBehind && isPictureSegment(segment, file.subarray(segment.start, segment.end));
     })
   );
 }
 
 function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
-  if (marker === APP0_MARKER)
+  if (marker === JPEG_MARKERS.app0)
     return content.length === BARE_JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
   if (marker === ADOBE_MARKER) return content.toString('latin1', 0, 5) === 'Adobe';
   if (FRAME_MARKERS.includes(marker)) return content.readUInt8(COMPONENT_COUNT_OFFSET) <= MAX_COMPONENTS;
@@ -118,9 +110,10 @@ function isBareGif(file: Buffer): boolean {
 }
 
 /** Whether an extension only controls how the animation plays. The name of an application is its first sub-block. */
-function isPlaybackExtension(file: Buffer, { label, start }: GifExtension): boolean {
+function isPlaybackExtension(file: Buffer, extension: GifExtension): boolean {
+  const { label, start } = extension;
   const isNamed = () => PLAYBACK_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
-  return label === GRAPHIC_CONTROL_LABEL || (label === APPLICATION_LABEL && isNamed());
+  return isGraphicControl(extension) || (label === APPLICATION_LABEL && isNamed());
 }
 
 /** Whether a TIFF has one page with known tags only. */

@@ -1,5 +1,5 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP1_MARKER, jpegHeadSegments } from '../../formats/jpeg.ts';
+import { JPEG_MARKERS, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { exifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
 
 /** The tag ExposureTime (EXIF 2.3, 4.6.5), which cameras write and drawing programs do not. */
@@ -9,7 +9,7 @@ const EXPOSURE_TIME_TAG = 0x829a;
 export function isCameraOriginal(file: Uint8Array): boolean {
   try {
     for (const { marker, start, end } of jpegHeadSegments(new ByteReader(file))) {
-      if (marker === APP1_MARKER && hasExposureTime(file.subarray(start, end))) return true;
+      if (marker === JPEG_MARKERS.app1 && hasExposureTime(file.subarray(start, end))) return true;
     }
     return false;
   } catch {

@@ -1,5 +1,5 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import { gifBlocks } from '../../formats/gif.ts';
+import { gifBlocks, isGraphicControl } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
 /** A frame whose delay is at most this long is shown for SLOWED_DELAY_MS by players and by libvips. */
@@ -11,11 +11,7 @@ const DURATION_BYTES = 3;
 
 /** The longest delay that sharp accepts, in milliseconds. */
 export const MAX_SHARP_DELAY_MS = 65_535;
-/**
- * The label of the GIF block that holds the delay of the next picture, in hundredths of a second, and the offset of the
- * delay in that block.
- */
-const GRAPHIC_CONTROL_LABEL = 0xf9;
+/** The offset of the delay in a graphic control of a GIF, in hundredths of a second. */
 const DELAY_OFFSET = 2;
 const MAX_GIF_DELAY = 0xffff;
 
@@ -74,9 +70,7 @@ function restoreGifDelays(
 ): void {
   if (delaysMs.every((delayMs) => delayMs <= longestMs)) return;
   const file = Buffer.from(gif.buffer, gif.byteOffset, gif.byteLength);
-  const controls = [...gifBlocks(new ByteReader(file))].filter(
-    (block) => block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL,
-  );
+  const controls = [...gifBlocks(new ByteReader(file))].filter(isGraphicControl);
   if (controls.length !== delaysMs.length) return;
   for (const [picture, { start }] of controls.entries()) {
     const delayMs = delaysMs[picture] as number;

@@ -11,7 +11,7 @@ import { sizeMismatchFailure } from '../bounds.ts';
 import { openStillPicture } from '../input.ts';
 import { computeSsim, lumaOf } from '../likeness/ssim.ts';
 import { computeSsimulacra2 } from '../likeness/ssimulacra2.ts';
-import type { PixelSample, Pixels } from '../pixels/pixels.ts';
+import { type Pixels, toPixelSample } from '../pixels/pixels.ts';
 import { taskFailureOf } from '../refusal.ts';
 import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
@@ -73,13 +73,9 @@ function differenceOf(one: Pixels, other: Pixels, isScored = false): ImageDiffer
     ...(isScored && { ssimulacra2: Math.floor(computeSsimulacra2(one, other) * 100) / 100 }),
     changedShare: Number((changed / (width * height)).toPrecision(6)),
     maxDifference,
-    hashDistance: hashDistance(perceptualHashOf(sampleOf(one)), perceptualHashOf(sampleOf(other))),
+    hashDistance: hashDistance(perceptualHashOf(toPixelSample(one)), perceptualHashOf(toPixelSample(other))),
     regions: tiles.regions(),
   };
-}
-
-function sampleOf({ data, width, height }: Pixels): PixelSample {
-  return { data, width, height, channels: 4 };
 }
 
 /**

@@ -1,10 +1,8 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import {
-  APP0_MARKER,
-  APP1_MARKER,
-  APP2_MARKER,
   JPEG_MARKER_BYTES,
+  JPEG_MARKERS,
   type JpegSegment,
   jpegHeadSegments,
   withJpegSegments,
@@ -24,12 +22,12 @@ import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
-/** A file, with the facts that decide which of its metadata is kept. */
-export interface FileWithMetadataPolicy {
-  input: Uint8Array<ArrayBuffer>;
+/** A pass, as far as it decides which metadata of its file is kept. */
+interface PassOverMetadata {
+  task: { input: Uint8Array<ArrayBuffer> };
+  encode: Pick<EncodeOptions, 'metadata'>;
   source: InputFacts;
   chosen: ChosenFrames;
-  policy: MetadataPolicy | undefined;
   carried: CarriedMetadataBlocks;
   profile: CarriedProfile;
 }
@@ -132,21 +130,24 @@ export function carriedProfileOf(
 
 /** Sets the pipeline of the picture to write the metadata that the policy keeps. */
 export async function pipelineWithMetadata(
-  picture: PassPicture,
-  file: FileWithMetadataPolicy,
+  pass: PassOverMetadata & { picture: PassPicture },
 ): Promise<Sharp> {
-  if (!picture.fromFile || file.carried.fileLeaks || wouldCorruptProfile(picture, file)) {
-    const pixels = picture.isDeep ? await picture.runPipeline() : await picture.pixels();
-    return pixelsWithMetadata(pixels, file, picture.writtenIn);
-  }
-  return withMetadataBlocks(picture.finish(), file);
+  const { picture, carried } = pass;
+  if (picture.fromFile && !carried.fileLeaks && !wouldCorruptProfile(pass))
+    return withMetadataBlocks(picture.finish(), pass);
+  const pixels = picture.isDeep ? await picture.runPipeline() : await picture.pixels();
+  return pixelsWithMetadata(pixels, pass, picture.writtenIn);
 }
 
 /**
  * Whether sharp 0.35.5 would write freed memory in place of the profile. After a conversion of greyscale or 16-bit
  * colours, sharp sets the profile again. By then it has freed the profile if it copied the picture in order to turn it.
  */
-function wouldCorruptProfile(picture: PassPicture, { source, profile }: FileWithMetadataPolicy): boolean {
+function wouldCorruptProfile({
+  picture,
+  source,
+  profile,
+}: PassOverMetadata & { picture: PassPicture }): boolean {
   return profile === 'own' && (picture.usesSlot('greyscale') || (source.isDeep && !picture.isDeep));
 }
 
@@ -158,20 +159,20 @@ function wouldCorruptProfile(picture: PassPicture, { source, profile }: FileWith
  */
 export function pixelsWithMetadata(
   pixels: Pixels | DeepPixels,
-  file: FileWithMetadataPolicy,
+  pass: PassOverMetadata,
   writtenIn: string | undefined,
 ): Sharp {
-  const pipeline = layOverFile(pixels, file);
+  const pipeline = layOverFile(pixels, pass);
   return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
 }
 
-function layOverFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy): Sharp {
-  const { input, source, chosen, policy, carried, profile } = file;
-  if (policy !== 'keep' || source.format === 'raw')
-    return withMetadataBlocks(openPixelPipeline(pixels), file);
+function layOverFile(pixels: Pixels | DeepPixels, pass: PassOverMetadata): Sharp {
+  const { task, encode, source, chosen, carried, profile } = pass;
+  if (encode.metadata !== 'keep' || source.format === 'raw')
+    return withMetadataBlocks(openPixelPipeline(pixels), pass);
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
-  const canvas = sharp(carried.carrier ?? input, sharpOptionsFor({}, chosen, profile === 'own'));
+  const canvas = sharp(carried.carrier ?? task.input, sharpOptionsFor({}, chosen, profile === 'own'));
   // An animation keeps its frames, because their delays are metadata too. A WebP is decoded as a whole, at any size.
   if (frames === 1 && source.format !== 'webp') canvas.extract({ left: 0, top: 0, width: 1, height: 1 });
   canvas
@@ -180,22 +181,19 @@ function layOverFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy):
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (is16BitPixels(pixels)) canvas.pipelineColourspace('rgb16');
-  return withMetadataBlocks(channels === 4 ? canvas : canvas.removeAlpha(), file);
+  return withMetadataBlocks(channels === 4 ? canvas : canvas.removeAlpha(), pass);
 }
 
 /**
  * Sets the pipeline to write EXIF, XMP and the profile. The orientation of a still picture is not written, because
  * sharp drops the tag once it has turned the picture upright.
  */
-function withMetadataBlocks(
-  pipeline: Sharp,
-  { source, policy, carried, profile }: FileWithMetadataPolicy,
-): Sharp {
+function withMetadataBlocks(pipeline: Sharp, { source, encode, carried, profile }: PassOverMetadata): Sharp {
   const { exif, xmp } = carried;
   if (exif?.fields !== undefined) pipeline.withExif({ IFD0: exif.fields });
   else if (exif !== undefined) pipeline.keepExif();
   if (xmp !== undefined) pipeline.withXmp(xmpText(xmp));
-  if (policy !== 'keep' || source.format === 'raw' || profile === 'none') return pipeline;
+  if (encode.metadata !== 'keep' || source.format === 'raw' || profile === 'none') return pipeline;
   // The file's own profile does not describe pixels that were converted to sRGB.
   return profile === 'own' ? pipeline.keepIccProfile() : pipeline.withIccProfile('srgb');
 }
@@ -219,7 +217,7 @@ export function addMetadataTags(
 }
 
 /** The segments that hold the density (APP0), EXIF and XMP (APP1), and the profile (APP2). */
-const CARRIED_JPEG_MARKERS = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+const CARRIED_JPEG_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.app1, JPEG_MARKERS.app2];
 
 let onePixelJpeg: Promise<PipelineOutput> | undefined;
 
@@ -232,7 +230,7 @@ async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayB
   onePixelJpeg ??= encodeOutput(sharp({ create }).jpeg());
   const { data: white } = await onePixelJpeg;
   const blocks = carriedSegmentsOf(jpeg).filter(({ marker }) => CARRIED_JPEG_MARKERS.includes(marker));
-  const own = carriedSegmentsOf(white).find(({ marker }) => marker === APP0_MARKER);
+  const own = carriedSegmentsOf(white).find(({ marker }) => marker === JPEG_MARKERS.app0);
   return Buffer.concat([
     white.subarray(0, JPEG_MARKER_BYTES),
     ...blocks.map(({ at, next }) => jpeg.subarray(at, next)),

@@ -1,5 +1,5 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP13_MARKER, buildJpegSegment } from '../../formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKERS } from '../../formats/jpeg.ts';
 import {
   buildPhotoshopBlock,
   IPTC_RESOURCE_NUMBER,
@@ -72,5 +72,5 @@ function encodeDataset({ number, maxBytes }: typeof BY_LINE_DATASET, text: strin
 
 /** Builds the segment of a JPEG (APP13) that holds IPTC. */
 export function iptcSegment(iptc: Buffer): Buffer {
-  return buildJpegSegment(APP13_MARKER, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
+  return buildJpegSegment(JPEG_MARKERS.app13, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
 }

@@ -176,25 +176,13 @@ async function isEveryPixelOpaque(
   return isChannelFull(alpha.data, 0, 1);
 }
 
-type MeasuredFacts = Pick<
-  ImageFacts,
-  | 'dominantColor'
-  | 'averageColor'
-  | 'entropy'
-  | 'sharpness'
-  | 'thumbhash'
-  | 'blurhash'
-  | 'perceptualHash'
-  | 'palette'
->;
-
 /**
  * Measures the facts that depend on the pixels alone.
  * @param palette the largest number of palette colours. Without it, no palette is measured.
  */
-export function measureImage(pixels: PixelSample, palette?: number): MeasuredFacts {
+export function measureImage(pixels: PixelSample, palette?: number) {
   const grey = greyPixelsOf(pixels.data, pixels.channels, pixels);
   const [entropy, sharpness] = [entropyOf(grey), sharpnessOf(grey)];
   const facts = { ...averageAndDominantColours(pixels), entropy, sharpness, ...allHashesOf(pixels) };
-  return palette === undefined ? facts : { ...facts, palette: paletteOf(pixels, palette) };
+  return { ...facts, ...(palette !== undefined && { palette: paletteOf(pixels, palette) }) };
 }

@@ -2,16 +2,7 @@ import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
 import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
-import {
-  APP0_MARKER,
-  APP2_MARKER,
-  APP13_MARKER,
-  BASELINE_FRAME_MARKER,
-  buildJpegSegment,
-  JPEG_MARKER_BYTES,
-  jpegHeadSegments,
-  PROGRESSIVE_FRAME_MARKER,
-} from '../../formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKER_BYTES, JPEG_MARKERS, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 import { withoutBulkyTags } from './edited-exif.ts';
@@ -30,7 +21,7 @@ const MAX_TAGS_CHARACTERS = 128 * 1024;
  */
 const CONTAINER_HEAD_BYTES = 256 * 1024;
 /** The segments of a JPEG that hold its own tags. */
-const CONTAINER_TAG_MARKERS = [APP0_MARKER, BASELINE_FRAME_MARKER, PROGRESSIVE_FRAME_MARKER];
+const CONTAINER_TAG_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.baselineFrame, JPEG_MARKERS.progressiveFrame];
 /** The first byte of a little-endian TIFF structure: `I` of `II`. */
 const LITTLE_ENDIAN_START = 0x49;
 const MAX_BLOCK_BYTES = 1024 * 1024;
@@ -179,12 +170,17 @@ function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
     for (let index = 0; index < count; index++) {
       const part = icc.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);
       segments.push(
-        buildJpegSegment(APP2_MARKER, Buffer.from('ICC_PROFILE\0'), Buffer.from([index + 1, count]), part),
+        buildJpegSegment(
+          JPEG_MARKERS.app2,
+          Buffer.from('ICC_PROFILE\0'),
+          Buffer.from([index + 1, count]),
+          part,
+        ),
       );
     }
   }
   if (iptc !== undefined && iptc.byteLength <= MAX_JPEG_SEGMENT_BYTES)
-    segments.push(buildJpegSegment(APP13_MARKER, iptcResource(iptc)));
+    segments.push(buildJpegSegment(JPEG_MARKERS.app13, iptcResource(iptc)));
   if (segments.length === 0) return undefined;
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);
 }

@@ -7,6 +7,7 @@ import {
   tiffPageDirectories,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
+import { encodeTiffDirectory, type NewTiffEntry, withTiffDirectory } from '../../formats/tiff-directory.ts';
 import { isCarriedExifEntry, MAX_EXIF_TOTAL_BYTES, MAX_EXIF_VALUE_BYTES } from './edited-exif.ts';
 
 /**
@@ -23,8 +24,7 @@ interface TagEntry {
   below?: TagEntry[];
 }
 
-/** The offset in a TIFF of the field that holds the offset of the first directory. */
-const IFD_POINTER_OFFSET = 4;
+const LITTLE_ENDIAN = { littleEndian: true, isBig: false };
 const ENTRY_BYTES = 12;
 const LONG_TYPE = 4;
 const UNDEFINED_TYPE = 7;
@@ -67,14 +67,9 @@ export function withExifTags(
   if (added.length === 0) return tiff;
   const own = first.entries
     .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
-    .map(({ at }) => file.subarray(at, at + ENTRY_BYTES));
-  const start = file.byteLength + (file.byteLength % 2);
-  const directory = encodeDirectory(added, start, own, first.next);
-  const result = new Uint8Array(start + directory.byteLength);
-  result.set(file);
-  result.set(directory, start);
-  new DataView(result.buffer).setUint32(IFD_POINTER_OFFSET, start, true);
-  return result;
+    .map(({ tag, at }) => ({ tag, copied: file.subarray(at, at + ENTRY_BYTES) }));
+  const { extended, entries } = appendValues(file, added);
+  return withTiffDirectory(extended, first, [...entries, ...own], { next: first.next });
 }
 
 /**
@@ -129,36 +124,31 @@ function swapByteOrder(value: Buffer, numberBytes: number): Buffer {
 }
 
 /**
- * The bytes of a directory and of all directories that it points to.
- * @param start offset of the directory in its file.
- * @param ready entries that are already encoded.
- * @param next offset of the directory after it; 0 for none.
+ * Appends the values of entries that are too long for the entries themselves, and the directories that entries point
+ * to.
+ * @returns the longer file, and the entries as they are written.
  */
-function encodeDirectory(entries: TagEntry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
-  const count = entries.length + ready.length;
-  const bodies: Buffer[] = [];
-  let free = start + 2 + count * ENTRY_BYTES + 4;
-  const append = (body: Buffer) => {
-    const at = free;
-    const padded = body.byteLength % 2 === 0 ? body : Buffer.concat([body, Buffer.alloc(1)]);
-    bodies.push(padded);
-    free += padded.byteLength;
+function appendValues(file: Buffer, added: readonly TagEntry[]) {
+  const pieces: Buffer[] = [file];
+  let length = file.length;
+  const append = (piece: Buffer) => {
+    const padding = Buffer.alloc(length % 2);
+    pieces.push(padding, piece);
+    const at = length + padding.length;
+    length = at + piece.length;
     return at;
   };
-  const made = entries.map(({ tag, type, count, value, below }) => {
+  const write = ({ tag, type, count, value, below }: TagEntry): NewTiffEntry => {
     const entry = Buffer.alloc(ENTRY_BYTES);
     entry.writeUInt16LE(tag, 0);
     entry.writeUInt16LE(type, 2);
     entry.writeUInt32LE(count, 4);
-    if (below !== undefined) entry.writeUInt32LE(append(encodeDirectory(below, free)), 8);
+    if (below !== undefined)
+      entry.writeUInt32LE(append(encodeTiffDirectory(LITTLE_ENDIAN, below.map(write), 0)), 8);
     else if (value.byteLength > 4) entry.writeUInt32LE(append(value), 8);
     else value.copy(entry, 8);
-    return entry;
-  });
-  const sorted = [...made, ...ready].sort((a, b) => a.readUInt16LE(0) - b.readUInt16LE(0));
-  const head = Buffer.alloc(2);
-  head.writeUInt16LE(count, 0);
-  const tail = Buffer.alloc(4);
-  tail.writeUInt32LE(next, 0);
-  return Buffer.concat([head, ...sorted, tail, ...bodies]);
+    return { tag, copied: entry };
+  };
+  const entries = added.map(write);
+  return { extended: Buffer.concat(pieces), entries };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Metadata } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP1_MARKER, buildJpegSegment, type JpegSegment, jpegHeadSegments } from '../../formats/jpeg.ts';
+import { buildJpegSegment, JPEG_MARKERS, type JpegSegment, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts';
 
 /**
@@ -102,7 +102,7 @@ function secondPacketReference(digest: string): string {
 }
 
 function mainSegment(packet: XmpPacket): Buffer {
-  return buildJpegSegment(APP1_MARKER, Buffer.from(MAIN_PACKET_NAME), Buffer.from(xmpText(packet)));
+  return buildJpegSegment(JPEG_MARKERS.app1, Buffer.from(MAIN_PACKET_NAME), Buffer.from(xmpText(packet)));
 }
 
 function secondSegments(second: Buffer, digest: string): Buffer[] {
@@ -112,12 +112,13 @@ function secondSegments(second: Buffer, digest: string): Buffer[] {
     numbers.writeUInt32BE(second.length, 0);
     numbers.writeUInt32BE(offset, 4);
     const content = second.subarray(offset, offset + SECOND_SEGMENT_CONTENT_BYTES);
-    return buildJpegSegment(APP1_MARKER, Buffer.from(SECOND_PACKET_NAME + digest), numbers, content);
+    return buildJpegSegment(JPEG_MARKERS.app1, Buffer.from(SECOND_PACKET_NAME + digest), numbers, content);
   });
 }
 
 /** The APP1 segments before the first scan that begin with a text. */
 function* segmentsOf(bytes: ByteReader, text: string): Generator<JpegSegment, void, undefined> {
   for (const segment of jpegHeadSegments(bytes))
-    if (segment.marker === APP1_MARKER && bytes.text(segment.start, text.length) === text) yield segment;
+    if (segment.marker === JPEG_MARKERS.app1 && bytes.text(segment.start, text.length) === text)
+      yield segment;
 }

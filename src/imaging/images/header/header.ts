@@ -3,14 +3,10 @@ import {
   type GifBlock,
   gifBlocks,
   gifScreenSize,
+  isGraphicControl,
   opaqueFramesWithHoles,
 } from '../../../../workers/formats/gif.ts';
-import {
-  APP1_MARKER,
-  type JpegSegment,
-  jpegSegments,
-  START_OF_SCAN_MARKER,
-} from '../../../../workers/formats/jpeg.ts';
+import { JPEG_MARKERS, type JpegSegment, jpegSegments } from '../../../../workers/formats/jpeg.ts';
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
@@ -72,11 +68,11 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
   let firstScanChannels = 0;
   for (const segment of jpegSegments(bytes)) {
     const { marker, start, end } = segment;
-    if (marker === START_OF_SCAN_MARKER) {
+    if (marker === JPEG_MARKERS.startOfScan) {
       firstScanChannels = bytes.u8(start);
       break;
     }
-    if (marker === APP1_MARKER && hasExifPrefix(bytes, start)) {
+    if (marker === JPEG_MARKERS.app1 && hasExifPrefix(bytes, start)) {
       // The decoder reads only the first EXIF block.
       orientation ??= readExifOrientation(bytes.slice(start, end));
     } else if (isFrameMarker(marker) && header === null) {
@@ -215,7 +211,6 @@ function readWebpCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): WebpCa
   }
 }
 
-const GRAPHIC_CONTROL_LABEL = 0xf9;
 /** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
 const GIF_TRANSPARENCY_FLAG = 0x01;
 /** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
@@ -263,10 +258,6 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     // The decoder would accept the incomplete frame as complete.
     ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
-}
-
-function isGraphicControl(block: GifBlock): boolean {
-  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL;
 }
 
 /** The delay in a graphic control; 0 when the block ends before it. */
