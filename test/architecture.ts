@@ -100,7 +100,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   SampleEstimates: 'the result of a search over a sample',
   Renderer: 'one turn after the other in a thread',
   SettingOperation: 'a declaration; each operation is a value of it',
-  StepOperation: 'a declaration; each operation is a value of it',
 };
 const MAX_MADE_ONCE = 25;
 const MAX_FUNCTION_LINES = 100;

@@ -118,7 +118,7 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
   const source = await readChosenPageFacts(file, task.input, chosen);
   const isGrey = isResultGrey({ source, encode: output, steps: planned });
   const profile = carriedProfileOf(source, output, isGrey, [
-    ...planned.map(({ operation, params }) => operation.profile?.(params)),
+    ...planned.map(({ operation, params }) => operation.profile(params)),
     // The profile of an HDR input is used for reading only.
     ...(isHdr ? (['srgb'] as const) : []),
   ]);

@@ -72,6 +72,19 @@ type RenamedOption<P extends TProperties, S> = [RenamedArguments<P, S>] extends 
         Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>>;
     };
 
+/** What all ops on the pixels of one image have in common. */
+const PIXEL_OP = {
+  runs: 'pass',
+  kind: 'deterministic',
+  fields: {},
+  requiresAssets: true,
+  requiresPrompt: false,
+  jobType: 'process',
+} as const;
+
+/** What ops have in common that answer JSON about a picture, in a synchronous call or as the last step of a job. */
+export const JSON_OP = { ...PIXEL_OP, produces: 'json', renamed: {} } as const;
+
 /**
  * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
  */
@@ -81,17 +94,12 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
   const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
   const filled = createDefaultsFiller(source.parameters);
   return {
+    ...PIXEL_OP,
     op,
-    runs: 'pass',
-    kind: 'deterministic',
     description,
     parameters: argumentsSchema({ ...sharedParametersOf(source.parameters), ...source.parameters }),
-    fields: {},
     rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? checkPassParameters(given),
     produces: 'image',
-    requiresAssets: true,
-    requiresPrompt: false,
-    jobType: 'process',
     ...(readsSecondAsset === undefined ? { syncEndpoint: TRANSFORM_ENDPOINT } : { readsSecondAsset }),
     example: { parameters: source.example as GivenParameters },
     renamed,

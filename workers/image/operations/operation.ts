@@ -27,53 +27,30 @@ interface OperationBase<P extends TProperties> {
   parameters: TObject;
 }
 
-/** An operation that changes the picture. */
-export interface StepOperation<P extends TProperties = TProperties> extends OperationBase<P> {
-  kind: 'step';
-  /**
-   * CPU milliseconds per megapixel of the larger picture, before or after the step, as measured on one core of a server
-   * of 2024. The estimated time of a pass decides where it runs.
-   */
-  cpuMsPerMegapixel(params: Readonly<Record<string, unknown>>): number;
+type SentArguments = Readonly<Record<string, unknown>>;
+
+/**
+ * The members of a step that its definition gives, most of them optionally. `defineStepOperation` completes them.
+ * @template A the arguments that they get: as sent, or with their defaults.
+ */
+interface StepMembers<A> {
   /**
    * The frames that the step processes at once: all frames as one strip, each frame as a separate picture, or only the
    * first frame. A pass with a `first` step reads no other frame.
    */
   frames: 'strip' | 'each' | 'first';
   /**
-   * Whether flattening the transparency before or after the step gives the same picture. It does if the step moves or
-   * averages pixels and does not depend on colours. All other steps get 8-bit RGB pixels.
-   */
-  commutesWithFlatten(params: Readonly<Record<string, unknown>>): boolean;
-  /**
-   * The profile of the result, if it is not the picture's own: sRGB, to which the pixels are converted before the step,
-   * or none, because the result is not RGB.
-   */
-  profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
-  /**
-   * The number of copies of the picture that the step keeps in memory at once. A pass is admitted by its estimated
-   * memory.
-   */
-  copies(params: Readonly<Record<string, unknown>>): number;
-  /**
    * How the size after the step is known: `kept` as before, `given` by its arguments, `depends` on other facts, or
    * `found` in the pixels. For `found`, `size` returns only an upper bound.
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
-  /** Whether the step certainly leaves transparency unchanged. */
-  keepsAlpha(params: Readonly<Record<string, unknown>>): boolean;
   /**
-   * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
-   * (undefined).
+   * The profile of the result, if it is not the picture's own: sRGB, to which the pixels are converted before the step,
+   * or none, because the result is not RGB.
    */
-  transparentAfter(params: Readonly<Record<string, unknown>>): boolean | undefined;
+  profile(params: A): 'srgb' | 'none' | undefined;
   /** Whether the step certainly leaves every pixel unchanged; false when that depends on the picture. */
-  changesNothing(params: Readonly<Record<string, unknown>>): boolean;
-  /**
-   * Whether the picture is certainly grey after the step.
-   * @param wasGrey whether it was grey before.
-   */
-  greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
+  changesNothing(params: A): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
   /** Whether the step hides content. Metadata that may hold a copy of the picture is then dropped. */
@@ -82,29 +59,63 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * Checks rules over several arguments that the schema cannot express and that hold for every picture. Returns the
    * argument at fault. `apply` also checks these rules.
    */
-  rule(params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
+  rule(params: A): BadArgumentError | undefined;
   /**
    * Checks, without the pixels, whether the step can be applied to a picture. Returns the argument at fault. The check
    * runs before a pass takes a slot, and `apply` repeats it.
    */
-  fits(picture: PictureShape, params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
+  fits(picture: PictureShape, params: A): BadArgumentError | undefined;
   /**
    * Warnings about the step.
    * @param input the size of the picture before the step.
    */
-  warningsAbout(input: Size, params: Readonly<Record<string, unknown>>): PassWarning[];
+  warningsAbout(input: Size, params: A): PassWarning[];
   /** The size of a frame after the step; an upper bound if the size depends on the pixels. */
-  size(input: Size, params: Readonly<Record<string, unknown>>): Size;
+  size(input: Size, params: A): Size;
   /**
    * The size to which the step scales the whole picture first, from whatever size the decoder reads. Undefined if the
    * step needs every pixel.
    */
-  scalesTo(input: Size, params: Readonly<Record<string, unknown>>): Size | undefined;
+  scalesTo(input: Size, params: A): Size | undefined;
   /**
    * Applies the step to the picture.
    * @throws BadArgumentError on a parameter that does not fit this picture.
    */
-  apply(picture: PassPicture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
+  apply(picture: PassPicture, params: A, pass: PassContext): Promise<void>;
+}
+
+/** An operation that changes the picture. */
+export interface StepOperation<P extends TProperties = TProperties>
+  extends OperationBase<P>,
+    StepMembers<SentArguments> {
+  kind: 'step';
+  /**
+   * CPU milliseconds per megapixel of the larger picture, before or after the step, as measured on one core of a server
+   * of 2024. The estimated time of a pass decides where it runs.
+   */
+  cpuMsPerMegapixel(params: SentArguments): number;
+  /**
+   * Whether flattening the transparency before or after the step gives the same picture. It does if the step moves or
+   * averages pixels and does not depend on colours. All other steps get 8-bit RGB pixels.
+   */
+  commutesWithFlatten(params: SentArguments): boolean;
+  /**
+   * The number of copies of the picture that the step keeps in memory at once. A pass is admitted by its estimated
+   * memory.
+   */
+  copies(params: SentArguments): number;
+  /** Whether the step certainly leaves transparency unchanged. */
+  keepsAlpha(params: SentArguments): boolean;
+  /**
+   * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
+   * (undefined).
+   */
+  transparentAfter(params: SentArguments): boolean | undefined;
+  /**
+   * Whether the picture is certainly grey after the step.
+   * @param wasGrey whether it was grey before.
+   */
+  greyAfter(wasGrey: boolean, params: SentArguments): boolean;
 }
 
 /**
@@ -113,7 +124,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
  */
 export interface SettingOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'setting';
-  settings(params: Readonly<Record<string, unknown>>): { decode?: DecodeOptions; encode?: EncodeOptions };
+  settings(params: SentArguments): { decode?: DecodeOptions; encode?: EncodeOptions };
 }
 
 /** What a step may use in addition to the picture. */
@@ -138,50 +149,38 @@ export interface PassContext {
 
 type AlphaEffect = 'kept' | 'added' | 'dropped';
 
-interface StepDefinition<P extends TProperties> {
+interface StepDefinition<P extends TProperties>
+  extends Partial<Omit<StepMembers<FilledArguments<P>>, 'apply'>>,
+    Pick<StepMembers<FilledArguments<P>>, 'apply'> {
   description: string;
   /** Parameters with a default are optional for callers. `apply` always gets a value. */
   parameters: P;
   cpuMsPerMegapixel: number | ((params: FilledArguments<P>) => number);
-  frames?: StepOperation['frames'];
   commutesWithFlatten?: true | ((params: FilledArguments<P>) => boolean);
-  profile?(params: FilledArguments<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: FilledArguments<P>) => number);
-  /** If absent, the size depends on other facts. */
-  sizeAfter?: 'kept' | 'given' | 'found';
   /** The effect on transparency. A function returns undefined if the effect also depends on the rest of the pass. */
   alphaAfter: AlphaEffect | ((params: FilledArguments<P>) => AlphaEffect | boolean | undefined);
-  changesNothing?(params: FilledArguments<P>): boolean;
   /**
    * The effect on grey. `keeps`: a grey picture stays grey if the colours among its arguments are grey. `makes`: any
    * picture becomes grey. `colours`, the default: a grey picture may get colours.
    */
   grey?: 'keeps' | 'makes' | ((params: FilledArguments<P>) => 'keeps' | 'makes' | 'colours');
-  readsSecondAsset?: string;
-  hidesContent?: true;
-  rule?(params: FilledArguments<P>): BadArgumentError | undefined;
-  fits?(picture: PictureShape, params: FilledArguments<P>): BadArgumentError | undefined;
-  /** If absent, the step has no warnings. */
-  warningsAbout?(input: Size, params: FilledArguments<P>): PassWarning[];
-  size?(input: Size, params: FilledArguments<P>): Size;
-  /** If absent, the step needs every pixel. */
-  scalesTo?(input: Size, params: FilledArguments<P>): Size | undefined;
-  apply(picture: PassPicture, params: FilledArguments<P>, pass: PassContext): Promise<void>;
 }
 
 /** The properties of operations that work on one copy and keep size and transparency. */
 export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
- * Defines a step. By default, a step processes an animation as one strip, keeps the size, does not commute with
- * flattening, may colour a grey picture, and may change something.
+ * Defines a step. By default, a step processes an animation as one strip, keeps the size, which then counts as
+ * depending on other facts, needs every pixel, does not commute with flattening, may colour a grey picture, may change
+ * something, and has no warnings.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
   const filled = createDefaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
     source.warningsAbout?.(input, filled(params)) ?? [];
-  const alphaEffect = (params: Readonly<Record<string, unknown>>) =>
+  const alphaEffect = (params: SentArguments) =>
     typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter;
   const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
   return {
@@ -229,7 +228,7 @@ function resolveProperty<P, V extends number | string | boolean | undefined>(
   return typeof fact === 'function' ? fact(params) : fact;
 }
 
-function hasGreyColours(parameters: TProperties, params: Readonly<Record<string, unknown>>): boolean {
+function hasGreyColours(parameters: TProperties, params: SentArguments): boolean {
   return Object.entries(params).every(
     ([name, value]) => parameters[name]?.format !== 'css-color' || isGreyColour(value),
   );

@@ -3,28 +3,14 @@ import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp, SyncOp } from '../op.ts';
-
-/**
- * What both reading ops have in common. They return JSON about a picture, in a synchronous call or as the last step of
- * a job.
- */
-const READING_OP = {
-  runs: 'pass',
-  kind: 'deterministic',
-  fields: {},
-  produces: 'json',
-  requiresAssets: true,
-  requiresPrompt: false,
-  jobType: 'process',
-  renamed: {},
-} as const;
+import { JSON_OP } from '../pixel-op.ts';
 
 function readingFragment(reads: ReadingTask) {
   return { decode: {}, steps: [], encode: {}, reads };
 }
 
 export const readTextOp: PixelOp<'read_text'> = {
-  ...READING_OP,
+  ...JSON_OP,
   op: 'read_text',
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
@@ -37,7 +23,7 @@ export const readTextOp: PixelOp<'read_text'> = {
 };
 
 export const readCodesOp: PixelOp<'read_codes'> = {
-  ...READING_OP,
+  ...JSON_OP,
   op: 'read_codes',
   description:
     'Reads QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and other codes: JSON of format, text and box of each. In steps: last, in jobs.',

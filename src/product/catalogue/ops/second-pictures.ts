@@ -1,7 +1,7 @@
 import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
 import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
-import { defineImageOp } from '../pixel-op.ts';
+import { defineImageOp, JSON_OP } from '../pixel-op.ts';
 
 export const overlayOp = defineImageOp('composite', {
   op: 'overlay',
@@ -30,22 +30,15 @@ export const SCORE_PARAMETER = parameter.optional(
 );
 
 export const compareOp: PixelOp<'compare'> = {
+  ...JSON_OP,
   op: 'compare',
-  runs: 'pass',
-  kind: 'deterministic',
   description:
     'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',
   parameters: argumentsSchema({
     otherAssetId: parameter.assetId('The other asset.'),
     ssimulacra2: SCORE_PARAMETER,
   }),
-  fields: {},
-  produces: 'json',
-  requiresAssets: true,
-  requiresPrompt: false,
-  jobType: 'process',
   example: { parameters: { otherAssetId: 'ast_111111111111111111111111' } },
-  renamed: {},
   compile: ({ otherAssetId, ssimulacra2 }) => ({
     decode: {},
     steps: [],
