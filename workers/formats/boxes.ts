@@ -30,7 +30,7 @@ export type ByteRangeInFile = Pick<ContainerPart, 'start' | 'end'>;
 export function isoBoxes(
   bytes: ByteReader,
   within: ByteRangeInFile = { start: 0, end: bytes.length },
-): Iterable<IsoBox> {
+): Generator<IsoBox, void, undefined> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => readBoxAt(bytes, at, limit));
 }
@@ -61,15 +61,10 @@ export function findIsoBox(
 ): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
-    found = findChildBox(bytes, found ?? within, type);
+    found = isoBoxes(bytes, found ?? within).find((box) => box.type === type);
     if (found === undefined) return undefined;
   }
   return found;
-}
-
-function findChildBox(bytes: ByteReader, within: ByteRangeInFile, type: string): IsoBox | undefined {
-  for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
-  return undefined;
 }
 
 /**

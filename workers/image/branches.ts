@@ -69,7 +69,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
     if (!('picture' in one)) return one;
     const output = leavesWork ? null : await waitUntil(endMs, trunk.run(one));
     leavesWork ||= output === null;
-    return output ?? lateFailure();
+    return output ?? taskFailureOf(new DeadlineError(), false);
   };
   const groups = rivalGroupsOf(opened);
   const outputs: BranchOutput[] = [];
@@ -120,10 +120,6 @@ async function waitUntil<T>(endMs: number, work: Promise<T>): Promise<T | null> 
   } finally {
     clearTimeout(timer);
   }
-}
-
-function lateFailure(): TaskFailure {
-  return taskFailureOf(new DeadlineError(), false);
 }
 
 function isSearch(one: PassWork | TaskFailure): boolean {

@@ -52,8 +52,9 @@ export async function writePassResult(work: PassWork): Promise<{
   if (untouched !== undefined) return { written: untouched, processedMs: performance.now() };
   const { target } = encode;
   const isOriginal = encode.format === 'png' && picture.isUntouched && originalFileOf(work) !== undefined;
-  if (isResultGrey(work) && (encode.metadata !== 'keep' || isGreyMetadataValid(work)))
-    await picture.writeAsGrey();
+  // Kept metadata of the file is valid for a grey result only if the input was grey too.
+  const mayBeGrey = encode.metadata !== 'keep' || (source.isGrey && work.profile === 'own');
+  if (mayBeGrey && isResultGrey(work)) await picture.writeAsGrey();
   if (writes16Bits(work)) picture.writeAs16Bits();
   const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
     encodeOutput(encodeWith(await pipelineWithMetadata(work), settings, playbackOf(work), picture));
@@ -108,11 +109,6 @@ export async function writePassResult(work: PassWork): Promise<{
 
 /** The formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
-
-/** Whether metadata of the file is still valid for a grey result. It is, if the input was grey too. */
-function isGreyMetadataValid({ source, profile }: PassWork): boolean {
-  return source.isGrey && profile === 'own';
-}
 
 /** Whether the result is grey and its format can store a single channel. */
 export function isResultGrey(work: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {

@@ -18,7 +18,8 @@ export default async function runSandboxTask(task: SandboxTask): Promise<Uint8Ar
     case 'draw':
       return encodePng(await drawText(task));
     case 'recolour':
-      return encodePng(sharp(task.picture).modulate({ hue: hueRotationFor(task.seed), saturation: 1.15 }));
+      // The hue is never rotated by nearly 0 degrees, so that the edit is visible.
+      return encodePng(sharp(task.picture).modulate({ hue: 60 + (task.seed % 241), saturation: 1.15 }));
     case 'enlarge':
       return enlargePicture(task.picture, task.scale);
     case 'expand': {
@@ -54,11 +55,6 @@ async function drawText(task: Extract<SandboxTask, { kind: 'draw' }>): Promise<S
   // Without this limit, a single letter would become larger than its space.
   const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
   return gradient.composite([{ input: Buffer.from(await encodePng(fitted)) }]).removeAlpha();
-}
-
-/** The hue rotation in degrees, never near 0, so that the edit is visible. */
-function hueRotationFor(seed: number): number {
-  return 60 + (seed % 241);
 }
 
 async function enlargePicture(picture: Uint8Array, scale: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -131,7 +131,11 @@ export async function startBrowser(
   if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new PipeTransport(input as Writable, output as Readable);
-  const ended = waitForExit(child);
+  // A browser that could not be started has ended too.
+  const ended = once(child, 'exit').then(
+    () => {},
+    () => {},
+  );
   const kill = () => {
     if (child.pid !== undefined) killProcessGroup(child.pid);
   };
@@ -180,11 +184,6 @@ async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
     session.on('Target.targetCrashed', listener);
     return () => session.off('Target.targetCrashed', listener);
   };
-}
-
-/** Resolves when a process exits, or could not be started. */
-async function waitForExit(child: ChildProcess): Promise<void> {
-  await once(child, 'exit').catch(() => {});
 }
 
 /** Stores the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */

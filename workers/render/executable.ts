@@ -25,8 +25,8 @@ const INSTALL_ADVICE =
   'your distribution, or name one in BROWSER_PATH.';
 
 /**
- * Finds the program of a browser: the one that the operator named, Playwright's own install, the system's, or the one bundled in
- * @sparticuz/chromium (unpacked once into `cacheDir`, 250 MB).
+ * Finds the program of a browser: the one that the operator named, Playwright's own install, the system's, or the one
+ * bundled in @sparticuz/chromium (unpacked once into `cacheDir`, 250 MB).
  *
  * @param browserPath the operator's choice; empty for none
  * @throws NoBrowserError

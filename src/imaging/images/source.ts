@@ -150,11 +150,8 @@ function openSource(
  * once. Transferred bytes must not be used again.
  */
 export function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return ownsItsBuffer(bytes) ? bytes : new Uint8Array(bytes);
-}
-
-function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
+  const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
+  return isWhole ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }
 
 /** The facts about the file of a vector drawing that cannot be derived from its pixels. */

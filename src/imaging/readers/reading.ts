@@ -7,14 +7,11 @@ import type { BoundingBox } from '../../../workers/models/protocol.ts';
 /** The task of a reader: to read text of one language, or bar and QR codes. */
 export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
-/** The size in pixels of the picture to which the boxes refer. */
-interface ReadPictureSize {
-  width: number;
-  height: number;
-}
-
-/** The text of a picture. Confidences are 0 to 1, as reported by the reader. */
-export interface TextReading extends ReadPictureSize {
+/**
+ * The text of a picture, and the size of the picture to which the boxes refer. Confidences are 0 to 1, as reported by
+ * the reader.
+ */
+export interface TextReading extends Size {
   /** The lines of the text in reading order, with line breaks between them. */
   text: string;
   confidence: number;
@@ -42,7 +39,7 @@ export interface PreparedPicture extends Size {
 }
 
 /** The codes of a picture, from top to bottom. */
-export interface CodesReading extends ReadPictureSize {
+export interface CodesReading extends Size {
   codes: (BoundingBox & { format: string; text: string })[];
 }
 

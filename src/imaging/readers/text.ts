@@ -111,7 +111,9 @@ export class TextReader {
     const added: TextLine[] = [];
     for (const area of areas) {
       const { lines } = await readWithLayout(BLOCK_LAYOUT, { worker, signal }, png, area);
-      added.push(...lines.filter(isCertainText));
+      const isCertain = ({ text, confidence }: TextLine) =>
+        confidence >= MIN_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(text);
+      added.push(...lines.filter(isCertain));
     }
     return added.length === 0 ? column : addLines(column.lines, added);
   }
@@ -172,10 +174,6 @@ function addLines(lines: readonly TextLine[], added: readonly TextLine[]): Found
 
 function isSure({ confidence }: TextLine): boolean {
   return confidence >= MIN_SURE_CONFIDENCE;
-}
-
-function isCertainText({ text, confidence }: TextLine): boolean {
-  return confidence >= MIN_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(text);
 }
 
 /** Whether a line precedes another one: it is above it, or to the left of it in the same row. */

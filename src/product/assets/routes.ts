@@ -5,7 +5,7 @@ import { ApiError, invalidParamError } from '../../platform/http/errors/errors.t
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { type AssetDocument, assetDataOf } from './asset.ts';
+import { assetDataOf } from './asset.ts';
 import type { AccountLinks } from './content/links.ts';
 import { findAsset, findAssetWithContent } from './content/reader.ts';
 import { assetNotFoundError } from './errors.ts';
@@ -46,7 +46,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       if (query.similarTo !== undefined) {
         const page = await listSimilarAssets(store, accountId, query.similarTo, query);
         return sendLongPage(reply, 'Similar assets listed.', page, (row) =>
-          writeAsset(similarAssetDataOf(row)),
+          writeAsset({ ...assetDataOf(row), distance: row.distance }),
         );
       }
       checkDistance(query);
@@ -122,9 +122,6 @@ function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo'
   throw invalidParamError('distance', message, { suggest: ['similarTo'] });
 }
 
-/** An asset, with the number of bits in which its perceptual hash differs from that of another asset. */
-type SimilarAsset = AssetDocument & { distance: number };
-
 /**
  * One page of the assets that are similar to a given asset, nearest first. The given asset itself is left out.
  * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on cursor.
@@ -139,21 +136,11 @@ async function listSimilarAssets(
     const message = 'cursor does not go with similarTo, which lists assets by page: leave it out.';
     throw invalidParamError('cursor', message, undefined, [{ param: 'cursor', remove: true }]);
   }
-  const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
-    throw error instanceof ApiError ? withSimilarToParam(error) : error;
-  });
+  const asset = await findAssetWithContent(store, accountId, assetId, 'similarTo');
   const { perceptualHash } = asset.image;
   if (perceptualHash === undefined) {
     const message = 'This asset was stored before likeness was measured: delete it and upload it again.';
     throw new ApiError('invalid_state', message, { param: 'similarTo' });
   }
   return store.findSimilar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
-}
-
-function similarAssetDataOf(asset: SimilarAsset) {
-  return { ...assetDataOf(asset), distance: asset.distance };
-}
-
-function withSimilarToParam({ code, message, details }: ApiError): ApiError {
-  return new ApiError(code, message, { param: 'similarTo', details });
 }

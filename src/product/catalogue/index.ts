@@ -131,10 +131,7 @@ export function stepKeyedBy(
   if (op === undefined) return undefined;
   if (value === true || value === null) return { op: op.op };
   if (isJsonObject(value)) return { op: op.op, ...(Object.keys(value).length > 0 && { parameters: value }) };
-  const [needed, ...more] = (op.parameters.required ?? exampleParametersOf(op)) as string[];
+  const exampleNames = op.runs === 'pass' ? Object.keys(op.example.parameters) : [];
+  const [needed, ...more] = (op.parameters.required ?? exampleNames) as string[];
   return needed === undefined || more.length > 0 ? undefined : { op: op.op, parameters: { [needed]: value } };
-}
-
-function exampleParametersOf(op: Op): string[] {
-  return op.runs === 'pass' ? Object.keys(op.example.parameters) : [];
 }

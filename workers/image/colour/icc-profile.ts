@@ -37,7 +37,7 @@ export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'):
   const curve = curveTag(colours.curve);
   const tags: [string, Buffer][] = [
     ['desc', descriptionTag(colours.name)],
-    ['cprt', textTag('No copyright, use freely')],
+    ['cprt', tagOfType('text', Buffer.from('No copyright, use freely\0', 'latin1'))],
     ['wtpt', xyzTag(D50_WHITE)],
   ];
   if (space === 'grey') return assembleProfile('GRAY', [...tags, ['kTRC', curve]]);
@@ -130,10 +130,6 @@ function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix3): number {
 
 function tagOfType(type: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${type}\0\0\0\0`, 'latin1'), body]);
-}
-
-function textTag(text: string): Buffer {
-  return tagOfType('text', Buffer.from(`${text}\0`, 'latin1'));
 }
 
 /** The tag with the name of the profile. Only its ASCII form is written, without the Unicode and script forms. */

@@ -28,7 +28,12 @@ export async function convertColoursToProfile(
   const converted = await convertRow(row, profile).catch(() => undefined);
   // A profile of another colour space does not belong to RGB pixels.
   if (converted?.channels !== CHANNELS) return new Map();
-  return new Map(colours.map(([text, { alpha }], index) => [text, cssColourAt(converted, index, alpha)]));
+  return new Map(
+    colours.map(([text, { alpha }], index) => {
+      const [r, g, b] = converted.data.subarray(index * CHANNELS);
+      return [text, `rgba(${r}, ${g}, ${b}, ${alpha})`];
+    }),
+  );
 }
 
 /**
@@ -44,9 +49,4 @@ async function convertRow(row: Uint8Array, profile: Uint8Array): Promise<Pixels>
   } finally {
     await rm(path, { force: true });
   }
-}
-
-function cssColourAt({ data, channels }: Pixels, index: number, alpha: number): string {
-  const [r, g, b] = data.subarray(index * channels, index * channels + CHANNELS);
-  return `rgba(${r}, ${g}, ${b}, ${alpha})`;
 }

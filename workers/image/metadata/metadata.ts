@@ -93,11 +93,8 @@ async function decodeFile(
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
-  return { header, copy, isOpaque, bitDepth: bitDepth ?? bitDepthOf(header) };
-}
-
-function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
-  return bitsPerSample ?? BITS_BY_SAMPLE_TYPE[depth] ?? 8;
+  const headerBits = header.bitsPerSample ?? BITS_BY_SAMPLE_TYPE[header.depth] ?? 8;
+  return { header, copy, isOpaque, bitDepth: bitDepth ?? headerBits };
 }
 
 /** The number of pages. For a HEIF file, the number is taken from the hints, because libvips also counts tiles. */

@@ -103,18 +103,20 @@ export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string
     .replace(/\0+$/, '')
     .toUpperCase();
   const body = bytes.subarray(ENCODING_CODE_BYTES);
-  if (code === 'UNICODE') return decodeText(body, decodeUtf16(body, littleEndian));
-  if (code === 'JIS') return decodeText(body, decodeJis(body));
+  if (code === 'UNICODE') return new TextDecoder(utf16EncodingOf(body, littleEndian)).decode(body);
+  // The text is JIS X 0208 with escape sequences. Some programs write Shift JIS instead.
+  const isJis = body.includes(ESCAPE_BYTE) || body.every((byte) => byte < 0x80);
+  if (code === 'JIS') return new TextDecoder(isJis ? 'iso-2022-jp' : 'shift_jis').decode(body);
   // Some programs write no code. The text then begins at the first byte.
   return decodeSingleBytes(code === 'ASCII' || code === '' ? body : bytes);
 }
 
 /**
- * Decodes UTF-16. Writers use either byte order, whatever the order of the TIFF structure is. Without a byte order
- * mark, the order with fewer different high bytes is chosen: the high bytes of Latin letters are 0, and those of any
- * other script have few values.
+ * The encoding of UTF-16 text. Writers use either byte order, whatever the order of the TIFF structure is. Without a
+ * byte order mark, the order with fewer different high bytes is chosen: the high bytes of Latin letters are 0, and
+ * those of any other script have few values.
  */
-function decodeUtf16(text: Uint8Array, littleEndian: boolean): string {
+function utf16EncodingOf(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
   if (mark === 0xfeff) return UTF16_BE;
   if (mark === 0xfffe) return UTF16_LE;
@@ -129,18 +131,6 @@ function decodeUtf16(text: Uint8Array, littleEndian: boolean): string {
  */
 function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
-}
-
-/**
- * Decodes text with the code "JIS". The text is JIS X 0208 with escape sequences. Some programs write Shift JIS
- * instead.
- */
-function decodeJis(text: Uint8Array): string {
-  return text.includes(ESCAPE_BYTE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
-}
-
-function decodeText(text: Uint8Array, encoding: string): string {
-  return new TextDecoder(encoding).decode(text);
 }
 
 /** Decodes text with one byte per character, or UTF-8. */

@@ -79,11 +79,12 @@ export function readImageTags(
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, PlainTagValue>> = {};
   for (const group of REPORTED_GROUPS) {
+    // Strings are not tags: one is the source of an XMP document, another is left by a tag named `__proto__`.
     const tags = Object.entries(groups[group] ?? {}).filter(
-      ([name, tag]) => isTag(tag) && !UNREPORTED_TAG.test(name),
+      ([name, tag]) => typeof tag !== 'string' && !UNREPORTED_TAG.test(name),
     );
     const values = tags.map(([name, tag]) => {
-      const held = valueOfTag(tag, isTextTag(group, name));
+      const held = valueOfTag(tag, group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name));
       return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(held, littleEndian) : held] as const;
     });
     const texts = group === 'png' ? inflatedPngTexts(values, header) : [];
@@ -91,14 +92,6 @@ export function readImageTags(
     if (Object.keys(plain).length > 0) reported[group] = plain;
   }
   return reported;
-}
-
-/**
- * Whether a value that the reader returned is a tag. Strings are not tags: one is the source of an XMP document,
- * another is left by a tag named `__proto__`.
- */
-function isTag(tag: unknown): boolean {
-  return typeof tag !== 'string';
 }
 
 /** Reads the tags of one block. The result is empty when there is no block, or when it cannot be read. */
@@ -201,18 +194,16 @@ function inflatedPngTexts(
     .map(({ keyword, text }) => [keyword, text]);
 }
 
-/** Whether the reader returns the bytes of this tag as the value, and their text as the description. */
-function isTextTag(group: string, name: string): boolean {
-  return group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name);
-}
-
 /** The text of a tag that names its encoding. If the reader has returned no bytes, the value itself is returned. */
 function decodeTagText(held: unknown, littleEndian: boolean): unknown {
   const isBytes = Array.isArray(held) && held.every((byte) => typeof byte === 'number');
   return isBytes ? decodeExifText(Uint8Array.from(held), littleEndian) : held;
 }
 
-/** The plain value of a tag that a reader returned. It may be a list (IPTC), or nested (XMP). */
+/**
+ * The plain value of a tag that a reader returned. It may be a list (IPTC), or nested (XMP).
+ * @param text whether the reader returns the bytes of the tag as its value, and their text as its description.
+ */
 function valueOfTag(tag: unknown, text: boolean): unknown {
   if (Array.isArray(tag)) return tag.map((one) => valueOfTag(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;

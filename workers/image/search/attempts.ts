@@ -119,7 +119,9 @@ export async function tryFiles<J extends EncodingTrial>(
   }
   if (attempts === undefined) {
     const open = plans.filter((plan) => search.pixels.frames === 1 || !isSureToMiss(plan, HOPELESS_MARGIN));
-    const timely = open.filter((plan) => !isLate(plan)).toSorted(bySmallestFile)[0];
+    const [timely] = open
+      .filter((plan) => !isLate(plan))
+      .toSorted((one, other) => leastExpectedOf(one) - leastExpectedOf(other));
     if (timely === undefined) {
       return {
         ...{ best: undefined, nearest: undefined, trials: 0, isThorough: open.length === 0, isDrawing },
@@ -169,10 +171,6 @@ function isSureToMiss(plan: SearchPlan<EncodingTrial>, margin: number): boolean 
 
 function leastExpectedOf({ estimates }: SearchPlan<EncodingTrial>): number {
   return estimates?.expected(0) ?? Number.POSITIVE_INFINITY;
-}
-
-function bySmallestFile(one: SearchPlan<EncodingTrial>, other: SearchPlan<EncodingTrial>): number {
-  return leastExpectedOf(one) - leastExpectedOf(other);
 }
 
 /** Joins the attempts of two plans of which the first has not reached the target. */

@@ -41,12 +41,12 @@ export function sizesAfterSteps(header: ImageHeader, { steps }: ImagePass): Size
   return sizes;
 }
 
-/** The encode options of a pass, with the format of the file if the pass names none. */
+/** The encode options of a pass. If the pass names no format, it is that of the file, or png if that is not written. */
 export function resolvedEncodeOf(
-  header: ImageHeader,
+  { format }: ImageHeader,
   { encode }: ImagePass,
 ): EncodeOptions & { format: OutputFormat } {
-  return { ...encode, format: encode.format ?? writableFormatOf(header) };
+  return { ...encode, format: encode.format ?? (format === 'svg' || format === 'heif' ? 'png' : format) };
 }
 
 /**
@@ -72,11 +72,6 @@ export function batchesWithSkippedFrames(header: ImageHeader, pass: ImagePass): 
 /** The size of a frame after it is turned by its EXIF orientation. */
 export function displayedSizeOf({ width, height, orientation }: ImageHeader): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
-}
-
-/** The format of the input if it can be written, otherwise png. */
-function writableFormatOf({ format }: ImageHeader): OutputFormat {
-  return format === 'svg' || format === 'heif' ? 'png' : format;
 }
 
 /** Maps a parameter of a pass to the field of the call. */

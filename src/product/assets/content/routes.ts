@@ -158,7 +158,8 @@ export class AssetPreviews {
    * @throws ApiError for the asset or from the image pool; invalid_param on preview if the request uses a link.
    */
   async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
-    if (isSignedLinkRequest(request)) throw previewByLinkError();
+    const message = 'A signed link is for the original: leave preview out, or send a credential.';
+    if (isSignedLinkRequest(request)) throw invalidParamError('preview', message);
     const { gate, imageWorkers, reader, now } = this.#options;
     const { accountId } = gate.requireCaller(request);
     const { digest, expiresAt, ...file } = await reader.find(accountId, assetId);
@@ -192,9 +193,4 @@ function previewPass(edge: number): TransformCall['pass'] {
     steps: [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }],
     encode: { format: 'webp', quality: PREVIEW_QUALITY, metadata: 'strip' },
   };
-}
-
-function previewByLinkError() {
-  const message = 'A signed link is for the original: leave preview out, or send a credential.';
-  return invalidParamError('preview', message);
 }
