@@ -66,13 +66,12 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       const done = await runCountedWork(options.allowance, caller, 'compare', async () => {
         const one = await loadCallImage(pair.one, options, terms);
         const other = await loadOther(pair, terms);
-        const fetchMs = syncCall.admittedMs();
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
         const compared = await syncCall.finish(
           imageWorkers.compare({ ...one, ...terms, other, paramOf, isScored }),
         );
-        return { fetchMs, bytesIn, ...compared };
+        return { bytesIn, ...compared };
       });
       syncCall.recordRun('compare', done);
       addWarnings(reply, comparisonWarnings(done));

@@ -49,8 +49,6 @@ export interface PoolCallTerms {
 
 /** A synchronous run that succeeded. */
 interface TimedRun {
-  /** How long it took to read the body or to download the image, in milliseconds. */
-  fetchMs: number;
   /** How long the call waited for a thread, in milliseconds. */
   queueMs: number;
   timings: Partial<PassTimings>;
@@ -68,11 +66,9 @@ export interface SyncCall {
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
   expectedBy(imageWorkers: ImageWorkers): PoolCallTerms;
-  /** How long ago the call was admitted, in milliseconds. */
-  admittedMs(): number;
   /**
-   * Waits for the result of work. The account's slot is held until the work has really ended, which may be after the
-   * response.
+   * Waits for the result of work. The time until then counts as that of reading the body or downloading the image. The
+   * account's slot is held until the work has really ended, which may be after the response.
    */
   finish<T>(work: RunningCall<T>): Promise<T>;
   /** Sets the header Server-Timing, and counts the run of the op. */
@@ -102,12 +98,12 @@ export function beginSyncCall(
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   const admittedMs = () => reply.elapsedTime - admitMs;
-  const waits: RunningCall<unknown>['waitedMs'][] = [];
-  let fetchedMs: number | undefined;
+  // The last work: the time of the call until it began, and its time in the queue.
+  let begun: { fetchMs: number; waitedMs(): number } | undefined;
+  const beganMs = () => ({ admitMs, fetchMs: begun?.fetchMs ?? admittedMs() });
   timesOfCalls.set(request, () => ({
-    admitMs,
-    fetchMs: fetchedMs ?? admittedMs(),
-    queueMs: waits.reduce((sum, waitedMs) => sum + waitedMs(), 0),
+    ...beganMs(),
+    queueMs: begun?.waitedMs() ?? 0,
     totalMs: reply.elapsedTime,
   }));
   return {
@@ -118,15 +114,13 @@ export function beginSyncCall(
       reply.raw.once('close', incoming.end);
       return { ...terms, incoming };
     },
-    admittedMs,
     finish(work) {
-      fetchedMs ??= admittedMs();
-      waits.push(work.waitedMs);
+      begun = { fetchMs: admittedMs(), waitedMs: work.waitedMs };
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
-    recordRun(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
-      const times = { admitMs, fetchMs, queueMs, ...timings };
+    recordRun(op, { queueMs, timings, bytesIn, bytesOut = 0 }) {
+      const times = { ...beganMs(), queueMs, ...timings };
       const phases = { ...NO_WORK_TIMINGS, ...times, totalMs: reply.elapsedTime };
       reply.header('server-timing', serverTiming(phases));
       reply.header('x-service-duration-ms', String(workerMs(times)));

@@ -45,11 +45,10 @@ export async function metadataRoutes(
       const terms = syncCall.expectedBy(imageWorkers);
       const input = await readCallInput(request, 'image');
       const image = await loadCallImage(input, options, terms);
-      const fetchMs = syncCall.admittedMs();
       const bytesIn = image.bytes.length;
       const { palette } = request.query;
       const described = await syncCall.finish(imageWorkers.describe({ ...image, ...terms, palette }));
-      syncCall.recordRun('read_metadata', { ...described, fetchMs, bytesIn });
+      syncCall.recordRun('read_metadata', { ...described, bytesIn });
       const { image: facts, metadata, timings } = described;
       return successEnvelope('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },
@@ -113,10 +112,9 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
         const input = await readCallInput(request, 'image');
         const done = await runCountedWork(options.allowance, caller, op.op, async () => {
           const image = await loadCallImage(input, options, terms);
-          const fetchMs = syncCall.admittedMs();
           const bytesIn = image.bytes.length;
           const result = await syncCall.finish(readers.read({ ...image, ...terms, reading }));
-          return { fetchMs, bytesIn, ...result };
+          return { bytesIn, ...result };
         });
         addWarnings(reply, done.warnings);
         syncCall.recordRun(op.op, done);

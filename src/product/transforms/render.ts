@@ -131,10 +131,9 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       }
       const picture = await runCountedWork(options.allowance, caller, 'render_template', async () => {
         const assets = await readPageAssets(found.files, { ...options, terms, finish });
-        const fetchMs = syncCall.admittedMs();
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
-        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
+        return { ...drawn, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
       addWarnings(reply, [
         ...(await findWarnings()),

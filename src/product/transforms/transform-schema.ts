@@ -6,7 +6,7 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import { dryRunQueryFields } from '../../platform/http/fields.ts';
+import { anyObjectField, dryRunQueryFields } from '../../platform/http/fields.ts';
 import { distinctValues } from '../../platform/values/json.ts';
 import { OPS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
@@ -37,13 +37,7 @@ export const RequestedOutput = Type.Object(
       description: 'Unique in the call: the name of its part, or of its file.',
     }),
     op: Type.Optional(Type.String({ description: 'An op, with its parameters; or steps, or preset.' })),
-    parameters: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        additionalProperties: true,
-        description: 'The parameters of the op.',
-      }),
-    ),
+    parameters: Type.Optional(anyObjectField('The parameters of the op.')),
     steps: Type.Optional(RequestedTransformSteps),
     preset: Type.Optional(Type.String({ minLength: 1, description: 'Slug, id or slug@version.' })),
   },

@@ -249,17 +249,16 @@ class TransformCallHandler {
     return estimates;
   }
 
-  /** Loads the pictures of a call and runs work on them. The times for Server-Timing are added to the result. */
+  /** Loads the pictures of a call and runs work on them. Their size is added to the result. */
   async #run<T>(
     open: OpenCall,
     layers: readonly RequestedLayer[],
     start: (pictures: LoadedPictures & PoolCallTerms) => RunningCall<T>,
-  ): Promise<T & { fetchMs: number; bytesIn: number }> {
+  ): Promise<T & { bytesIn: number }> {
     const pictures = await this.#load(open, layers);
-    const fetchMs = open.syncCall.admittedMs();
     // The size is read first, because the bytes are transferred to a worker, which empties these arrays.
     const bytesIn = inputBytesOf(pictures);
-    return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), fetchMs, bytesIn };
+    return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), bytesIn };
   }
 
   async #load({ input, terms }: OpenCall, layers: readonly RequestedLayer[]): Promise<LoadedPictures> {

@@ -7,6 +7,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
+import { anyObjectField, anyValueField } from '../../../platform/http/fields.ts';
 import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
@@ -30,15 +31,9 @@ export const PresetStep = Type.Object(
         description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.',
       }),
     ),
-    parameters: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        additionalProperties: true,
-        description: "The op's parameters; at most 64 KB of JSON.",
-      }),
-    ),
+    parameters: Type.Optional(anyObjectField("The op's parameters; at most 64 KB of JSON.")),
     operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
-    params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
+    params: Type.Optional(anyValueField("The operation's arguments.")),
   },
   {
     title: 'PresetStep',
@@ -81,12 +76,9 @@ export type PromptSubject = Static<typeof PromptSubject>;
  * Subjects as sent. This schema accepts any value, because parseSubjects checks them later with errors that all name
  * `subjects`.
  */
-export const RequestedPromptSubjects = Type.Array(
-  Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
-  {
-    description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,
-  },
-);
+export const RequestedPromptSubjects = Type.Array(anyValueField('name, referenceAssetIds and descriptor.'), {
+  description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,
+});
 
 /**
  * One step of work. All work is a list of steps: that of an op has one step, and each variant has a list of its own. A
