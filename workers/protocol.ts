@@ -229,13 +229,17 @@ export interface PassWarning {
   name?: string;
 }
 
-export interface TransformTaskResult {
-  kind: 'transformed';
+/** A picture in a file format. */
+export interface PictureFile {
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
+  /** The size in pixels, of one frame. */
   width: number;
-  /** Height of one frame. */
   height: number;
+}
+
+export interface TransformTaskResult extends PictureFile {
+  kind: 'transformed';
   /** Present if the pass reaches a target. */
   achieved?: TargetSearchResult;
   /** Bits per channel of the result; present if the input has more than 8. */

@@ -1,4 +1,4 @@
-import type { EncodeOptions, OutputFormat, PassTimings } from '../protocol.ts';
+import type { EncodeOptions, OutputFormat, PassTimings, PictureFile } from '../protocol.ts';
 
 /*
  * The messages between an API process and its render threads. Both sides import this file; neither imports the other.
@@ -38,13 +38,8 @@ export interface PageText {
   cut: string[];
 }
 
-interface DrawnPage {
+export interface DrawnPage extends PictureFile {
   kind: 'rendered';
-  data: Uint8Array<ArrayBuffer>;
-  contentType: string;
-  /** Width and height in pixels of the picture. */
-  width: number;
-  height: number;
   timings: PassTimings;
   text: PageText;
 }

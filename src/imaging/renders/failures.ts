@@ -1,5 +1,4 @@
-import type { PassTimings } from '../../../workers/protocol.ts';
-import type { PageText, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
+import type { DrawnPage, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import {
   type ApiError,
   invalidParamError,
@@ -7,19 +6,11 @@ import {
 } from '../../platform/http/errors/errors.ts';
 import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import type { WithQueueTime } from '../images/image-call.ts';
 import { LostThreadError } from './thread.ts';
 
-export interface RenderedPage {
-  /** The bytes of the picture, which has exactly the given width and height. */
-  data: Uint8Array<ArrayBuffer>;
-  contentType: string;
-  width: number;
-  height: number;
-  timings: PassTimings & { queueMs: number };
-  text: PageText;
-  /** A warning for each text of the page that cannot be seen whole. */
-  warnings: CallWarning[];
-}
+/** A drawn page, with a warning for each of its texts that cannot be seen whole. */
+export type RenderedPage = DrawnPage & WithQueueTime & { warnings: CallWarning[] };
 
 /** Seconds until a caller may retry if no browser is installed. An operator has to install one first. */
 const NO_BROWSER_RETRY_SECONDS = 60;
@@ -56,11 +47,9 @@ export function requireRenderedPage(
   refusal: RenderRefusal,
 ): RenderedPage {
   if (answer.kind === 'rendered') {
-    const { data, contentType, width, height, timings, text } = answer;
-    const { decodeMs, processMs, encodeMs } = timings;
+    const { decodeMs, processMs, encodeMs } = answer.timings;
     const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
-    const warnings = warningsNamed('page_text_cut', text.cut);
-    return { data, contentType, width, height, timings: { ...timings, queueMs }, text, warnings };
+    return { ...answer, queueMs, warnings: warningsNamed('page_text_cut', answer.text.cut) };
   }
   if (answer.kind === 'render_failure') throw renderFailureError(answer, refusal);
   throw new Error('A render thread gave an unexpected answer.');

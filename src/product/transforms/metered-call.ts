@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PassTimings } from '../../../workers/protocol.ts';
+import type { PassTimings, PictureFile } from '../../../workers/protocol.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
-import type { RunningCall, StoredFile, TransformResult } from '../../imaging/images/image-call.ts';
+import type { RunningCall, StoredFile } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import { checkIsImage } from '../../imaging/images/source.ts';
@@ -160,10 +160,7 @@ export function formatOfContentType({ contentType }: { contentType: string }): s
 }
 
 /** Sends a picture and its size. A warning is added if the client does not accept its media type. */
-export function sendPicture(
-  reply: FastifyReply,
-  { data, contentType, width, height }: Pick<TransformResult, 'data' | 'contentType' | 'width' | 'height'>,
-) {
+export function sendPicture(reply: FastifyReply, { data, contentType, width, height }: PictureFile) {
   addWarnings(reply, acceptWarnings(reply.request, contentType));
   reply.header('x-service-width', String(width)).header('x-service-height', String(height));
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));

@@ -133,7 +133,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const assets = await readPageAssets(found.files, { ...options, terms, finish });
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
-        return { ...drawn, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
+        return { ...drawn, bytesIn: html.length, link };
       });
       addWarnings(reply, [
         ...(await findWarnings()),

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { TransformTaskResult } from '../../../workers/protocol.ts';
+import type { PictureFile } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
@@ -32,15 +32,7 @@ export type ResultLink = Static<typeof ResultLink>;
  * The response data for a stored result.
  * @param url the signed link to the result.
  */
-export function resultLinkBody(
-  url: string,
-  {
-    data,
-    contentType,
-    width,
-    height,
-  }: Pick<TransformTaskResult, 'data' | 'contentType' | 'width' | 'height'>,
-): ResultLink {
+export function resultLinkBody(url: string, { data, contentType, width, height }: PictureFile): ResultLink {
   return { url, contentType, bytes: data.length, expiresInSeconds: RESULT_LIFE_SECONDS, width, height };
 }
 
