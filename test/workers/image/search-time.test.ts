@@ -168,7 +168,7 @@ t.test(
   async (t) => {
     let now = 0;
     let isKept = false;
-    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now, trialMs: 0 }, () => isKept);
+    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now }, 0, () => isKept);
     t.equal(time.hasTime(9), true, 'no time of a trial is known');
     now = 4_500;
     time.recordTrial(4_500);
@@ -198,8 +198,8 @@ t.test(
 
 t.test('a search that has reached its target leaves the rest of the time to others', async (t) => {
   let isKept = false;
-  const options = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, nowMs: () => 1_000, trialMs: 2_500 };
-  const time = new TrialTime(options, () => isKept);
+  const limits = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, nowMs: () => 1_000 };
+  const time = new TrialTime(limits, 2_500, () => isKept);
   t.equal(time.hasTime(3), true, 'nothing is kept: they may end at 8.5 s');
   isKept = true;
   t.equal(time.hasTime(1), false, 'the next would end at 3.5 s');

@@ -207,22 +207,15 @@ async function tryWhole<J extends EncodingTrial>({
   estimates,
 }: SearchPlan<J>): Promise<SearchAttempts<J>> {
   const { criteria, judge } = goal;
-  const { nowMs, deadlineMs, improvesUntilMs } = search;
+  const { nowMs } = search;
   const effort = estimates?.effort ?? efforts[0];
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = estimates?.judgingMs ?? 0;
-  const time = new TrialTime(
-    {
-      nowMs,
-      deadlineMs,
-      improvesUntilMs,
-      trialMs: estimates === undefined ? 0 : estimates.trialMs + judgingMs,
-    },
-    () => best !== undefined,
-  );
+  const trialMs = estimates === undefined ? 0 : estimates.trialMs + judgingMs;
+  const time = new TrialTime(search, trialMs, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,

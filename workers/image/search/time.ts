@@ -18,30 +18,19 @@ export interface SearchTime {
   nowMs(): number;
 }
 
-interface TrialTimeOptions extends SearchTime {
-  /** The expected milliseconds of the first trial; 0 if unknown. */
-  trialMs: number;
-}
-
 /**
  * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline, or when
  * other searches need the time. Any other search continues until RESPONSE_RESERVE_MS before the deadline.
  */
 export class TrialTime {
-  readonly #deadlineMs: number;
-  readonly #improvesUntilMs: number;
-  readonly #nowMs: () => number;
+  readonly #limits: SearchTime;
   readonly #hasReachedTarget: () => boolean;
   #trialMs: number;
 
-  constructor(
-    { deadlineMs, improvesUntilMs = deadlineMs - MIN_TRIAL_TIME_MS, nowMs, trialMs }: TrialTimeOptions,
-    isKept: () => boolean,
-  ) {
-    this.#deadlineMs = deadlineMs;
-    this.#improvesUntilMs = improvesUntilMs;
-    this.#nowMs = nowMs;
-    this.#hasReachedTarget = isKept;
+  /** @param trialMs the expected milliseconds of the first trial; 0 if unknown. */
+  constructor(limits: SearchTime, trialMs: number, hasReachedTarget: () => boolean) {
+    this.#limits = limits;
+    this.#hasReachedTarget = hasReachedTarget;
     this.#trialMs = trialMs;
   }
 
@@ -51,7 +40,7 @@ export class TrialTime {
   }
 
   /** Whether there is time for this number of trials, if each takes as long as the last one. */
-  readonly hasTime = (trials: number): boolean => this.#nowMs() + trials * this.#trialMs < this.#endMs();
+  readonly hasTime = (trials: number): boolean => trials * this.#trialMs < this.#leftMs();
 
   /**
    * The milliseconds that the encoding of the next trial may take.
@@ -59,13 +48,14 @@ export class TrialTime {
    * @throws DeadlineError if no time is left.
    */
   timeoutMs(judgingMs = 0): number {
-    const leftMs = this.#endMs() - this.#nowMs() - judgingMs;
+    const leftMs = this.#leftMs() - judgingMs;
     if (leftMs <= 0) throw new DeadlineError();
     return leftMs;
   }
 
-  #endMs(): number {
-    return this.#hasReachedTarget() ? this.#improvesUntilMs : this.#deadlineMs - RESPONSE_RESERVE_MS;
+  #leftMs(): number {
+    const { deadlineMs, improvesUntilMs = deadlineMs - MIN_TRIAL_TIME_MS, nowMs } = this.#limits;
+    return (this.#hasReachedTarget() ? improvesUntilMs : deadlineMs - RESPONSE_RESERVE_MS) - nowMs();
   }
 }
 
