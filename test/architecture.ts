@@ -98,7 +98,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Browser: 'a process and the calls to it, which tests replace',
   DrawingLimits: 'what ends the drawing of one page',
   SampleEstimates: 'the result of a search over a sample',
-  Renderer: 'one turn after the other in a thread',
   SettingOperation: 'a declaration; each operation is a value of it',
 };
 const MAX_MADE_ONCE = 25;

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { EncodeOptions, OutputFormat, PassTimings, PictureFile } from '../protocol.ts';
 
 /*
@@ -59,6 +60,14 @@ export interface RenderFailure {
 
 export type RenderResult = DrawnPage | RenderFailure;
 
+/** The client that waits for a page. */
+export interface RenderClient {
+  /** Ends the page when it aborts, as a deadline would. */
+  clientGone: AbortSignal;
+  /** Called when a browser begins to draw the page, and again when the page is tried in a second browser. */
+  onDrawing: () => void;
+}
+
 /** The options with which a render thread starts. */
 export interface RenderThreadOptions {
   /** Path of the operator's browser; empty to search for one. */
@@ -82,11 +91,11 @@ export interface RenderThreadOptions {
 }
 
 /**
- * A call to a render thread: a page to draw, or `stop`, which kills the browser and ends the work of the thread.
+ * A call to a render thread: a page to draw, or `stop`, which kills the browser and ends the work of the thread. A
+ * message to the port `client` means that nobody waits for the page any more. The thread sends a message to it when the
+ * drawing begins.
  */
-export type RenderCall = RenderTask | { kind: 'stop' };
-
-export type RenderAnswer = RenderResult | { kind: 'done' };
+export type RenderCall = (RenderTask & { client: MessagePort }) | { kind: 'stop' };
 
 /** A message for the operator, the only one that a render thread sends unasked. */
 export interface RenderNotice {

@@ -5,7 +5,7 @@ import { BrowserStartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper, MemoryExcess } from './keeper.ts';
 import { type PageCapture, PageLoadError } from './page.ts';
-import type { PageEncodeOptions, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
+import type { PageEncodeOptions, RenderClient, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
 sharp.concurrency(1);
 sharp.cache(false);
@@ -19,8 +19,6 @@ const ABANDONED_GRACE_MS = 200;
 /** The drawing time after which the memory of the browser is watched. Most pages are drawn sooner. */
 const MEMORY_WATCH_DELAY_MS = 300;
 const MEMORY_WATCH_INTERVAL_MS = 200;
-
-const NO_CLIENT: RenderClient = { clientGone: new AbortController().signal, onDrawing: () => {} };
 
 class AbandonedError extends Error {
   override readonly name = 'AbandonedError';
@@ -37,30 +35,13 @@ class MemoryError extends Error {
   }
 }
 
-/** The client that waits for a page. */
-export interface RenderClient {
-  /** Ends the page when it aborts, as a deadline would. */
-  clientGone: AbortSignal;
-  /** Called when a browser begins to draw this page, and again when the page is tried in a second browser. */
-  onDrawing(): void;
-}
-
-interface Renderer {
-  render(task: RenderTask, client?: RenderClient): Promise<RenderResult>;
-}
-
 /**
- * Draws one page at a time, because a browser that is killed at a page's deadline loses every page in it. The next page
- * is drawn while a picture is encoded. The methods never reject, and each call ends soon after its deadline.
+ * Returns a function that draws one page at a time, because a browser that is killed at a page's deadline loses every
+ * page in it. The next page is drawn while a picture is encoded. The function never rejects, and each call ends soon
+ * after its deadline.
  */
-export function createRenderer(keeper: BrowserKeeper): Renderer {
+export function createRenderer(keeper: BrowserKeeper) {
   let lastWork: Promise<unknown> = Promise.resolve();
-
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const turn = lastWork.then(work);
-    lastWork = turn.then(() => keeper.recycle()).catch(() => {});
-    return turn;
-  }
 
   async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<PageCapture> {
     if (clientGone.aborted) throw new AbandonedError('Nobody waits for the page any more.');
@@ -96,9 +77,11 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     });
   }
 
-  async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
+  return async function render(task: RenderTask, client: RenderClient): Promise<RenderResult> {
+    const drawn = lastWork.then(() => drawWithRetry(task, client));
+    lastWork = drawn.then(() => keeper.recycle()).catch(() => {});
     try {
-      const { png, loadMs, captureMs, text } = await enqueue(() => drawWithRetry(task, client));
+      const { png, loadMs, captureMs, text } = await drawn;
       if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
@@ -111,9 +94,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     } catch (error) {
       return failureOf(error);
     }
-  }
-
-  return { render };
+  };
 }
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */

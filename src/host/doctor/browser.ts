@@ -56,9 +56,9 @@ async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
   const deadlineMs = Date.now() + RENDER_TIMEOUT_MS;
   const size = { width: TEST_PAGE_EDGE_PX, height: TEST_PAGE_EDGE_PX };
   try {
-    const answer = await thread.call(
+    const answer = await thread.draw(
       { kind: 'render', html: TEST_PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },
-      deadlineMs,
+      { clientGone: new AbortController().signal, onDrawing: () => {} },
     );
     const failure = answer.kind === 'render_failure' ? answer.message : null;
     return { failure, isSandboxed, milliseconds: performance.now() - startMs };

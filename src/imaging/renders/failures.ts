@@ -1,4 +1,4 @@
-import type { DrawnPage, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
+import type { DrawnPage, RenderFailure, RenderResult } from '../../../workers/render/protocol.ts';
 import {
   type ApiError,
   invalidParamError,
@@ -42,7 +42,7 @@ export function rethrowAsApiError(error: unknown): never {
  * @param refusal the field of the call that brought the page, and the error for a late page.
  */
 export function requireRenderedPage(
-  answer: RenderAnswer,
+  answer: RenderResult,
   elapsedMs: number,
   refusal: RenderRefusal,
 ): RenderedPage {
@@ -51,8 +51,7 @@ export function requireRenderedPage(
     const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
     return { ...answer, queueMs, warnings: warningsNamed('page_text_cut', answer.text.cut) };
   }
-  if (answer.kind === 'render_failure') throw renderFailureError(answer, refusal);
-  throw new Error('A render thread gave an unexpected answer.');
+  throw renderFailureError(answer, refusal);
 }
 
 interface RenderRefusal {

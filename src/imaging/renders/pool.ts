@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
+import type { RenderResult, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AdmissionQueue } from '../images/admission.ts';
 import { type CallDeadline, unlessAborted } from '../images/deadline.ts';
@@ -112,7 +112,7 @@ export class RenderPool {
    * @throws ApiError capacity when the queue is full, or when the page was stopped for others because it took long; the
    * reason of the deadline's signal; Error when the thread was lost.
    */
-  async draw(call: PageCall): Promise<RenderAnswer | 'withdrawn'> {
+  async draw(call: PageCall): Promise<RenderResult | 'withdrawn'> {
     const page: PooledPage = {
       accountId: call.accountId,
       thread: null,
@@ -178,7 +178,7 @@ export class RenderPool {
    * Draws a page in its slot. The slot stays taken until the thread has answered, even if the caller has stopped
    * waiting.
    */
-  async #drawInTurn(call: PageCall, page: PooledPage): Promise<RenderAnswer> {
+  async #drawInTurn(call: PageCall, page: PooledPage): Promise<RenderResult> {
     const { accountId, work, deadline } = call;
     const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
     const slot = await deadline.waitForSlot(this.admission.acquire({ accountId, work, bytes: 0, signal }));
@@ -196,7 +196,7 @@ export class RenderPool {
   }
 
   /** Draws the page in one of the threads. */
-  async #drawOnce(call: PageCall, page: PooledPage, ending: AbortSignal): Promise<RenderAnswer | 'moved'> {
+  async #drawOnce(call: PageCall, page: PooledPage, ending: AbortSignal): Promise<RenderResult | 'moved'> {
     const { work: _, deadline, ...drawing } = call;
     const wasMoved = page.thread !== null;
     page.thread = null;
@@ -212,7 +212,7 @@ export class RenderPool {
     };
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
     const clientGone = AbortSignal.any([ending, moving.signal]);
-    const answer = thread.call(task, task.deadlineMs, { clientGone, onDrawing }).finally(() => {
+    const answer = thread.draw(task, { clientGone, onDrawing }).finally(() => {
       if (this.#retiring.has(thread)) this.#stopThreadWhenFree(thread);
     });
     try {
@@ -238,11 +238,13 @@ export class RenderPool {
    * Records the result of a page. If its browser was killed because of the page, its account is marked as slow, because
    * that delayed all others. The time of a drawn page becomes part of the usual time.
    */
-  #recordResult({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
+  #recordResult({ accountId, drawnSinceMs }: PooledPage, answer: RenderResult): void {
     if (drawnSinceMs === null) return;
     const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
-    if (answer.kind === 'rendered') this.#usualTime.record(accountId, drawnMs);
-    if (answer.kind !== 'render_failure') return;
+    if (answer.kind === 'rendered') {
+      this.#usualTime.record(accountId, drawnMs);
+      return;
+    }
     const isLate = answer.reason === 'deadline' && drawnMs >= MIN_DELAYING_MS;
     if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }

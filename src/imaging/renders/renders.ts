@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RenderAnswer, RenderTask, RenderThreadOptions } from '../../../workers/render/protocol.ts';
+import type { RenderResult, RenderTask, RenderThreadOptions } from '../../../workers/render/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
@@ -184,7 +184,7 @@ export class Renders {
   }
 
   /** Draws a page in the common pool, or in the slow pool if the account or the page is slow. */
-  async #draw(call: PageCall): Promise<RenderAnswer> {
+  async #draw(call: PageCall): Promise<RenderResult> {
     if (!this.#isDeprioritized(call)) {
       const drawn = await this.#commonPool.draw(call);
       if (drawn !== 'withdrawn') return drawn;
@@ -225,7 +225,7 @@ export class Renders {
 }
 
 /** Whether a page took so long that the next page of its account must be isolated too. */
-function tookLong(answer: RenderAnswer): boolean {
+function tookLong(answer: RenderResult): boolean {
   if (answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = answer.timings;
   return decodeMs + processMs >= MIN_LONG_DRAWING_MS;

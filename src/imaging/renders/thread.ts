@@ -2,9 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type {
-  RenderAnswer,
   RenderCall,
+  RenderClient,
   RenderNotice,
+  RenderResult,
+  RenderTask,
   RenderThreadOptions,
 } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -27,26 +29,9 @@ const STOP_TIMEOUT_MS = 10_000;
 
 const THREAD_FILE = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
-/**
- * A call as sent to the thread. `client` carries a message to the thread when the client has gone, and a message from
- * the thread when the drawing begins.
- */
-type ThreadCall = RenderCall & { client?: MessagePort };
-
 /** The error for a call whose thread ended before its answer. */
 export class LostThreadError extends Error {
   override readonly name = 'LostThreadError';
-}
-
-/** The signal and the callback of a call's client, while the call is in progress. */
-export interface RenderCallHooks {
-  /** Aborts when the client has gone. The thread then ends the page and answers. */
-  clientGone?: AbortSignal | undefined;
-  /**
-   * Called when a browser begins to draw the page, and again if a second browser has to draw it. It is called only if
-   * `clientGone` is given.
-   */
-  onDrawing?: (() => void) | undefined;
 }
 
 /** A thread that draws pages in its own browser. */
@@ -54,12 +39,12 @@ export interface RenderThread {
   /** The number of calls in progress. */
   readonly busy: number;
   /**
-   * Sends a call. It never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in
+   * Draws a page. It never hangs: a thread that has not answered 3 s after the deadline is ended, with every page in
    * it.
    * @throws LostThreadError
    */
-  call(task: RenderCall, deadlineMs: number, hooks?: RenderCallHooks): Promise<RenderAnswer>;
-  /** Ends the browser and then the thread if no call is in progress. The next call starts them again. */
+  draw(task: RenderTask, client: RenderClient): Promise<RenderResult>;
+  /** Ends the browser and then the thread if no call is in progress. The next page starts them again. */
   stopIfIdle(): Promise<void>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
@@ -78,7 +63,7 @@ interface BrowserThreadHooks {
  */
 export class BrowserThread implements RenderThread {
   readonly #log: RenderLog;
-  readonly #pool: Piscina<ThreadCall, RenderAnswer>;
+  readonly #pool: Piscina<RenderCall, RenderResult>;
   #busy = 0;
 
   constructor(options: RenderThreadOptions, { log, onUnsandboxed }: BrowserThreadHooks) {
@@ -110,14 +95,32 @@ export class BrowserThread implements RenderThread {
     return this.#busy;
   }
 
-  async call(task: RenderCall, deadlineMs: number, hooks: RenderCallHooks = {}): Promise<RenderAnswer> {
+  /**
+   * Sends the page with a message channel that is closed when the call ends. A transferred signal would keep its own
+   * channel open for ever.
+   */
+  async draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<RenderResult> {
+    const { port1: port, port2: client } = new MessageChannel();
+    const abandon = () => port.postMessage('abandoned');
+    port.on('message', onDrawing);
+    clientGone.addEventListener('abort', abandon, { once: true });
+    if (clientGone.aborted) abandon();
+    try {
+      return await this.#send({ ...task, client }, task.deadlineMs, [client]);
+    } finally {
+      clientGone.removeEventListener('abort', abandon);
+      port.close();
+    }
+  }
+
+  async #send(call: RenderCall, deadlineMs: number, transferList: MessagePort[] = []): Promise<RenderResult> {
     const hung = setTimeout(
       () => this.#pool.destroy(),
       Math.max(0, deadlineMs - Date.now()) + ANSWER_GRACE_MS,
     );
     this.#busy += 1;
     try {
-      return await this.#send(task, hooks);
+      return await this.#pool.run(call, { transferList });
     } catch (error) {
       this.#log.error(`A render thread was lost: ${String(error)}`);
       throw new LostThreadError('A render thread was lost.', { cause: error });
@@ -133,27 +136,8 @@ export class BrowserThread implements RenderThread {
 
   async stop(): Promise<void> {
     if (this.#pool.threads.length > 0)
-      await this.call({ kind: 'stop' }, Date.now() + STOP_TIMEOUT_MS).catch(() => {});
+      await this.#send({ kind: 'stop' }, Date.now() + STOP_TIMEOUT_MS).catch(() => {});
     await this.#pool.destroy();
-  }
-
-  /**
-   * Sends the call with a message channel that is closed when the call ends. A transferred signal would keep its own
-   * channel open for ever.
-   */
-  async #send(task: RenderCall, { clientGone, onDrawing }: RenderCallHooks): Promise<RenderAnswer> {
-    if (clientGone === undefined) return this.#pool.run(task);
-    const { port1: port, port2: client } = new MessageChannel();
-    const abandon = () => port.postMessage('abandoned');
-    if (onDrawing !== undefined) port.on('message', onDrawing);
-    clientGone.addEventListener('abort', abandon, { once: true });
-    if (clientGone.aborted) abandon();
-    try {
-      return await this.#pool.run({ ...task, client }, { transferList: [client] });
-    } finally {
-      clientGone.removeEventListener('abort', abandon);
-      port.close();
-    }
   }
 }
 
@@ -183,13 +167,13 @@ export class SpareRenderThread implements RenderThread {
     return this.#isWarm;
   }
 
-  async call(task: RenderCall, deadlineMs: number, hooks?: RenderCallHooks): Promise<RenderAnswer> {
+  async draw(task: RenderTask, client: RenderClient): Promise<RenderResult> {
     this.#cancelIdleStop?.();
     this.#cancelIdleStop = this.#clock.after(SPARE_IDLE_MS, this.#stopIdle);
     this.#busy += 1;
     try {
       await this.#stopped;
-      const answer = await this.#thread.call(task, deadlineMs, hooks);
+      const answer = await this.#thread.draw(task, client);
       this.#isWarm ||= answer.kind === 'rendered';
       return answer;
     } finally {

@@ -8,7 +8,7 @@ import { RenderPool } from '../../../src/imaging/renders/pool.ts';
 import { SpareRenderThread } from '../../../src/imaging/renders/thread.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
-import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
+import { drawPage, KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
 
 const FAIR_DRAWING_MS = 5_000;
 const BUDGET_MS = 30_000;
@@ -50,7 +50,7 @@ function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | un
     }
   };
   const warmSpare = async () => {
-    const warmed = spare.call({ kind: 'stop' }, 0);
+    const warmed = drawPage(spare);
     await soon();
     second.calls.pop()?.answer();
     await warmed;

@@ -3,14 +3,14 @@ import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { SpareRenderThread } from '../../../src/imaging/renders/thread.ts';
 import { manualClock } from '../../support/clock.ts';
-import { KILLED, standInThread } from './stand-in-render-thread.ts';
+import { drawPage, KILLED, standInThread } from './stand-in-render-thread.ts';
 
 function openSpare() {
   const clock = manualClock();
   const thread = standInThread();
   const spare = new SpareRenderThread(thread, clock);
   const draw = async (answer?: typeof KILLED) => {
-    const drawn = spare.call({ kind: 'stop' }, 0);
+    const drawn = drawPage(spare);
     await soon();
     thread.calls.at(-1)?.answer(answer);
     await drawn;

@@ -1,14 +1,13 @@
-import type { RenderCallHooks, RenderThread } from '../../../src/imaging/renders/thread.ts';
-import type { RenderAnswer, RenderCall } from '../../../workers/render/protocol.ts';
+import type { RenderThread } from '../../../src/imaging/renders/thread.ts';
+import type { RenderClient, RenderResult, RenderTask } from '../../../workers/render/protocol.ts';
 
 /** A call to the stand-in: the test decides when it is drawn, and its answer. */
 export interface StandInCall {
-  /** Of the page; empty for a call without one. */
   html: string;
   /** Whether its client has gone. */
   readonly abandoned: boolean;
   beginDrawing(): void;
-  answer(answer?: RenderAnswer): void;
+  answer(answer?: RenderResult): void;
 }
 
 export interface StandInThread extends RenderThread {
@@ -17,7 +16,7 @@ export interface StandInThread extends RenderThread {
   idleStops: number;
 }
 
-export const RENDERED: RenderAnswer = {
+export const RENDERED: RenderResult = {
   kind: 'rendered',
   data: new Uint8Array(1),
   contentType: 'image/png',
@@ -26,9 +25,23 @@ export const RENDERED: RenderAnswer = {
   timings: { decodeMs: 1, processMs: 1, encodeMs: 1 },
   text: { characters: '', families: [], cut: [] },
 };
-export const KILLED: RenderAnswer = { kind: 'render_failure', reason: 'deadline', message: 'killed' };
+export const KILLED: RenderResult = { kind: 'render_failure', reason: 'deadline', message: 'killed' };
 
-export const TOO_LARGE: RenderAnswer = { kind: 'render_failure', reason: 'memory', message: 'killed' };
+export const TOO_LARGE: RenderResult = { kind: 'render_failure', reason: 'memory', message: 'killed' };
+
+/** Draws a page for a client that waits for it. */
+export function drawPage(thread: RenderThread): Promise<RenderResult> {
+  const size = { width: 1, height: 1 };
+  const task = {
+    kind: 'render',
+    html: '',
+    ...size,
+    accountId: 'acc_a',
+    assets: {},
+    deadlineMs: 1e12,
+  } as const;
+  return thread.draw(task, { clientGone: new AbortController().signal, onDrawing: () => {} });
+}
 
 /** A render thread without a browser. */
 export function standInThread(): StandInThread {
@@ -40,15 +53,15 @@ export function standInThread(): StandInThread {
     get busy() {
       return busy;
     },
-    call(task: RenderCall, _deadlineMs: number, { clientGone, onDrawing }: RenderCallHooks = {}) {
+    draw({ html }: RenderTask, { clientGone, onDrawing }: RenderClient) {
       busy += 1;
-      const answered = Promise.withResolvers<RenderAnswer>();
+      const answered = Promise.withResolvers<RenderResult>();
       calls.push({
-        html: task.kind === 'render' ? task.html : '',
+        html,
         get abandoned() {
-          return clientGone?.aborted ?? false;
+          return clientGone.aborted;
         },
-        beginDrawing: () => onDrawing?.(),
+        beginDrawing: onDrawing,
         answer: (answer = RENDERED) => answered.resolve(answer),
       });
       return answered.promise.finally(() => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Test } from 'tap';
 import { BrowserKeeper, type KeeperClock } from '../../../workers/render/keeper.ts';
-import type { RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
-import { createRenderer, type RenderClient } from '../../../workers/render/renderer.ts';
+import type { RenderClient, RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
+import { createRenderer } from '../../../workers/render/renderer.ts';
 
 export const BROWSER_CACHE = join(tmpdir(), 'darkroom-test-browser');
 
@@ -50,7 +50,7 @@ export function openTestRenderer(
     options.clock,
   );
   t.teardown(() => keeper.stop());
-  const renderer = createRenderer(keeper);
+  const renderPage = createRenderer(keeper);
 
   async function render(
     html: string,
@@ -67,7 +67,7 @@ export function openTestRenderer(
       deadlineMs: Date.now() + 15_000,
       ...task,
     };
-    const result = await renderer.render(full, { clientGone: NEVER, onDrawing: () => {}, ...client });
+    const result = await renderPage(full, { clientGone: NEVER, onDrawing: () => {}, ...client });
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 
