@@ -984,7 +984,7 @@ export interface Job extends JobSummary {
   references?: string[];
   pipelines?: JobPipeline[];
   segments?: JobSegment[];
-  /** The first 100, or as many as the query asks for; fewer where their rows and outputs exceed 1 MB. */
+  /** The first 100, or as many as the query asks for. */
   items?: JobItem[];
   /** True when there are more. */
   itemsTruncated?: boolean;

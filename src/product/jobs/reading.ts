@@ -1,6 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ListPage, PagingQuery } from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { JobsContext } from './context.ts';
@@ -8,7 +8,8 @@ import type { JobCompletion } from './engine/completion.ts';
 import type { OutcomeRecorder } from './engine/outcomes.ts';
 import { jobNotFoundError } from './errors.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
-import type { JobCount } from './schema.ts';
+import { isSummaryView, type JobView, jobDataOf, jobSummaryOf, selectJobFields } from './responses.ts';
+import type { Job, JobCount } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
 interface ReaderOptions {
@@ -16,9 +17,8 @@ interface ReaderOptions {
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
 
+/** How many items are read at a time. Each may have a row and an output of hundreds of kilobytes. */
 const ITEMS_PER_READ = 20;
-/** The most characters of rows and outputs that a job shows. A longer item is shown only if it is the first. */
-const MAX_SHOWN_CHARACTERS = MEGABYTE_BYTES;
 
 /** The field of the job document for each way to group usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
@@ -73,23 +73,31 @@ export class JobReader {
     return job;
   }
 
+  /** A job as a caller sees it, with the parts that it asks for. */
+  async view(job: JobDocument, view: JobView): Promise<Partial<Job>> {
+    if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
+    const [definition, items] = await Promise.all([
+      this.#context.definitions.find(job._id),
+      this.#firstItems(job._id, view.maxItems),
+    ]);
+    const data = jobDataOf(job, definition, items);
+    // The rows of a render, which may have megabytes, are parsed in one turn of the event loop and written in the next.
+    await nextTurn();
+    return selectJobFields(data, view);
+  }
+
   /**
-   * The first items of a job: at most `limit`, and fewer if their rows and outputs are long. They are read in parts,
-   * because the messages that bring them occupy an event loop.
+   * The first items of a job. They are read in parts, because a message that brings many long items would occupy the
+   * event loop.
    */
-  async firstItems(jobId: string, limit: number): Promise<ItemDocument[]> {
-    const shown: ItemDocument[] = [];
-    if (limit === 0) return shown;
-    let characters = 0;
+  async #firstItems(jobId: string, limit: number): Promise<ItemDocument[]> {
+    const items: ItemDocument[] = [];
+    if (limit === 0) return items;
     for await (const part of this.#context.items.readBatches(jobId, null, Math.min(limit, ITEMS_PER_READ))) {
-      for (const item of part) {
-        characters += (item.row?.length ?? 0) + (item.outcome?.output?.length ?? 0);
-        if (shown.length > 0 && characters > MAX_SHOWN_CHARACTERS) return shown;
-        shown.push(item);
-        if (shown.length === limit) return shown;
-      }
+      items.push(...part.slice(0, limit - items.length));
+      if (items.length === limit) break;
     }
-    return shown;
+    return items;
   }
 
   /** Lists one page of jobs, newest first. */

@@ -22,9 +22,6 @@ import { parseJobFilters } from './filters.ts';
 import { hasEnded, type JobDocument, type ShownItem } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
 import {
-  isSummaryView,
-  type JobView,
-  jobDataOf,
   jobItemDataOf,
   jobMessageOf,
   jobSummaryOf,
@@ -155,7 +152,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
           const view = parseJobView(request.query as JobViewQuery);
-          return successEnvelope(jobMessageOf(job), await readJobView(options, job, view));
+          return successEnvelope(jobMessageOf(job), await reading.view(job, view));
         },
       },
       schema: {
@@ -183,7 +180,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const cleanedUp = await reading.cleanUpIfEnded(submitted.job);
       const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
-      const answer = await readJobView(options, job, view);
+      const answer = await reading.view(job, view);
       // If the job has ended in the meantime, the warnings of its items are added to those of the job.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
       return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
@@ -214,7 +211,7 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
       const terms = { accountId, client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
-      return successEnvelope('Job read.', await readJobView(options, job, view));
+      return successEnvelope('Job read.', await lifecycle.reading.view(job, view));
     },
   );
 }
@@ -268,7 +265,7 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
     async (request) => {
       const view = parseJobView(request.query);
       const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return successEnvelope(`The job is ${job.status}.`, await readJobView(options, job, view));
+      return successEnvelope(`The job is ${job.status}.`, await lifecycle.reading.view(job, view));
     },
   );
 }
@@ -307,7 +304,7 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const { notRetryableItems = [] } = order;
       await addJobWarnings(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer = await readJobView(options, await reading.cleanUpIfEnded(job), view);
+      const answer = await reading.view(await reading.cleanUpIfEnded(job), view);
       if (notRetryableItems.length > 0)
         Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
       const warning = `; ${notRetryableItems.length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again`;
@@ -315,19 +312,6 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       return sendCreated(reply, `/jobs/${job._id}`, message, answer);
     },
   );
-}
-
-async function readJobView(
-  { context, lifecycle }: JobRoutesOptions,
-  job: JobDocument,
-  view: JobView,
-): Promise<Partial<Job>> {
-  if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
-  const [definition, first] = await Promise.all([
-    context.definitions.find(job._id),
-    lifecycle.reading.firstItems(job._id, view.maxItems),
-  ]);
-  return selectJobFields(jobDataOf(job, definition, first), view);
 }
 
 /** Waits for the end of a job of one item, if the submit asks for it. Jobs of several items are returned at once. */

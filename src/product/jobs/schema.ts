@@ -329,7 +329,7 @@ export const Job = Type.Object(
     segments: Type.Optional(Type.Array(JobSegment)),
     items: Type.Optional(
       Type.Array(JobItem, {
-        description: `The first ${MAX_ITEMS_IN_JOB_RESPONSE}, or as many as the query asks for; fewer where their rows and outputs exceed 1 MB.`,
+        description: `The first ${MAX_ITEMS_IN_JOB_RESPONSE}, or as many as the query asks for.`,
       }),
     ),
     itemsTruncated: Type.Optional(flagField('True when there are more.')),
