@@ -8,9 +8,9 @@ import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 export const RESULTS_FOLDER = join(import.meta.dirname, 'results');
 
 /**
- * Makes a folder for results, before a run of many minutes.
- * @param option the option that names it.
- * @throws Error that names the fix if it cannot be written.
+ * Creates a folder for results, and checks that it can be written. This is called before a run of many minutes.
+ * @param option the option that names the folder.
+ * @throws Error that names the fix if the folder cannot be written.
  */
 export function makeWritableFolder(folder: string, option: string): void {
   try {

@@ -94,7 +94,7 @@ function violationsIn(
     if (content === '' || content.startsWith('#')) return [];
     const { name, value = '' } = parseLine(line) ?? {};
     if (name === undefined) return [`${where} is not a setting: write NAME=value, or begin the line with #.`];
-    if (!endsAsItBegins(value))
+    if (!hasClosedQuotes(value))
       return [
         `${where}: end the value of ${name} with the quotation mark that it begins with, on this line.`,
       ];
@@ -112,7 +112,7 @@ function repeatedSettingsIn(lines: readonly string[], path: string): string[] {
   });
 }
 
-/** A warning for each value that a # ends, because it may be a part of a password or an address. */
+/** A warning for each value that ends at a #, because the # may be a part of a password or an address. */
 function cutValuesIn(lines: readonly string[], path: string): string[] {
   return lines.flatMap((line, index) => {
     const { name, value = '' } = parseLine(line) ?? {};
@@ -123,8 +123,11 @@ function cutValuesIn(lines: readonly string[], path: string): string[] {
   });
 }
 
-/** Whether a value has no quotation marks, or both. The parser reads further lines after one that is not closed. */
-function endsAsItBegins(value: string): boolean {
+/**
+ * Whether a value has no quotation mark, or a closed pair of them. If a quotation mark is not closed, the parser also
+ * reads the next lines.
+ */
+function hasClosedQuotes(value: string): boolean {
   return !/^["'`]/.test(value) || /^(["'`]).*?\1\s*(?:#.*)?$/.test(value);
 }
 

@@ -69,7 +69,7 @@ export interface ImagePass {
   decode: DecodeOptions;
   steps: OperationStep[];
   encode: EncodeOptions;
-  /** Only the smallest file of the passes with the same number is needed. They search for the same likeness. */
+  /** Passes with the same number search for the same likeness, and only the smallest of their files is needed. */
   rivalry?: number;
 }
 

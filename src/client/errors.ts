@@ -13,7 +13,8 @@ export interface Fix {
   add?: unknown;
   remove?: unknown;
   /**
-   * How the text of the field is encoded. The decoded bytes are sent as the file of a form, or in place of the file.
+   * The encoding of the text in the field. Send the decoded bytes as the file of a form, or, if the text was the file
+   * itself, as the new file.
    */
   decode?: 'base64' | 'data-url';
 }
@@ -81,7 +82,10 @@ function toArray(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
-/** The name of the class of a code, `InvalidParamError` of `invalid_param`. A bundler may rename the class itself. */
+/**
+ * The name of the error class of a code, such as `InvalidParamError` for `invalid_param`. The name of the class itself
+ * is not used, because a bundler may change it.
+ */
 function classNameOf(code: string): string {
   const name = code.replace(/_error$/, '').replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
   return `${name}Error`;

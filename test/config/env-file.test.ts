@@ -38,7 +38,7 @@ t.test('settings are merged into the file by name: comments and other lines stay
   t.notOk(existsSync(`${path}.new`));
 });
 
-t.test('a file with secrets stays closed to others, and its owner keeps it', async (t) => {
+t.test('a write keeps the owner and the mode of the file, so that secrets stay unreadable', async (t) => {
   const path = fileOf('OPERATOR_TOKEN=of-the-operator-alone-0123\n');
   chmodSync(path, 0o600);
   const isRoot = process.getuid?.() === 0;
@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-t.test('a quotation mark that is not closed is refused: it would take the next lines', async (t) => {
+t.test('a quotation mark that is not closed is refused, because the next lines would be lost', async (t) => {
   const values = ['"/srv', "'a", '"a" b', '`a', '"a\\"'];
   const right = ['"a b"', "'a' # comment", '"a#b"', 'a"b', '""', '"a" '];
   const path = fileOf([...values, ...right].map((value, n) => `MY_${n}=${value}\r`).join('\n'));
@@ -87,7 +87,7 @@ t.test('a quotation mark that is not closed is refused: it would take the next l
   );
 });
 
-t.test('a # within a value is a warning, because it begins a comment', async (t) => {
+t.test('a # within a value causes a warning, because it begins a comment', async (t) => {
   const path = fileOf(
     'DARKROOM_TEST_EIGHT=pa#ss # of the mail\nMY_ONE=a # b\nMY_TWO="a#b"\nMY_THREE=\'a\' #b\n',
   );

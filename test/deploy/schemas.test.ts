@@ -129,7 +129,7 @@ t.test('the unit of systemd is one that systemd reads, and may write its file of
 });
 
 t.test(
-  'the file of nginx is one that nginx takes, and every location passes on the address of the client',
+  'nginx accepts its configuration file, and every location passes on the address of the client',
   async (t) => {
     const text = await read('deploy/nginx/darkroom.conf');
     const locations = [...text.matchAll(/location [^{]+\{([^}]*)\}/g)].map(([, body = '']) => body);

@@ -79,7 +79,7 @@ function colourTableBytes(flags: number): number {
   return (flags & COLOUR_TABLE_FLAG) === 0 ? 0 : 3 * 2 ** ((flags & COLOUR_TABLE_SIZE_MASK) + 1);
 }
 
-/** A picture of a GIF, its place on the screen, and what becomes of it before the next one is drawn. */
+/** A frame of a GIF: its place on the screen, and what happens to that place before the next frame is drawn. */
 interface GifFrame {
   left: number;
   top: number;
@@ -90,7 +90,10 @@ interface GifFrame {
   isTransparent: boolean;
   /** The offset of its compressed pixels, which begin with the width of the codes. */
   pixelsAt: number;
-  /** The offset of the flags in its graphic control, which delay and transparent index follow; absent without one. */
+  /**
+   * The offset of the flags in the graphic control of the frame. The delay and the transparent index follow the flags.
+   * Absent if the frame has no graphic control.
+   */
   flagsAt?: number;
 }
 
@@ -143,8 +146,8 @@ export function gifScreenSize(bytes: ByteReader): Size {
 }
 
 /**
- * The opaque frames of a GIF beside which a part of the screen is empty: the first frame, if it does not cover the
- * screen, and frames that are cleared and not covered by the next frame.
+ * The opaque frames of a GIF that leave a part of the screen empty: the first frame, if it does not cover the screen,
+ * and frames that are cleared and not covered by the next frame.
  */
 export function opaqueFramesWithHoles(bytes: ByteReader): GifFrame[] {
   const { width, height } = gifScreenSize(bytes);
@@ -192,8 +195,8 @@ const MAX_INDEX = 255;
 const MAX_CODE_WIDTH = 12;
 
 /**
- * The highest index that no pixel has; -1 if there is none. All other codes repeat earlier pixels, so each index that a
- * pixel has occurs as a code.
+ * The highest index that no pixel has; -1 if there is none. Each index that a pixel has occurs as a code, because all
+ * codes that are not an index repeat earlier pixels.
  */
 function unusedIndexIn(bytes: ByteReader, pixelsAt: number): number {
   const isUsed = new Uint8Array(MAX_INDEX + 1);

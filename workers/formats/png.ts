@@ -128,7 +128,10 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
   return colours;
 }
 
-/** The content of an iCCP chunk is a name, a zero, the method of compression, and the deflated profile. */
+/**
+ * Inflates the profile in the content of an iCCP chunk: a name, a zero, the method of compression, and the deflated
+ * profile.
+ */
 function inflateProfile(content: Uint8Array): Buffer | undefined {
   return inflateWithLimit(content.subarray(content.indexOf(0) + 2), MAX_PROFILE_BYTES);
 }

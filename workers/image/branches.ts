@@ -83,7 +83,10 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   return { outputs, ...(leavesWork && { leavesWork }) };
 }
 
-/** The passes, with those together of which only the smallest file is needed. */
+/**
+ * The passes in groups. Passes of which only the smallest file is needed are one group. Every other pass is a group of
+ * its own.
+ */
 function rivalGroupsOf(opened: readonly (PassWork | TaskFailure)[]): (PassWork | TaskFailure)[][] {
   const rivalryOf = (one: PassWork | TaskFailure) => ('picture' in one ? one.task.pass.rivalry : undefined);
   const groups: (PassWork | TaskFailure)[][] = [];

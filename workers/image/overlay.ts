@@ -3,7 +3,7 @@ import { type Box, intersectBox } from './pixels/geometry.ts';
 import { cutBox } from './pixels/paint.ts';
 import { type Pixels, splitFrames, withoutAlpha } from './pixels/pixels.ts';
 
-/** How much of a layer was drawn: all of it that can be seen, a part of that, or nothing. */
+/** How much of a layer was drawn: all of its visible pixels, some of them, or none. */
 type DrawnShare = 'all' | 'part' | 'nothing';
 
 /** Draws an RGBA picture over every frame of another picture. Parts of the layer outside the frame are cut off. */
@@ -21,7 +21,7 @@ export async function overlayPicture(
   return canBeSeenOutside(layer, inLayer) ? 'part' : 'all';
 }
 
-/** Whether a layer has a pixel outside of a part of it that is not fully transparent. */
+/** Whether a layer has a pixel outside of a part of it that is visible, which means not fully transparent. */
 function canBeSeenOutside({ data, width, height }: Pixels, part: Box): boolean {
   if (part.width === width && part.height === height) return false;
   const isInkIn = (y: number, from: number, to: number) => {

@@ -238,8 +238,8 @@ function backgroundColoursOf(encode: PassWork['encode']): { ground: Rgba | undef
   return { ground, fill: mustKeepAlpha(encode) ? TRANSPARENT : ground };
 }
 
-/** Whether transparent pixels are laid on white although the caller has named no background. */
-function laysOnWhiteUnasked({ ground, encode }: PassWork): boolean {
+/** Whether transparent pixels become white although the caller has named no background. */
+function flattensOnDefaultWhite({ ground, encode }: PassWork): boolean {
   return ground !== undefined && encode.background === undefined && !mustKeepAlpha(encode);
 }
 
@@ -270,13 +270,13 @@ export async function startUpright(work: PassWork): Promise<void> {
 
 /**
  * Whether the picture is flattened before its steps, because three channels are less work than four. This requires that
- * every step commutes with flattening, and that no transparency has to be looked for after the steps. A JPEG is opaque
- * anyway.
+ * every step commutes with flattening. It also requires that nothing searches the result for transparency. A JPEG has
+ * none in any case.
  */
 function isFlattenedEarly(work: PassWork): boolean {
   const { source, ground, steps, encode } = work;
   if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;
-  if (source.hasAlpha && laysOnWhiteUnasked(work)) return false;
+  if (source.hasAlpha && flattensOnDefaultWhite(work)) return false;
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
@@ -301,7 +301,7 @@ async function flattenBeforeEncode(work: PassWork): Promise<void> {
   if (!picture.hasAlpha) return;
   if (mustKeepAlpha(encode)) assertAlphaKept(await picture.pixels(), encode);
   if (ground === undefined) return;
-  if (laysOnWhiteUnasked(work) && alphaLevelsIn(await picture.pixels()) > 1)
+  if (flattensOnDefaultWhite(work) && alphaLevelsIn(await picture.pixels()) > 1)
     context.sideResults.warnings.push({ code: 'alpha_lost' });
   (await picture.at('flatten')).flatten({ background: ground });
   picture.hasAlpha = false;

@@ -18,7 +18,7 @@ export default async function runSandboxTask(task: SandboxTask): Promise<Uint8Ar
     case 'draw':
       return encodePng(await drawText(task));
     case 'recolour':
-      // The hue is never rotated by nearly 0 degrees, so that the edit is visible.
+      // The hue is rotated by 60 to 300 degrees, so that the edit is visible.
       return encodePng(sharp(task.picture).modulate({ hue: 60 + (task.seed % 241), saturation: 1.15 }));
     case 'enlarge':
       return enlargePicture(task.picture, task.scale);

@@ -1,13 +1,14 @@
 /**
- * The share of a line's height by which it may reach over an edge before it counts as cut. The box of a line is taller
- * than its letters, and lines of little height overlap the edges of their boxes although every letter is seen.
+ * The share of its height by which a line of text may extend beyond an edge before it counts as cut off. The box of a
+ * line is taller than its letters, and lines of little height overlap the edges of their boxes although every letter is
+ * visible.
  */
 const MAX_OVERHANG = 0.25;
 
 /**
- * JavaScript of a function that returns whether a part of a text node cannot be seen: a box around the text, or the
- * edge of the picture, cuts a line of it. Boxes cut what they do not show by `overflow`, also if an ellipsis ends it. A
- * box cuts only text that it contains: text that is placed absolutely may be within an element, but not in its box.
+ * The source of a JavaScript function. The function returns whether a part of a text node is cut off, by a box around
+ * the text or by the edge of the picture. A box cuts off text by its `overflow`, also if the text ends in an ellipsis.
+ * A box cuts off only text that it contains: absolutely positioned text may be inside an element, but outside its box.
  */
 export const CUT_TEXT_FUNCTION = `
   const picture = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };

@@ -36,7 +36,7 @@ export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES_FUNCTION}
  */
 const MAX_TEXT_PIECES = 2_000;
 const MAX_TEXT_CHARACTERS = 50_000;
-/** How many pieces of cut text are named, and by how many characters. */
+/** The largest number of pieces of cut text that are reported, and the length to which each is shortened. */
 const MAX_CUT_TEXTS = 5;
 const MAX_CUT_TEXT_CHARACTERS = 30;
 

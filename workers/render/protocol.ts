@@ -62,7 +62,7 @@ export type RenderResult = DrawnPage | RenderFailure;
 
 /** The client that waits for a page. */
 export interface RenderClient {
-  /** Ends the page when it aborts, as a deadline would. */
+  /** When this signal aborts, the page ends as at its deadline. */
   clientGone: AbortSignal;
   /** Called when a browser begins to draw the page, and again when the page is tried in a second browser. */
   onDrawing: () => void;

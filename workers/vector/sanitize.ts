@@ -77,7 +77,7 @@ interface SharedDrawingState {
   remainingCharacters: number;
   /** The raster pictures in all of these drawings. */
   readonly pictures: EmbeddedPicture[];
-  /** Addresses that are written in place of others. */
+  /** The new addresses of raster pictures, by the addresses that they replace. */
   readonly replacements: ReadonlyMap<string, string>;
 }
 

@@ -1,6 +1,6 @@
 import type { Transport } from '../transport.ts';
 
-/** A group of calls of a client, such as those about jobs. */
+/** The base class of the groups of calls that a client has, such as the calls about jobs. */
 export abstract class CallGroup {
   protected readonly transport: Transport;
 

@@ -27,7 +27,10 @@ import {
   parseArguments,
 } from './command.ts';
 
-/** The command as the help shows it. `runMigrateCommand` runs it, and not the primary, because it opens the stores. */
+/**
+ * The command as the help shows it. `runMigrateCommand` runs it. The primary process cannot run it, because the command
+ * opens the stores itself.
+ */
 export const MIGRATE_COMMAND: AdminCommand = {
   name: 'migrate',
   about:

@@ -116,7 +116,10 @@ export function fewerFramesParameters(
   return [...several, first].map((parameters) => ({ parameters }));
 }
 
-/** The estimated time of a pass. A search without a chosen effort lowers it by itself, as far as the time requires. */
+/**
+ * The estimated time of a pass with its fastest possible search. If the caller has chosen no effort, a search lowers
+ * its effort by itself.
+ */
 function quickestMs(header: ImageHeader, pass: ImagePass): number {
   const { target, effort } = pass.encode;
   const isEased = target !== undefined && effort === undefined;

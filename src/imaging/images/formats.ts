@@ -59,7 +59,10 @@ function holdsMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
   return metadata === 'strip' || format !== 'gif';
 }
 
-/** Whether a pass searches for the smallest file of a likeness, for which the formats differ by far in size. */
+/**
+ * Whether a pass searches for the smallest file with a given likeness. The sizes of such files differ widely between
+ * formats.
+ */
 function seeksLikeness({ encode: { target } }: ImagePass): boolean {
   return target !== undefined && !('maxBytes' in target);
 }

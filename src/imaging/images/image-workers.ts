@@ -78,7 +78,7 @@ interface PicturesAndPasses {
   measuringMs?: number;
 }
 
-/** For this long, a response proves that the threads work. */
+/** How long a response counts as proof that the threads work. */
 const SELF_TEST_TTL_MS = 5_000;
 
 /** The kind of answer to each kind of task. */
@@ -375,7 +375,7 @@ export class ImageWorkers {
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_CALL_TIMEOUT_MS = 10_000;
 
-/** A transform with very little work, by which the threads are tested. */
+/** A transform with very little work, for the self-test of the threads. */
 function createTinyCall(nowMs: number): TransformCall {
   return {
     bytes: Uint8Array.from(Buffer.from(TINY_GIF, 'base64')),

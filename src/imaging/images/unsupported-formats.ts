@@ -9,7 +9,7 @@ export interface UnsupportedFormat {
   mediaType: string;
   /** What the sender of such a file can do. */
   instead: string;
-  /** Present if the file is an image as text: how it is encoded. */
+  /** The text encoding of the image. Absent if the file is not an image that is written as text. */
   encoding?: TextEncoding;
 }
 
@@ -63,7 +63,7 @@ export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | 
   return known?.[1] ?? textFormatOf(start);
 }
 
-/** How the image in a text is encoded; undefined for any other text. */
+/** The encoding of an image that is written as text; undefined for any other text. */
 export function imageEncodingOf(text: string): TextEncoding | undefined {
   if (/^data:image\//i.test(text)) return 'data-url';
   return /^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text) ? 'base64' : undefined;

@@ -28,8 +28,8 @@ const CODES_HEAP_MEGABYTES = 512;
 /** The longest edge of a picture as it is read, in pixels. It limits the memory and the time of a reader. */
 const MAX_READ_EDGE = 2_400;
 /**
- * The height of a line, in pixels, below which a picture is enlarged and read again. Of 310 characters in a serif font
- * of 10 pixels, 95 are read wrong as they are, and 2 enlarged.
+ * The smallest height of a line in pixels that is read reliably. A picture with lower lines is enlarged and read again.
+ * Of 310 characters in a 10-pixel serif font, 95 are read wrong without enlargement, and 2 with it.
  */
 const MIN_LINE_HEIGHT_PX = 24;
 /** The height of a line in an enlarged picture. */
@@ -175,7 +175,7 @@ export class Readers {
     return moreConfident(best, await readChanged({ ...best.change, width })).reading;
   }
 
-  /** Turns or enlarges a picture that was prepared. */
+  /** Turns or enlarges a prepared picture. */
   async #changePicture(
     { accountId, work, inBatch }: ReadCall,
     { png }: PreparedPicture,
@@ -202,11 +202,13 @@ function createReaderQueue(): AdmissionQueue {
 /** How a picture is changed before it is read. */
 interface PictureChange {
   angle: ReadingAngle;
-  /** The width to which it is enlarged before it is turned, in pixels. */
+  /**
+   * The width to which the picture is enlarged before it is turned, in pixels. Absent if the picture is not enlarged.
+   */
   width?: number;
 }
 
-/** What was read of a changed picture. The height of its lines is that in the picture as it was read; 0 for none. */
+/** A reading of a changed picture, and the height of the lines in pixels of that picture; 0 if there are no lines. */
 interface TrialReading {
   reading: TextReading;
   lineHeightPx: number;
@@ -218,7 +220,10 @@ function moreConfident(one: TrialReading, other: TrialReading): TrialReading {
   return confidentCharacterCount(other.reading) > confidentCharacterCount(one.reading) ? other : one;
 }
 
-/** By how much a picture is enlarged to be read again, because its lines are low; at most 1 if it is not. */
+/**
+ * The factor by which a picture with low lines is enlarged before it is read again. It is at most 1 if the picture
+ * needs no enlargement.
+ */
 function enlargementFor({ lineHeightPx }: TrialReading, { width, height }: Size): number {
   if (lineHeightPx === 0 || lineHeightPx >= MIN_LINE_HEIGHT_PX) return 1;
   return Math.min(GOOD_LINE_HEIGHT_PX / lineHeightPx, MAX_READ_EDGE / Math.max(width, height));

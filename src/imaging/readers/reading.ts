@@ -26,7 +26,7 @@ export interface TextLine extends BoundingBox {
 /** Text with at least this confidence counts as read correctly. */
 export const MIN_SURE_CONFIDENCE = 0.6;
 
-/** The number of characters that a reader is probably right about. */
+/** The number of characters that a reader has probably read correctly. */
 export function confidentCharacterCount({ lines }: Pick<TextReading, 'lines'>): number {
   return lines
     .filter(({ confidence }) => confidence >= MIN_SURE_CONFIDENCE)

@@ -83,9 +83,9 @@ export class TextReader {
   }
 
   /**
-   * Reads a picture as a column, and then its areas with ink where no line was found. As a column, a single letter and
-   * text on a photograph are not found, so a picture without lines is read again as a block. So is one whose rows were
-   * taken apart, such as a receipt with its amounts far from their names.
+   * Reads a picture as a column of text, and then its areas with ink in which no line was found. This way of reading
+   * misses single letters and text on photographs, so a picture without lines is read again as a block. A picture with
+   * lines side by side is also read again as a block. An example is a receipt, whose amounts are far from their names.
    */
   async #readPicture(
     { png, ...size }: PreparedPicture,
@@ -101,7 +101,7 @@ export class TextReader {
       const block = await readBlock();
       return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
     }
-    if (hasPartedRow(column.lines)) {
+    if (hasLinesSideBySide(column.lines)) {
       const block = await readBlock();
       if (confidentCharacterCount(block) > confidentCharacterCount(column)) column = block;
     }
@@ -189,8 +189,8 @@ function middleOf({ y, height }: BoundingBox): number {
   return y + height / 2;
 }
 
-/** Whether two lines lie side by side. */
-function hasPartedRow(lines: readonly BoundingBox[]): boolean {
+/** Whether two of the lines lie side by side. They may then be parts of one row. */
+function hasLinesSideBySide(lines: readonly BoundingBox[]): boolean {
   return lines.some((line, index) =>
     lines.slice(index + 1).some((other) => areInSameRow(line, other) && !boxesOverlap(line, other)),
   );

@@ -9,7 +9,7 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { WithQueueTime } from '../images/image-call.ts';
 import { LostThreadError } from './thread.ts';
 
-/** A drawn page, with a warning for each of its texts that cannot be seen whole. */
+/** A drawn page, with a warning for each piece of its text that is cut off. */
 export type RenderedPage = DrawnPage & WithQueueTime & { warnings: CallWarning[] };
 
 /** Seconds until a caller may retry if no browser is installed. An operator has to install one first. */

@@ -345,7 +345,7 @@ const MAX_REMEMBERED_ACCOUNTS = 64;
  * slow pages.
  */
 export class UsualDrawingTime {
-  /** Milliseconds of the last page, by account id. */
+  /** The milliseconds that the last page of each account took, by account id. */
   readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   record(accountId: string, drawnMs: number): void {

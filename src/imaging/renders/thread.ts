@@ -39,8 +39,8 @@ export interface RenderThread {
   /** The number of calls in progress. */
   readonly busy: number;
   /**
-   * Draws a page. It never hangs: a thread that has not answered 3 s after the deadline is ended, with every page in
-   * it.
+   * Draws a page. The promise always settles: a thread that has not answered 3 s after the deadline is ended, together
+   * with all its pages.
    * @throws LostThreadError
    */
   draw(task: RenderTask, client: RenderClient): Promise<RenderResult>;

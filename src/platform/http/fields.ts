@@ -56,7 +56,7 @@ export function requireDateOrInstant(param: string, sent: string): Date {
   throw invalidParamError(param, message, undefined, instantCorrections(param, sent));
 }
 
-/** Matches a date with other signs, or none, between its parts, and a time behind it. */
+/** Matches a date whose parts are separated by any common sign or by none, and an optional time after it. */
 const OTHER_DATE_FORM = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\S+))?$/i;
 
 /** The corrections for an instant in another common form, such as `2026/01/31`, `2026-01-31 12:00` or an epoch time. */
@@ -77,7 +77,7 @@ function meantInstant(text: string): string | undefined {
 }
 
 /**
- * The allowed value that a field holds.
+ * Returns the sent value if it is one of the allowed values.
  * @throws ApiError invalid_param
  */
 export function requireAllowed<T extends string>(param: string, sent: string, allowed: readonly T[]): T {

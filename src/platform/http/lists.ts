@@ -61,14 +61,18 @@ export interface ListPage<T> {
 }
 
 /**
- * How many rows are read first, and at a time of a long page. A row may have hundreds of kilobytes, and the messages
- * that bring it occupy an event loop. Each part of short rows is twice as large as the one before.
+ * The number of rows in the first read of a page, and in each further read of a long page. A row may have hundreds of
+ * kilobytes, and a process handles no other calls while it receives them. If the rows are short, each read gets twice
+ * as many rows as the one before.
  */
 export const ROWS_PER_READ = 8;
-/** A part with more characters than this makes a page long. */
+/** A page is long if one of its reads returns more characters than this. */
 const MIN_LONG_CHARACTERS = 128 * 1024;
 
-/** The reading of long pages. An account would otherwise occupy the event loop, and the memory, with many at once. */
+/**
+ * The reads of long pages. With many such reads at once, one account could otherwise occupy the event loop and the
+ * memory.
+ */
 const longReads = new PacedWork();
 
 /**
@@ -232,7 +236,7 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** The length of the text that is written of a page before the event loop serves other calls. */
+/** How many characters of a page are written before the event loop serves other calls. */
 const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
 
 /** Sends a page whose rows may be long. They are written in several turns of the event loop. */

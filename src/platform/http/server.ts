@@ -27,7 +27,7 @@ import { lazy } from './lazy.ts';
 
 /**
  * Creates a server without routes, with the hooks and error handlers of all routes.
- * @param findMeantCalls finds the calls that the last part of an unknown path means.
+ * @param findMeantCalls finds the calls that were probably meant by the last part of an unknown path.
  */
 export function createHttpServer(
   settings: SettingsOf<typeof httpSettings>,

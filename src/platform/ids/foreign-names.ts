@@ -1,6 +1,6 @@
 /**
- * The names of this service, each with the names that other services and libraries use for the same. The latter are in
- * lower case and without separators.
+ * The names of this service, each with the names that other services and libraries use for the same thing. The names of
+ * the others are in lower case and without separators.
  */
 export const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: [

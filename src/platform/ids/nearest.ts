@@ -39,7 +39,8 @@ function namesMeantBy(plain: string, known: readonly string[]): string[] {
 }
 
 /**
- * The known names with the same stem as a wrong one whose last part is meant, such as `job.completed` for `job.done`.
+ * The known names that have the same stem as a wrong name, and a last part that was probably meant. An example is
+ * `job.completed` for `job.done`.
  */
 function namesBelowStem(wrong: string, known: readonly string[]): string[] {
   const stem = wrong.slice(0, wrong.lastIndexOf('.') + 1);

@@ -226,7 +226,7 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
   };
 }
 
-/** The servers of a MongoDB and the database there, which the URL may leave out. */
+/** The servers in the URL of a MongoDB, and the database; the default database if the URL names none. */
 function mongoAddressOf(url: string): string {
   const [, servers = '', database] = /^([a-z+]+:\/\/[^/]*)\/?(.*)$/.exec(urlWithoutCredentials(url)) ?? [];
   return `${servers}/${database || DEFAULT_DATABASE}`;

@@ -187,7 +187,7 @@ function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
 }
 
-/** The value of the Authorization header. The caller knows its key, which no error repeats. */
+/** The right form of the Authorization header, as errors show it. Errors never contain the key itself. */
 const API_KEY_CREDENTIAL = 'ApiKey <API_KEY>';
 
 /** The right form of the Authorization header, for programs. */

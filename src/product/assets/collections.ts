@@ -31,8 +31,8 @@ export const ASSET_COLLECTIONS: DeclaredCollection = {
 
 const ROWS_PER_READ = 100;
 /**
- * The most collections that an account may create. A collection that an upload or a job creates is not refused, because
- * the number of assets limits those.
+ * The most collections that an account may have when it creates another one. The limit does not apply to collections
+ * that uploads and jobs create, because the number of assets limits those.
  */
 const MAX_COLLECTIONS = 10_000;
 

@@ -25,8 +25,8 @@ export const HASH_INDEXES: readonly IndexSpec[] = HASH_BYTE_NAMES.map((byte) => 
 /** The fields of a document that together hold the perceptual hash of its image. */
 export const HASH_FIELDS = HASH_BYTE_NAMES.map((byte) => `hashBytes.${byte}` as const);
 
-/** The perceptual hash of which these are the bytes. */
-export function hashOfBytes(bytes: HashBytes): string {
+/** Joins the bytes of a perceptual hash. */
+export function joinHashBytes(bytes: HashBytes): string {
   return HASH_BYTE_NAMES.map((byte) => bytes[byte]).join('');
 }
 

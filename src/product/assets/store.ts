@@ -19,7 +19,7 @@ import {
 import { inBatches } from '../../platform/values/batches.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetContentFields, AssetDocument, AssetStatus } from './asset.ts';
-import { HASH_FIELDS, HASH_INDEXES, hashOfBytes, similarHashFilters } from './likeness.ts';
+import { HASH_FIELDS, HASH_INDEXES, joinHashBytes, similarHashFilters } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -43,7 +43,7 @@ const NEWEST_FIRST = sortBy('-_id');
 const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
 const OLDEST_FIRST = sortBy('_id');
 const IDS_PER_READ = 1_000;
-/** How many hashes are read at a time. It is few, because a document may have 128 KB of tags before its hash. */
+/** The number of hashes in one read. It is small, because a document may have 128 KB of tags before its hash. */
 const HASHES_PER_READ = 200;
 
 /** Which images to select. The times are ISO instants, and both ends are inclusive. */
@@ -132,7 +132,7 @@ export class AssetsStore {
     for (const ids of inBatches([...candidates], HASHES_PER_READ)) {
       const found = await this.#assets.find({ _id: { $in: ids }, accountId }, { fields: HASH_FIELDS });
       for (const { _id: id, hashBytes } of found)
-        if (hashBytes !== undefined) distances.set(id, hashDistance(hash, hashOfBytes(hashBytes)));
+        if (hashBytes !== undefined) distances.set(id, hashDistance(hash, joinHashBytes(hashBytes)));
     }
     const [page, perPage] = [requestedPageNumber(query), requestedPageSize(query)];
     const all = [...distances]

@@ -179,7 +179,10 @@ export class BillingStore {
     return row ?? note;
   }
 
-  /** Writes a row, unless it exists. A movement of runs within the allowance has no credits, so it is no ledger row. */
+  /**
+   * Writes a row, unless it exists. A movement of runs within the allowance has no credits, so no row is written for
+   * it.
+   */
   async writeRow(row: LedgerRow): Promise<void> {
     const movesCredits = row.credits !== 0 || row.held !== 0;
     await (movesCredits ? this.#ledger : this.#runMovements).insertMany([row]);

@@ -65,7 +65,7 @@ function formatOptionsOf(format: FormatOrFormats | undefined): Pick<EncodeOption
   return formats.length > 1 ? { formats } : withoutAbsentFields({ format: formats[0] });
 }
 
-/** The formats that keep every pixel. */
+/** The formats that can store every pixel exactly. */
 const LOSSLESS_FORMATS: readonly OutputFormat[] = ['webp', 'avif', 'png'];
 
 /**

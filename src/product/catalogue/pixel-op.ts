@@ -82,7 +82,10 @@ const PIXEL_OP = {
   jobType: 'process',
 } as const;
 
-/** What ops have in common that answer JSON about a picture, in a synchronous call or as the last step of a job. */
+/**
+ * The members that all ops share that return JSON about a picture. Such an op runs in a synchronous call, or as the
+ * last step of a job.
+ */
 export const JSON_OP = { ...PIXEL_OP, produces: 'json', renamed: {} } as const;
 
 /**

@@ -109,7 +109,7 @@ function findHint(name: string) {
   return HINTS_BY_NAME.get(words);
 }
 
-/** The sentence about faces, for a value that asks for them, such as `gravity=face`; undefined for any other value. */
+/** The sentence about faces, if a value contains that word, such as `gravity=face`; otherwise undefined. */
 export function faceSentence(value: string): string | undefined {
   return /face/i.test(value) ? HINTS_BY_NAME.get('face')?.sentence : undefined;
 }

@@ -72,7 +72,7 @@ const linkFields = {
   ),
 };
 
-/** Other fields are refused, because the link would be made without what they ask for. */
+/** Unknown fields are refused. Otherwise the caller would get a link that ignores them. */
 const LINK_OPTIONS = {
   additionalProperties: false,
   elsewhere: 'what an op takes goes into parameters',

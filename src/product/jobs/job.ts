@@ -113,7 +113,7 @@ export interface UnfinishedJob extends JobFields {
   slot?: string;
 }
 
-/** A job whose items have all ended. Its error is that of the failed item that represents it, if any failed. */
+/** A job whose items have all ended. If items failed, the error of the job is the error of one of them. */
 export interface EndedJob extends JobFields, Pick<ItemOutcome, 'errorCode' | 'errorMessage' | 'retryable'> {
   /** `ended` until the clean-up is done, then `done`; `leaving` while the expired job is being removed. */
   phase: 'ended' | 'done' | 'leaving';

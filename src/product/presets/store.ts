@@ -125,7 +125,7 @@ export class PresetsStore {
     return histories;
   }
 
-  /** Yields the earlier versions of a preset in parts, because a version may have 512 KB. */
+  /** Yields the earlier versions of a preset in parts, because one version may have 512 KB. */
   async *#readHistory(accountId: string, { _id, superseded }: Preset): AsyncGenerator<PresetVersion[]> {
     let after = 0;
     while (superseded.some((version) => version > after)) {

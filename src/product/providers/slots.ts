@@ -28,10 +28,10 @@ interface ProviderSlotsOptions extends Pick<ProcessParts, 'coordination' | 'host
 }
 
 /**
- * The slots at a provider, which all processes of a host and all accounts share. One account alone gets all but one of
- * them, and half of them if another account has used the provider recently. A call waits for a slot, because providers
- * are slow. This differs from the slots of an account (src/product/accounts/gate/slots.ts): a synchronous call without
- * a slot is refused.
+ * The slots at a provider, which all processes of a host and all accounts share. An account that is alone gets all
+ * slots but one. If another account has used the provider recently, an account gets at most half of them. A call waits
+ * for a slot, because providers are slow. This differs from the slots of an account
+ * (src/product/accounts/gate/slots.ts): a synchronous call without a slot is refused.
  */
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;

@@ -2,8 +2,8 @@ import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
 /**
- * What a process remembers at most: requests and bytes of one account, and bytes of all accounts. Above the last, the
- * account whose last request is oldest is dropped.
+ * The limits of what a process remembers: requests and bytes of one account, and bytes of all accounts. If all accounts
+ * together exceed their limit, the account whose last request is oldest is dropped.
  */
 const MAX_REMEMBERED = { requests: 1_000, accountBytes: 2 * MEGABYTE_BYTES, bytes: 16 * MEGABYTE_BYTES };
 const REQUEST_LIFE_MS = HOUR_MS;

@@ -137,7 +137,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
   return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
-/** The images that calls sent as bytes, for the corrections of refusals. */
+/** The images that requests sent as bytes. The corrections of refused requests need their size. */
 const sentBytes = new WeakMap<FastifyRequest, Uint8Array>();
 
 /** The bytes of the image of a call. Undefined if they were not read, or if the image was sent in another form. */
@@ -258,7 +258,10 @@ function unknownFields(
   return invalidParamError(param, message, details, encoded.length > 0 ? encoded : corrections);
 }
 
-/** The corrections for the text of an image, which is sent as the file of a form; empty for any other value. */
+/**
+ * The corrections for an image that was sent as text: its decoded bytes are sent as the file of a form. Empty for any
+ * other value.
+ */
 function decodingCorrections(param: string, value: unknown): CallCorrection[] {
   const encoding = typeof value === 'string' ? imageEncodingOf(value) : undefined;
   return encoding === undefined ? [] : [{ param, decode: encoding }];

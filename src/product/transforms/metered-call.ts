@@ -98,7 +98,7 @@ export function beginSyncCall(
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   const admittedMs = () => reply.elapsedTime - admitMs;
-  // The last work: the time of the call until it began, and its time in the queue.
+  // The last work: how long the call took before this work began, and how long the work was in the queue.
   let begun: { fetchMs: number; waitedMs(): number } | undefined;
   const beganMs = () => ({ admitMs, fetchMs: begun?.fetchMs ?? admittedMs() });
   timesOfCalls.set(request, () => ({

@@ -45,7 +45,10 @@ export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   return outputs;
 }
 
-/** Checks that each output has a name, even if under another word, and that no two names are equal. */
+/**
+ * Checks that each output has a name, and that no two names are equal. A name in a misspelt field is left to the next
+ * check.
+ */
 function checkOutputNames(sent: readonly unknown[]): void {
   const names = new Set<unknown>();
   const fields = Object.keys(RequestedOutput.properties);

@@ -67,7 +67,10 @@ export function requireTransformOp(
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, details, corrections);
 }
 
-/** The corrections that send a call to the endpoint of its op, which takes no op; empty if the op has none. */
+/**
+ * The corrections that send a call to the separate endpoint of its op. That endpoint takes no `op`. Empty if the op has
+ * no separate endpoint.
+ */
 function endpointCorrections(op: Op): CallCorrection[] {
   const endpoint = endpointOf(op);
   if (endpoint === undefined) return [];

@@ -56,7 +56,9 @@ function refuseMisspeltOptions(query: RawQueryFields): void {
   }
 }
 
-/** Refuses fields in a query that are read in a body only: the image, and lists, which would have to be escaped. */
+/**
+ * Refuses query fields that are read only in a body: the image, and lists, which would have to be escaped in a query.
+ */
 export function refuseBodyFieldsIn(query: RawQueryFields): void {
   const refusal = misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body');
   if (refusal !== undefined) throw refusal;

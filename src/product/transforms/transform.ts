@@ -154,8 +154,9 @@ class TransformCallHandler {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // The error is not thrown yet: it may suggest corrections or a job. After the body is read, the call is refused
-      // again, with all its corrections and with the body's asset in the job. Shares need the size of the picture.
+      // An error with corrections or an alternative call is not thrown yet. After the body is read, the call is refused
+      // again, with all its corrections and with the body's asset in the alternative. Corrections with shares of a side
+      // need the size of the picture, which comes from the body.
       const { corrections, details } = error;
       const hasShares = corrections.some((correction) => 'share' in correction);
       const isCompletedByBody = corrections.length > 0 || details?.instead !== undefined;

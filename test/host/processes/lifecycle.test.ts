@@ -204,7 +204,7 @@ t.test('a service of one process', async (t) => {
   });
 
   await t.test(
-    'a connection handed to the only process is closed when it dies, and does not hang',
+    'a connection to the only process is closed, and does not hang, when the process dies',
     async (t) => {
       const [victim = 0] = await second.children();
       await stopped(victim);

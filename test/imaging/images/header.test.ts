@@ -28,7 +28,7 @@ async function toldBySharp(file: Uint8Array): Promise<Partial<ImageHeader> | nul
   };
 }
 
-t.test('every shared image that sharp reads is told as sharp tells it', corpus, async (t) => {
+t.test('the facts of every shared image that sharp reads are those that sharp reports', corpus, async (t) => {
   let compared = 0;
   for (const name of FOLDERS.flatMap(imagesIn)) {
     const file = image(name);
@@ -53,7 +53,7 @@ t.test('transparency and channels are told as sharp tells them', corpus, async (
   }
 });
 
-/** A TIFF structure whose only entry is an orientation of 6, in a number of this type. */
+/** A TIFF structure whose only entry is the orientation 6, stored as a number of the given type. */
 function exifOf(order: 'II' | 'MM', type: number, count: number): Buffer {
   const exif = Buffer.alloc(26);
   const view = new DataView(exif.buffer, exif.byteOffset);
@@ -71,7 +71,7 @@ function exifOf(order: 'II' | 'MM', type: number, count: number): Buffer {
   return exif;
 }
 
-t.test('an orientation in a number of any type is told as sharp tells it', async (t) => {
+t.test('an orientation that is stored as any type of number is read as sharp reads it', async (t) => {
   const plain = sharp({ create: { width: 4, height: 2, channels: 3, background: 'red' } });
   const [jpeg, png] = [await plain.clone().jpeg().toBuffer(), await plain.clone().png().toBuffer()];
   const afterHead = (file: Buffer, at: number, part: Buffer) =>

@@ -21,10 +21,10 @@ const assetId = await assetOf(png);
 const places = { key, png, assetId, other: await assetOf(await pictureOf('blue')) };
 const sender = { server, key, png, assetId };
 
-/** The least share of the calls that are accepted, at once or after what the data of the answers says. */
+/** The smallest share of the calls that must be accepted, at once or after corrections by the data of the responses. */
 const MIN_MENDED_SHARE = 0.95;
 
-t.test('a program mends the calls of other services by the data of their refusals', async (t) => {
+t.test('a program can correct the calls of other services by the data of the refusals', async (t) => {
   const tally: Record<MendedBy, number> = { accepted: 0, fix: 0, instead: 0, suggest: 0, nothing: 0 };
   const calls = [...foreignParameters(places), ...foreignForms(places)];
   for (const [what, call, by] of calls) {

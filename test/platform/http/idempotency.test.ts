@@ -155,7 +155,7 @@ t.test('a dry run refuses a malformed key, as its run does', async (t) => {
   }
 });
 
-t.test('past its bytes of stored answers an owner gets no replay, and no second run', async (t) => {
+t.test('an owner with too many bytes of stored responses gets no replay and no second run', async (t) => {
   const app = fastify();
   t.teardown(() => app.close());
   const owners = [randomText(8), randomText(8)];

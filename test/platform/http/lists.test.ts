@@ -9,7 +9,7 @@ interface Note {
   text: string;
 }
 
-/** A collection of notes, and the number of rows of each read. */
+/** A collection of notes, and a list of the number of rows in each read. */
 async function notesOf(t: Test, texts: readonly string[]) {
   const documents = await openDocuments(t);
   const notes = await documents.collection<Note>({ name: 'notes', indexes: [] });
@@ -30,7 +30,7 @@ async function notesOf(t: Test, texts: readonly string[]) {
 const numbers = (rows: readonly Note[]) => rows.map(({ _id }) => Number(_id.slice(1)));
 const range = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, at) => from - at);
 
-t.test('long rows are read a few at a time, short ones in growing parts, and none is lost', async (t) => {
+t.test('long rows are read a few at a time, short rows in growing parts, and none is lost', async (t) => {
   for (const [text, parts] of [
     ['x'.repeat(30_000), [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 5]],
     ['x', [8, 16, 32, 45]],
@@ -48,7 +48,7 @@ t.test('long rows are read a few at a time, short ones in growing parts, and non
   }
 });
 
-t.test('long pages of one account come one after the other', async (t) => {
+t.test('long pages of one account are read one after the other', async (t) => {
   const { reads, read } = await notesOf(t, Array(24).fill('x'.repeat(30_000)));
   const pages = await Promise.all([read({}), read({}), read({})]);
   for (const { rows } of pages) t.same(numbers(rows), range(23, 0));

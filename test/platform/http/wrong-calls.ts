@@ -164,7 +164,7 @@ export function correctedBy(sent: Call, fix: readonly Correction[]): Call {
     const isInQuery = place === undefined ? first in call.query || param in call.query : place === 'query';
     const isText = isInQuery || call.form !== undefined;
     const root = isInQuery ? call.query : (call.form ?? call.json ?? {});
-    // A name with brackets may be that of the field itself.
+    // The field itself may have a name with brackets.
     const path = param in root ? [param] : partsOf(param);
     const value = edit(root, path, isText, (holder, name, isTextHere) => {
       const { [name]: before } = holder;

@@ -16,7 +16,7 @@ function dataDirectory(folder: string, documents: 'whole' | 'damaged'): string {
   return directory;
 }
 
-t.test('only a complete copy has its name', async (t) => {
+t.test('a backup gets its final name only when it is complete', async (t) => {
   const folder = t.testdir();
   const copy = join(folder, 'copy');
   const held: string[][] = [];
@@ -29,7 +29,7 @@ t.test('only a complete copy has its name', async (t) => {
   t.notOk(existsSync(`${copy}.partial`));
 });
 
-t.test('a copy that fails leaves nothing, and what an interrupted one left is named', async (t) => {
+t.test('a failed backup leaves nothing, and the error names the rest of an interrupted one', async (t) => {
   const folder = t.testdir();
   const copy = join(folder, 'copy');
   await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'damaged'), copy), /not a database/);

@@ -89,7 +89,7 @@ t.test(
     t.equal(await server.stores.objects.get(result), null, 'the upkeep removed a result that had ended');
     t.equal(await sessions.count({}), 0, 'and a session');
     t.notMatch(server.logged(), /was not swept/, 'no duty of the upkeep failed');
-    // The disk is looked at once per second.
+    // The service checks the disk once per second.
     let again = await upload();
     for (let look = 0; look < 100 && again.status !== 201; look += 1) {
       await pause(100);
@@ -100,7 +100,7 @@ t.test(
 );
 
 t.test(
-  'a disk that another program has filled to the last byte is told as full, and not as a store that is away',
+  'a disk that another program has filled completely is reported as full, and not as an unavailable store',
   { skip: disk === null && 'only root may mount a small disk' },
   async (t) => {
     const small = mountDisk(t, DISK_MEGABYTES) ?? '';
@@ -114,7 +114,7 @@ t.test(
     };
     for (const [name, call] of Object.entries(calls)) {
       let reason: string | undefined;
-      // The disk is looked at once per second.
+      // The service checks the disk once per second.
       for (let look = 0; look < 30 && reason !== 'storage_full'; look += 1) {
         reason = (await call()).json.error?.details?.reason;
         await pause(100);

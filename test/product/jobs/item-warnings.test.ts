@@ -67,7 +67,7 @@ t.test('a comparison of animations tells that it is one of their first frames', 
   t.equal(warningsText((await ended(server, key, sent.json.data.id)).items[0].warnings), told);
 });
 
-t.test('a model that gets the first frame of an animation tells the others', async (t) => {
+t.test('an item warns of the frames of an animation that its model does not get', async (t) => {
   const sent = await submit(server, key, {
     ...{ op: 'edit', prompt: 'Bluer', model: 'sandbox-image' },
     assetIds: [animated],

@@ -80,7 +80,7 @@ t.test(
 );
 
 t.test(
-  'the proposals for a file of too many pixels leave out no more frames than they must',
+  'the proposals for an animation with too many pixels leave out no more frames than necessary',
   corpus,
   async (t) => {
     const file = image('animated/gifplayer-muybridge.gif');

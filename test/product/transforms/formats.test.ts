@@ -63,7 +63,7 @@ for (const target of [{ minSsim: 0.97 }, { ssimulacra2: 70 }, { maxBytes: 3_000 
   });
 }
 
-t.test('of a picture that is tried on a sample first, no format alone makes a smaller file', async (t) => {
+t.test('no format alone makes a smaller file than several formats tried on samples first', async (t) => {
   const unhurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '60000' });
   const large = new Uint8Array(
     await sharp(png).resize(1260, 840, { kernel: 'nearest' }).blur(3).png().toBuffer(),
@@ -81,7 +81,7 @@ t.test('of a picture that is tried on a sample first, no format alone makes a sm
   );
 });
 
-t.test('a file that a search wrote without loss says so', async (t) => {
+t.test('a header says when a search wrote its file without loss', async (t) => {
   const search = async (score: number) =>
     ok(await calls.transform({ op: 'compress', format: 'webp', ssimulacra2: score }, png));
   const lossless = await search(100);

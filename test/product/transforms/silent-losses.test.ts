@@ -22,7 +22,7 @@ async function warningsOf(assetId: string, steps: readonly Step[]): Promise<stri
   return lossesIn(answer.headers.get('x-service-warnings') ?? '');
 }
 
-/** The warnings but for one that small pictures in any format give. */
+/** The warnings without `larger_than_input`, which small pictures in any format can have. */
 function lossesIn(warnings: string): string | null {
   const losses = warnings.split(',').filter((warning) => warning !== 'larger_than_input');
   return losses.join() || null;
@@ -65,7 +65,7 @@ const step = (op: string, parameters: Parameters): Step => ({ op, parameters });
 const text = (parameters: Parameters) => step('text', { text: 'Summer sale begins today', ...parameters });
 const layer = (parameters: Parameters) => step('overlay', { layerAssetId: photo, ...parameters });
 
-/** Calls that lose something unasked, and what they tell. */
+/** Calls that lose something without being asked to, and the warnings that they give. */
 const LOSSES: readonly (readonly [what: string, assetId: string, steps: Step[], told: RegExp])[] = [
   ['holes on white', holed, [step('convert', { format: 'jpeg' })], /^alpha_lost$/],
   ['holes that are scaled', holed, [step('resize', { width: 32, format: 'jpeg' })], /^alpha_lost$/],
@@ -83,7 +83,7 @@ const LOSSES: readonly (readonly [what: string, assetId: string, steps: Step[], 
   ['a layer beside the picture', opaque, [layer({ x: 64, y: 0 })], /^layer_outside:64x48$/],
 ];
 
-/** Calls that ask for what is gone, or lose nothing. */
+/** Calls that ask for what they lose, or lose nothing. */
 const HARMLESS: readonly (readonly [what: string, assetId: string, steps: Step[]])[] = [
   ['no hole', opaque, [step('convert', { format: 'jpeg' })]],
   ['holes that stay', holed, [step('convert', { format: 'webp' })]],
@@ -104,16 +104,16 @@ const HARMLESS: readonly (readonly [what: string, assetId: string, steps: Step[]
   ['tiles', opaque, [layer({ tile: true })]],
 ];
 
-t.test('a call tells what was cut away or lost without being asked for', async (t) => {
+t.test('a call warns of what was cut away or lost without being asked for', async (t) => {
   for (const [what, assetId, steps, told] of LOSSES)
     t.match((await warningsOf(assetId, steps)) ?? 'nothing', told, what);
 });
 
-t.test('a call tells nothing where nothing was lost, or the loss was asked for', async (t) => {
+t.test('a call has no warning if nothing was lost or the loss was asked for', async (t) => {
   for (const [what, assetId, steps] of HARMLESS) t.equal(await warningsOf(assetId, steps), null, what);
 });
 
-t.test('an item of a job and a preset tell the same', async (t) => {
+t.test('an item of a job and a preset give the same warnings', async (t) => {
   for (const [what, assetId, steps, told] of LOSSES) {
     const sent = await submit(server, key, { steps, assetIds: [assetId] });
     const { items } = await ended(server, key, sent.json.data.id);
@@ -125,7 +125,7 @@ t.test('an item of a job and a preset tell the same', async (t) => {
   t.match(answer.headers.get('x-service-warnings'), /text_cut:\d+x\d+,alpha_lost/);
 });
 
-t.test('each of several outputs tells its own losses, whichever was made first', async (t) => {
+t.test('each of several outputs warns of its own losses, whichever was made first', async (t) => {
   const outputs = [
     { name: 'asked', op: 'convert', parameters: { format: 'png', frame: 'first' } },
     { name: 'lost', op: 'convert', parameters: { format: 'png' } },
@@ -142,7 +142,7 @@ t.test('each of several outputs tells its own losses, whichever was made first',
   );
 });
 
-t.test('a dry run tells the frames and pages that will be lost', async (t) => {
+t.test('a dry run warns of the frames and pages that will be lost', async (t) => {
   for (const [assetId, told] of [
     [animation, 'frames_lost:2'],
     [document, 'pages_lost:2'],
@@ -153,7 +153,7 @@ t.test('a dry run tells the frames and pages that will be lost', async (t) => {
   }
 });
 
-t.test('a picture whose transparency is lost looks as if white had been asked for', async (t) => {
+t.test('a picture that loses its transparency looks as it does with a white background', async (t) => {
   const call = (background: object) =>
     server.call('/images/transform', {
       key,
@@ -170,7 +170,7 @@ const LONG = 'The annual report of the harbour office for members and friends';
 const PAGE = { width: 200, height: 100 };
 const box = (style: string, words = LONG) => `<div style="font-size:16px;${style}">${words}</div>`;
 
-/** Pages with text that cannot be seen whole, and pages with text that can. */
+/** Pages with text that cannot be seen in full, and pages with text that can. */
 const CUT_PAGES: Record<string, string> = {
   'an ellipsis': box('white-space:nowrap;overflow:hidden;text-overflow:ellipsis'),
   'a clamp of lines': box(
@@ -189,7 +189,7 @@ const WHOLE_PAGES: Record<string, string> = {
   'text that is placed over a box': `<div style="height:20px;overflow:hidden"><p style="position:absolute;top:40px">Annual</p></div>`,
 };
 
-t.test('a render tells which text cannot be seen whole', async (t) => {
+t.test('a render warns of text that is cut off', async (t) => {
   for (const [what, html] of Object.entries(CUT_PAGES)) {
     const { headers } = await server.call('/images/render', { key, json: { ...PAGE, html } });
     t.equal(
@@ -204,7 +204,7 @@ t.test('a render tells which text cannot be seen whole', async (t) => {
   }
 });
 
-t.test('a job of a template tells the text that cannot be seen whole, by its row', async (t) => {
+t.test('each item of a template job warns of the text of its row that is cut off', async (t) => {
   const html = '<div style="white-space:nowrap;overflow:hidden;font-size:16px">{{title}}</div>';
   const saved = await server.call('/templates', { key, json: { name: 'Line', html, ...PAGE } });
   const rows = [{ title: 'Short' }, { title: LONG }];

@@ -148,7 +148,7 @@ t.test('what ImageMagick wrote into a PNG as text is kept like any other', corpu
   }
 });
 
-t.test('an orientation that ImageMagick wrote as text turns no picture, whatever is kept', async (t) => {
+t.test('an orientation in a text chunk of ImageMagick turns no picture, whatever is kept', async (t) => {
   const plain = await drawn(20, 10, (x) => [x * 10, 0, 0]);
   const { exif = Buffer.alloc(0) } = await sharp(
     await sharp(plain).withMetadata({ orientation: 6 }).jpeg().toBuffer(),

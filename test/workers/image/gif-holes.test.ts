@@ -4,7 +4,7 @@ import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { made, passOf, raster } from './passes.ts';
 
 /*
- * GIFs of opaque frames beside which a part of the screen is empty. Browsers show that part as transparent.
+ * GIFs of opaque frames that leave a part of the screen empty. Browsers show that part as transparent.
  */
 
 const [WIDTH, HEIGHT] = [6, 4];
@@ -17,7 +17,7 @@ interface Frame {
   width: number;
   height: number;
   disposal: number;
-  /** The index of each pixel, or of all. */
+  /** The index of each pixel, or one index for all pixels. */
   index: number | ((pixel: number) => number);
 }
 
@@ -33,7 +33,7 @@ function gifWith(frames: readonly Frame[]): Buffer {
   return Buffer.from([...head, ...blocks, 0x3b]);
 }
 
-/** The codes of pixels, nine bits each: the table is cleared before it grows past them. */
+/** The codes of pixels, of nine bits each. The table is cleared before the codes need more bits. */
 function codesOf(count: number, index: Frame['index']): number[] {
   const codes: number[] = [];
   for (let pixel = 0; pixel < count; pixel++) {
@@ -66,7 +66,7 @@ async function alphasOf(gif: Buffer): Promise<number[][]> {
   );
 }
 
-t.test('a place that was cleared is transparent', async (t) => {
+t.test('the place of a cleared frame is transparent', async (t) => {
   const gif = gifWith([
     { ...whole, disposal: CLEARED, index: 7 },
     { ...middle, disposal: 0, index: 9 },
@@ -82,7 +82,7 @@ t.test('a place that was cleared is transparent', async (t) => {
   });
 });
 
-t.test('so is what the first frame does not cover', async (t) => {
+t.test('the part of the screen that the first frame does not cover is transparent', async (t) => {
   const gif = gifWith([{ ...middle, disposal: 0, index: 255 }]);
   t.same(await alphasOf(gif), [[0, 255]]);
   t.match(readImageHeader(gif), { hasAlpha: true });

@@ -11,7 +11,7 @@ import { drawn, made, passOf, raster, type StepText } from './passes.ts';
 import { tiffWith } from './tiff-files.ts';
 
 /*
- * Grey of 16 bits with a profile, as scanners and photo editors write it: the numbers are linear light here, so 128 is
+ * 16-bit grey with a profile, as scanners and photo editors write it. The numbers are linear light here, so 128 is
  * 188 in sRGB.
  */
 
@@ -51,7 +51,7 @@ const FILES: [name: string, file: Buffer][] = [
   ['inverted TIFF', tiffWithProfile({ isInverted: true })],
 ];
 
-t.test('16-bit grey is shown by its profile, in every format and after every step', async (t) => {
+t.test('the profile of 16-bit grey is applied in every format and after every step', async (t) => {
   const passes: StepText[][] = [
     [],
     [['resize', { width: 4 }]],
@@ -67,7 +67,7 @@ t.test('16-bit grey is shown by its profile, in every format and after every ste
       }
 });
 
-t.test('and so it is measured; its profile is told', async (t) => {
+t.test('measurements apply the profile of 16-bit grey, and the facts report it', async (t) => {
   for (const [name, file] of FILES) {
     const described = await describeImage(new Uint8Array(file));
     if (described.kind === 'failure') return t.fail(described.message);
@@ -78,7 +78,7 @@ t.test('and so it is measured; its profile is told', async (t) => {
   }
 });
 
-t.test('a picture whose profile is that of another colour space takes colours all the same', async (t) => {
+t.test('a picture with a profile of another colour space still gets the colours of a step', async (t) => {
   const rgb = await drawn(8, 6, () => [200, 100, 50]);
   const content = Buffer.concat([Buffer.from('grey\0\0', 'latin1'), deflateSync(LINEAR)]);
   const file = Buffer.concat([rgb.subarray(0, 33), buildPngChunk('iCCP', content), rgb.subarray(33)]);

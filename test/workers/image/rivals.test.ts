@@ -2,7 +2,7 @@
 import t from 'tap';
 import { runRivals, type TakeTurn } from '../../../workers/image/search/rivals.ts';
 
-/** A search that expects a size of a sample, and makes a file of another size in some time. */
+/** A search that expects a size after trying a sample, and makes a file of another size in a given time. */
 interface Search {
   name: string;
   expects?: number;
@@ -12,8 +12,11 @@ interface Search {
 
 const DEADLINE_MS = 9_000;
 
-/** Runs searches on a clock that only their work moves. Tells in which order they worked, and what each made. */
-async function raced(searches: readonly Search[]) {
+/**
+ * Runs searches on a clock that only their work moves. Returns the order in which they worked, and what each of them
+ * made.
+ */
+async function runRace(searches: readonly Search[]) {
   let now = 0;
   const order: string[] = [];
   const deadlines: Record<string, number> = {};
@@ -38,8 +41,8 @@ async function raced(searches: readonly Search[]) {
   return { made, order, deadlines };
 }
 
-t.test('the search with the smallest expected file goes on, and those surely larger do not', async (t) => {
-  const { made, order } = await raced([
+t.test('the search with the smallest expected file continues, and surely larger ones stop', async (t) => {
+  const { made, order } = await runRace([
     { name: 'jpeg', expects: 200, makes: 210 },
     { name: 'webp', expects: 190, makes: 195 },
     { name: 'avif', expects: 100, makes: 110 },
@@ -48,8 +51,8 @@ t.test('the search with the smallest expected file goes on, and those surely lar
   t.same(made, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 110], 'in the order of the searches');
 });
 
-t.test('a search that may still make a smaller file goes on too', async (t) => {
-  const { made, order } = await raced([
+t.test('a search that may still make a smaller file continues too', async (t) => {
+  const { made, order } = await runRace([
     { name: 'webp', expects: 105, makes: 90 },
     { name: 'avif', expects: 100, makes: 101 },
   ]);
@@ -57,16 +60,16 @@ t.test('a search that may still make a smaller file goes on too', async (t) => {
   t.same(made, [90, 101]);
 });
 
-t.test('where the expectations are wrong, more searches go on', async (t) => {
-  const { order } = await raced([
+t.test('more searches continue if the expected sizes were wrong', async (t) => {
+  const { order } = await runRace([
     { name: 'avif', expects: 170, makes: 25 },
     { name: 'webp', expects: 22, makes: 94 },
   ]);
   t.same(order, ['webp', 'avif']);
 });
 
-t.test('a search without a sample ends at once, and is compared with the others', async (t) => {
-  const { order } = await raced([
+t.test('a search without a sample ends at once, and its file is compared with the others', async (t) => {
+  const { order } = await runRace([
     { name: 'png', makes: 80 },
     { name: 'avif', expects: 160, makes: 90 },
     { name: 'webp', expects: 85, makes: 70 },
@@ -75,9 +78,9 @@ t.test('a search without a sample ends at once, and is compared with the others'
 });
 
 t.test(
-  'the first search leaves a third of the time, and one that is late does not end the others',
+  'the first search leaves a third of the time, and a late search does not end the others',
   async (t) => {
-    const { made, deadlines } = await raced([
+    const { made, deadlines } = await runRace([
       { name: 'jpeg', expects: 200, makes: 210 },
       { name: 'avif', expects: 100, makes: 90, takesMs: 7_000 },
     ]);

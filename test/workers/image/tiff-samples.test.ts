@@ -26,7 +26,7 @@ const wide = <A extends Uint16Array | Uint32Array>(pixel: number[], factor: numb
   for (let at = 0; at < samples.length; at++) samples[at] = (pixel[at % pixel.length] as number) * factor;
   return samples;
 };
-/** Grey of floating-point numbers, which are linear light. */
+/** A page of grey floating-point numbers. They are linear light. */
 const floats = (light: Float32Array | Float16Array, bigEndian = false): Stored => ({
   ...even([0], GREY, { tags: { [TIFF_PAGE_TAGS.sampleFormat]: 3 }, bigEndian }),
   samples:

@@ -61,7 +61,7 @@ t.test('pixels without a type are drawn', async (t) => {
     t.ok(await isGreen(svg(image(`data:${type};base64,${png.toString('base64')}`))), type);
 });
 
-t.test('pixels of every format that browsers draw are drawn, at any depth', async (t) => {
+t.test('pictures in every format that browsers draw are drawn, at any depth', async (t) => {
   const create = { width: 9, height: 9, channels: 3, background: '#0f0' } as const;
   for (const format of ['png', 'gif', 'webp', 'avif'] as const) {
     const file = await sharp({ create })

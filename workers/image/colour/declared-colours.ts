@@ -47,7 +47,7 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
   return { input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'), isHdr: colours.isHdr };
 }
 
-/** The colours of 16-bit grey with a profile, which sharp ignores. */
+/** The colours of a 16-bit grey picture with a profile. This is needed because sharp ignores such a profile. */
 function deepGreyColoursOf({ isGrey, bitDepth, profile }: PngColours): DeclaredColourSpace | undefined {
   const curve = isGrey && bitDepth === 16 && profile ? greyProfileCurve(profile()) : undefined;
   return curve && { ...SRGB_PRIMARIES, name: 'Grey', curve, isHdr: false };

@@ -13,7 +13,10 @@ const PARAMETER_COUNTS = [1, 3, 4, 5, 7];
 
 type LightCurve = (value: number) => number;
 
-/** Returns the light of a value, both from 0 to 1; undefined for a profile that is damaged or not grey. */
+/**
+ * The curve of a profile, as a function from values to linear light, both from 0 to 1. Undefined for a profile that is
+ * damaged or not grey.
+ */
 export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | undefined {
   if (profile === undefined) return undefined;
   const bytes = new ByteReader(profile);
@@ -43,7 +46,10 @@ function readCurve(bytes: ByteReader, at: number): LightCurve | undefined {
   return type === 'para' ? readParametricCurve(bytes, at) : undefined;
 }
 
-/** A table of light; an empty one stands for the identity, and one value for an exponent. */
+/**
+ * A curve that is stored as a table of light values. An empty table stands for the identity. A single value is the
+ * exponent of a gamma curve.
+ */
 function readTableCurve(bytes: ByteReader, at: number): LightCurve {
   const count = bytes.u32(at + 8);
   if (count === 0) return (value) => value;

@@ -29,7 +29,7 @@ const BT601_PRIMARIES: NamedPrimaries = {
   blue: [0.155, 0.07],
 };
 const P3_PRIMARIES = { red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] } as const;
-/** All primaries of H.273 but CIE XYZ, which is no display. */
+/** All primaries of H.273, except those of CIE XYZ, which no display has. */
 const PRIMARIES_BY_CODE_POINT: Record<number, NamedPrimaries> = {
   [BT709_PRIMARIES]: SRGB_PRIMARIES,
   4: { name: 'BT.470 M', white: C_WHITE, red: [0.67, 0.33], green: [0.21, 0.71], blue: [0.14, 0.08] },

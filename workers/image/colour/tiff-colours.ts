@@ -76,7 +76,7 @@ export async function withReadableTiffSamples(
   return { input: plain, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
 }
 
-/** The curve of the profile of 16-bit grey, which sharp ignores; undefined for any other page. */
+/** The curve of the profile of a 16-bit grey page, because sharp ignores that profile; undefined for any other page. */
 function readGreyCurve(bytes: ByteReader, { photometric, bits, sampleFormat, entries }: TiffPage) {
   const entry = entries.get(TIFF_PAGE_TAGS.profile);
   const isGrey =
@@ -186,8 +186,8 @@ function sampleConversionOf(page: TiffPage, sample: number): (value: number) => 
 }
 
 /**
- * A floating-point number, given by its bits. The first sample is linear light from 0 to 1, as libvips assumes for RGB,
- * and the others are alpha.
+ * The conversion of a floating-point sample, which is given by its bits. The first sample of a pixel is linear light
+ * from 0 to 1, as libvips assumes for RGB. The other samples are alpha.
  */
 function floatConversionOf(bits: number, sample: number): (value: number) => number {
   const [stored, number] =
@@ -196,7 +196,7 @@ function floatConversionOf(bits: number, sample: number): (value: number) => num
   return (value) => {
     stored[0] = value;
     to.set(from);
-    // What is not a number counts as 0.
+    // NaN counts as 0.
     const share = Math.min(1, Math.max(0, number[0] || 0));
     return Math.round(MAX_LEVEL * (sample === 0 ? linearToSrgb(share) : share));
   };

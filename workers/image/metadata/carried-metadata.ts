@@ -22,7 +22,7 @@ import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
-/** A pass, as far as it decides which metadata of its file is kept. */
+/** The part of a pass that decides which metadata of its file is kept. */
 interface PassOverMetadata {
   task: { input: Uint8Array<ArrayBuffer> };
   encode: Pick<EncodeOptions, 'metadata'>;

@@ -30,8 +30,9 @@ interface OperationBase<P extends TProperties> {
 type SentArguments = Readonly<Record<string, unknown>>;
 
 /**
- * The members of a step that its definition gives, most of them optionally. `defineStepOperation` completes them.
- * @template A the arguments that they get: as sent, or with their defaults.
+ * The members of a step that its definition provides. Most of them are optional. `defineStepOperation` adds the missing
+ * ones.
+ * @template A the arguments that the members receive: as sent, or with their defaults.
  */
 interface StepMembers<A> {
   /**
@@ -171,9 +172,9 @@ interface StepDefinition<P extends TProperties>
 export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
- * Defines a step. By default, a step processes an animation as one strip, keeps the size, which then counts as
- * depending on other facts, needs every pixel, does not commute with flattening, may colour a grey picture, may change
- * something, and has no warnings.
+ * Defines a step. By default, a step processes an animation as one strip, needs every pixel, does not commute with
+ * flattening, may colour a grey picture, may change something, and has no warnings. It also keeps the size by default,
+ * and its size then counts as depending on facts other than the arguments.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;

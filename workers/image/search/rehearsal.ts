@@ -39,7 +39,10 @@ export interface SampleEstimates {
   effort: number | undefined;
   /** The expected milliseconds of a trial of the whole picture. */
   trialMs: number;
-  /** The expected size of the smallest file that reaches the target; if no trial reached it, that of the largest. */
+  /**
+   * The expected size of the smallest file that reaches the target. If no trial reached it, the expected size of the
+   * largest file.
+   */
   bytes: number;
   /** The share of the picture for which there is surely time; absent if there is time for the whole picture. */
   timeShare?: number;

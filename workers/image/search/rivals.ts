@@ -12,12 +12,15 @@ type SearchTurn = Pick<SearchTime, 'deadlineMs' | 'improvesUntilMs'>;
 export type TakeTurn = (bytes: number) => Promise<SearchTurn>;
 
 /**
- * The largest expected size at which a search is still worth trying, as a multiple of the smallest file so far. A
- * sample of a smooth picture has edges that the picture lacks, so that its file is expected several times too large.
- * The ratio therefore grows with the largest error of the expectations that were tried.
+ * The largest expected size at which a search is still worth trying, as a multiple of the smallest file so far. The
+ * expected size can be several times too large, because a sample of a smooth picture has edges that the whole picture
+ * lacks. The ratio therefore grows with the largest error of the expected sizes so far.
  */
 const MAX_SIZE_RATIO = 1.5;
-/** While no search has reached the target, each gets this share of the time, so that one late search leaves some. */
+/**
+ * The share of the remaining time that a search gets while no search has reached the target. The rest is left for the
+ * next search.
+ */
 const FIRST_TIME_SHARE = 2 / 3;
 
 interface WaitingSearch<T> {

@@ -323,8 +323,8 @@ export function estimatedBytes(
 }
 
 /**
- * The bytes that are held while one of several passes over a file runs: the picture that they share, the finished
- * files, and the pictures of searches that wait while a rival goes on.
+ * The bytes that are in memory while one of several passes over a file runs: the picture that the passes share, the
+ * finished files, and the pictures of searches that wait while another search for the same target runs.
  */
 function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {

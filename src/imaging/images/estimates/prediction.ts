@@ -41,7 +41,10 @@ export function sizesAfterSteps(header: ImageHeader, { steps }: ImagePass): Size
   return sizes;
 }
 
-/** The encode options of a pass. If the pass names no format, it is that of the file, or png if that is not written. */
+/**
+ * The encode options of a pass. If the pass names no format, the format is that of the file, or PNG if the service
+ * cannot write the format of the file.
+ */
 export function resolvedEncodeOf(
   { format }: ImageHeader,
   { encode }: ImagePass,

@@ -131,8 +131,8 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts.
-    // A chunk that begins with the prefix of a JPEG is invalid, and decoders ignore it.
+    // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts. A chunk that begins with the Exif prefix
+    // of a JPEG is invalid. Decoders ignore it.
     if (type === 'eXIf' && orientation === undefined)
       orientation = hasExifPrefix(bytes, start) ? 1 : readExifOrientation(bytes.slice(start, end));
   }

@@ -185,7 +185,10 @@ const PASSED_VARIABLES = [
   // call has.
   'NODE_COMPILE_CACHE',
 ];
-/** The language of the process, which a drawing can ask for (`systemLanguage`). It is the same on every host. */
+/**
+ * The language of the process. It is the same on every host, because a drawing can choose its text by it
+ * (`systemLanguage`).
+ */
 const LANGUAGE_VARIABLE = { LANG: 'en_US.UTF-8' };
 
 /** A child process for work that only a kill can stop. */

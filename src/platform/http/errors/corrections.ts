@@ -2,10 +2,10 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. If the query
- * has a field of the path's first name, the path refers to the query, otherwise to the body. It may lead into a field
- * that is JSON text. `in` names another place: a header, a file part of a form, or the request line, whose params are
- * `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. A `share` of
- * a side of the picture becomes pixels before the caller gets the change.
+ * has a field of the path's first name, the path refers to the query, otherwise to the body. The path may lead into a
+ * field that is JSON text. `in` names another place: a header, a file part of a form, or the request line, whose params
+ * are `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. `share`
+ * is a share of a side of the picture. It is converted to pixels before the caller gets the change.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' | 'request' } & (
   | { rename: string }
@@ -49,8 +49,8 @@ export function requestLineCorrections(line: { method?: string; path?: string })
 }
 
 /**
- * Whether a correction changes more than fields: the request line, a header, a file, or the whole body. The fields are
- * checked only in the next call then.
+ * Whether a correction changes more than fields: the request line, a header, a file, or the whole body. In that case,
+ * the fields are not checked until the next call.
  */
 export function changesMoreThanFields(correction: CallCorrection): boolean {
   const { param, in: place = 'body' } = correction;
@@ -160,8 +160,9 @@ const FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
 };
 
 /**
- * Converts shares of a side to pixels in corrections. Null if the side is not known, because the field is no length, or
- * because earlier steps may change the size of the picture. Beside a share, a side of 1 is the whole side.
+ * Converts shares of a side to pixels in corrections. Null if the side is not known, because the field is not a length,
+ * or because earlier steps may change the size of the picture. If another correction of the call has a share, a side of
+ * 1 stands for the whole side.
  */
 export function correctionsInPixels(
   corrections: readonly CallCorrection[],

@@ -81,8 +81,8 @@ async function withBodyCorrections(refusal: ApiError, request: FastifyRequest): 
 }
 
 /**
- * The values of a form in a text such as `op=flip&assetIds[]=…`, by their names. Numbers, flags and lists in it become
- * values of JSON. Undefined for any other text.
+ * The values of a form in a text such as `op=flip&assetIds[]=…`, by name. Numbers, booleans and lists become values of
+ * JSON. Undefined for any other text.
  */
 function formValuesIn(text: string): Record<string, unknown> | undefined {
   if (!/^[\w.%[\]-]+=/.test(text)) return undefined;
@@ -135,7 +135,8 @@ async function findFix(
 ): Promise<CallCorrection[] | null> {
   const fix: CallCorrection[] = [];
   /**
-   * The fields to which a change gave another name. If a later change renames or removes one, one of the two was wrong.
+   * The new names of fields that a change has renamed. If a later change renames or removes such a field, one of the
+   * two changes was wrong.
    */
   const named = new Set<string>();
   let call = sent;

@@ -23,7 +23,10 @@ const FACTOR_BY_UNIT: Readonly<Record<string, number>> = {
   mib: 1024 ** 2,
 };
 
-/** The remedy for a number: the number that was meant, or the nearest accepted numbers if that one is not accepted. */
+/**
+ * The remedy for a wrong number: the number that was meant. If that number is not accepted either, the remedy has the
+ * nearest numbers that are.
+ */
 export function numberRemedy(value: unknown, schema: TSchema): Remedy {
   const [, first, , second] = TWO_NUMBERS.exec(String(value).slice(0, MAX_NUMBER_CHARACTERS)) ?? [];
   if (first !== undefined && first === second) return { says: ` Send ${first}.`, replace: Number(first) };
@@ -37,12 +40,12 @@ export function numberRemedy(value: unknown, schema: TSchema): Remedy {
   return nearest.length === 0 ? meant : suggestionRemedy(nearest);
 }
 
-/** The upper bounds of fields that hold pixels of a picture are within this range. */
-const BOUNDS_OF_PIXELS = [8_192, 100_000] as const;
+/** The smallest and the largest upper bound of the fields that are lengths in pixels of a picture. */
+const PIXEL_BOUND_RANGE = [8_192, 100_000] as const;
 
-/** Whether a number is a share of a side, 0 to 1, where whole pixels are expected. */
+/** Whether a number is a share of a side, from 0 to 1, although the field expects whole pixels. */
 function isFractionOfPixels(value: number, { type, maximum = 0 }: TSchema): boolean {
-  const [least, most] = BOUNDS_OF_PIXELS;
+  const [least, most] = PIXEL_BOUND_RANGE;
   return type === 'integer' && maximum >= least && maximum <= most && value > 0 && value < 1;
 }
 
@@ -105,7 +108,10 @@ function shareForPercentage(value: number, { type, minimum = 0, maximum }: TSche
   return isShare && value >= MIN_PERCENTAGE && share <= maximum && share >= minimum ? share : undefined;
 }
 
-/** A number below this is more likely a share above its bound, such as 1.5, than a percentage. */
+/**
+ * The smallest number that is taken for a percentage. A smaller number, such as 1.5, is more likely a share above its
+ * bound.
+ */
 const MIN_PERCENTAGE = 2;
 
 /** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */

@@ -22,7 +22,7 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (schema.type === 'object' && Array.isArray(value) && value.length === 1 && isJsonObject(value[0]))
     return { says: ' Send the object itself.', replace: value[0] };
   if (typeof value === 'string' && schema.type === 'object') return bareTextRemedy(value, schema);
-  if (schema.type === 'object' && Array.isArray(value)) return rowRemedy(value, schema);
+  if (schema.type === 'object' && Array.isArray(value)) return numberListRemedy(value, schema);
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return patternRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return booleanRemedy(value);
@@ -107,7 +107,7 @@ function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
 }
 
 /** The remedy for a list of numbers in place of an object, such as `[10, 10, 50, 50]` in place of a rectangle. */
-function rowRemedy(value: readonly unknown[], { required = [] }: TSchema): Remedy {
+function numberListRemedy(value: readonly unknown[], { required = [] }: TSchema): Remedy {
   const isWhole = value.length === required.length && value.every(Number.isFinite);
   if (!isWhole || value.length < 2) return { says: '' };
   const replace = Object.fromEntries((required as string[]).map((name, at) => [name, value[at]]));
@@ -141,8 +141,9 @@ export function wordRemedy(value: string, known: readonly string[]): Remedy {
 }
 
 /**
- * The remedy for a list where one value is expected: its only entry, or one of its words. Where a list is accepted too,
- * some words are misspelt. A list that is longer than the number of known words has no remedy.
+ * The remedy for a list in a field that expects one value: the only entry of the list, or one of its words. If the
+ * field also accepts a list, some words of the list are misspelt. A list with more entries than there are known words
+ * has no remedy.
  */
 function wordsRemedy(value: readonly unknown[], schema: TSchema): Remedy {
   const isListAccepted = alternativesOf(schema).some(({ type }) => type === 'array');

@@ -4,7 +4,7 @@ import { truncatedJson } from '../../values/json.ts';
 export interface Remedy {
   says: string;
   replace?: unknown;
-  /** Whether the value stands for no value, so that the field is left out. */
+  /** Present if the value stands for no value. The field is then left out. */
   remove?: true;
   /** A share of a side of the picture, 0 to 1, that was sent where pixels are expected. */
   share?: number;

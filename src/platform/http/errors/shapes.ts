@@ -4,8 +4,8 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 import { type CallCorrection, siblingPath } from './corrections.ts';
 
 /**
- * Recognises right values in the wrong shape: fields that were sent one level too high or too low, as one text, under a
- * key, or in another unit.
+ * Recognises correct values in the wrong shape: fields that were sent one level too high or too low, in one text, under
+ * an extra key, or in another unit.
  */
 
 /** An object with fields that its schema does not declare. */
@@ -20,11 +20,11 @@ interface MisshapenObject {
 export interface Reshaping {
   of: readonly string[];
   by: Readonly<Record<string, unknown>>;
-  /** The sentence about it; absent if it only lists the fields. */
+  /** The sentence for the message. If absent, the message only lists the fields. */
   says?: string;
 }
 
-/** A share of a side of the picture, 0 to 1, which becomes pixels. */
+/** A share of a side of the picture, from 0 to 1. It is converted to pixels later. */
 class ShareOfSide {
   readonly share: number;
 
@@ -45,9 +45,9 @@ const RECOGNIZERS: readonly Recognizer[] = [
   asWrapper,
   asBracketedName,
   asNameWithUnit,
-  asFlagOfWord,
+  asFlag,
   asScale,
-  asCorners,
+  asEdges,
   asRow,
   asOwnValue,
 ];
@@ -130,8 +130,8 @@ function asBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | 
 }
 
 /**
- * Units at the end of names, each with the unit in the names of this service, and its factor. Lengths are in pixels,
- * which the names of this service leave out.
+ * Units at the end of field names. Each has the unit that the names of this service use, and the factor to that unit.
+ * Lengths are in pixels. The names of this service leave out that unit.
  */
 const UNITS_IN_NAMES: readonly (readonly [end: RegExp, unit: string, factor: number])[] = [
   [/_?(kb|kilobytes)$/i, 'Bytes', 1e3],
@@ -153,8 +153,11 @@ function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject): Resha
   return { of: [name], by: { [field]: number * (factor ?? 1) } };
 }
 
-/** Recognises a word of a field that was sent as a flag: `{"horizontal": true}` for an axis, or `{"strip": true}`. */
-function asFlagOfWord({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+/**
+ * Recognises a value that was sent as the name of a flag: `{"horizontal": true}` is the value `horizontal` of the field
+ * `axis`.
+ */
+function asFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   if (String(sent[name]) !== 'true') return undefined;
   const fields = Object.entries<TSchema>(schema.properties ?? {});
   const [field, ...others] = fields.flatMap(([one, { enum: words = [] }]) =>
@@ -163,7 +166,7 @@ function asFlagOfWord({ names: [name], sent, schema }: MisshapenObject): Reshapi
   return field === undefined || others.length > 0 ? undefined : { of: [name], by: { [field]: name } };
 }
 
-/** Names of a factor by which other services scale a picture. */
+/** Names that other services use for the factor by which a picture is scaled. */
 const SCALE_NAMES = /^(scale|factor|zoom|percent(age)?|resize)$/i;
 
 /** Recognises the factor of a reduced size: `scale=0.5` or `percent=50` is a share of the width. */
@@ -188,7 +191,7 @@ const EDGE_NAMES = [
 ];
 
 /** Recognises a rectangle by its edges: `{"x1": 10, "y1": 10, "x2": 90, "y2": 70}` is 80 pixels wide. */
-function asCorners({ names, sent }: MisshapenObject): Reshaping | undefined {
+function asEdges({ names, sent }: MisshapenObject): Reshaping | undefined {
   const edges = EDGE_NAMES.find((four) => four.every((name) => names.includes(name)));
   const [left, top, right, bottom] = (edges ?? []).map((name) => Number(sent[name]));
   if (left === undefined || top === undefined || right === undefined || bottom === undefined)
@@ -221,8 +224,8 @@ const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readon
 ];
 
 /**
- * Recognises ids of assets, or URLs, that were sent under a wrong name. Several of them are the values of one list, or
- * of the fields that are free, in their order.
+ * Recognises ids of assets, or URLs, that were sent under a wrong name. If there are several, they become the entries
+ * of one list, or, in their order, the values of the fields that were not sent.
  */
 function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;

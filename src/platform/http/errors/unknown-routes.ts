@@ -10,15 +10,13 @@ declare module 'fastify' {
   }
 }
 
-/**
- * A call that was probably meant, as text for a message, and the corrections that make it of the call that was sent.
- */
+/** A call that was probably meant: its text for a message, and the corrections that turn the sent call into it. */
 export interface MeantCall {
   call: string;
   corrections: CallCorrection[];
 }
 
-/** Finds the calls that do what a word such as `resize` says; none for most words. */
+/** Finds the calls that a word such as `resize` probably means. Most words mean none. */
 export type MeantCallFinder = (word: string) => readonly MeantCall[];
 
 /** A served path, and the methods of one of its declarations. */
@@ -99,7 +97,10 @@ function suggestedMethodsOf(methods: readonly string[]): string[] {
 /** The methods that change a resource. */
 const CHANGING_METHODS = ['PUT', 'PATCH', 'POST'];
 
-/** The method that was certainly meant by another: the only one of a path, or the one that changes a resource. */
+/**
+ * The method that was certainly meant when another one was sent: the only method of the path, or the only method that
+ * changes the resource.
+ */
 function meantMethod(sent: string, methods: readonly string[]): string | undefined {
   if (methods.length === 1) return methods[0];
   const changing = CHANGING_METHODS.find((name) => methods.includes(name));
@@ -133,7 +134,7 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
     };
   }
 
-  /** The route of one of several paths, tried in their order. */
+  /** The route of the first of these paths that is served; undefined if none is. */
   function servedRouteOf(paths: readonly string[]): FoundRoute | undefined {
     for (const path of paths) {
       const route = routes.find(({ matches }) => matches.test(path));
@@ -249,7 +250,7 @@ const MAX_SUGGESTED_PATHS = 3;
 
 const API_PREFIX = '/api/v1';
 
-/** The served path below /api/v1 that resembles a path most; undefined if none does. */
+/** The served path below /api/v1 that is most similar to a path; undefined if none is similar. */
 function nearestUrl(path: string, urls: readonly string[]): string | undefined {
   const paths = urls.filter((url) => url.startsWith(API_PREFIX)).map((url) => url.slice(API_PREFIX.length));
   const found = nearestName(path, paths);

@@ -55,7 +55,10 @@ export interface ViolationContext {
    * Returns the fields that a key and its value mean. For example, `{"resize": {"width": 9}}` means op and parameters.
    */
   keyed?: (key: string, value: unknown) => Readonly<Record<string, unknown>> | undefined;
-  /** Whether the names within the field are checked, so that any other field may be tried there. */
+  /**
+   * Whether the names within the field are checked. If so, a correction may move any other field into it, and the next
+   * check says whether the name is right.
+   */
   checks?: (sent: Readonly<Record<string, unknown>>) => boolean;
 }
 
@@ -207,7 +210,10 @@ function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>
   return likelyNames(wrong, Object.keys(schema.properties ?? {}));
 }
 
-/** The name of a field within the one that checks its fields: whether it has this name, the next check says. */
+/**
+ * The path of a name in the field that `within` describes, if the names in that field are checked. The next check says
+ * whether the name exists there. Otherwise empty.
+ */
 function namesWithin(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
   const context: ViolationContext | undefined = within;
   return isJsonObject(sent) && context?.checks?.(sent) ? [`${context.field}.${name}`] : [];

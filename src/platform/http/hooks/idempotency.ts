@@ -11,8 +11,8 @@ const IN_PROGRESS_TTL_MS = 5 * 60 * 1000;
 const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
 const MAX_STORED_BYTES = 512 * 1024;
 /**
- * The most bytes of responses that a process stores for one owner in a day. The store of a cluster holds them in
- * memory. A response past it is not stored, as one that is too large.
+ * The most bytes of responses that a process stores for one owner in a day. The limit exists because the store of a
+ * cluster keeps them in memory. A response beyond the limit is not stored, just like a response that is too large.
  */
 const MAX_STORED_BYTES_PER_OWNER = 256 * MEGABYTE_BYTES;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
@@ -96,7 +96,7 @@ export function installIdempotency(
     }
   }
 
-  /** The response to store; null if it cannot be stored, or the owner has stored too much. */
+  /** The response to store; null if it cannot be stored, or if it exceeds the owner's limit. */
   function responseWithinBudget(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     const response = storableResponse(request, reply, payload);
     if (response === null) return null;

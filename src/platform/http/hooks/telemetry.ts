@@ -98,7 +98,7 @@ export async function serveMetrics(
   return server;
 }
 
-/** Whether an Authorization header has the token, or no token is set. */
+/** Whether an Authorization header contains the token. True for any header if no token is set. */
 function mayReadMetrics(authorization: string | undefined, token: string): boolean {
   return token === '' || isSecret(authorization?.replace(/^bearer +/i, '') ?? '', token);
 }

@@ -3,11 +3,14 @@ interface WarningText {
   example: string;
   /** What happened, in one sentence. */
   meaning: string;
-  /** What a caller who did not want that should do, in one sentence. */
+  /** What callers should do if they did not want this, in one sentence. */
   remedy: string;
 }
 
-/** The warnings of the interface by their code. Their page and the description of their header are made of them. */
+/**
+ * The warnings of the interface, by code. The documentation page about warnings and the description of their header are
+ * made from these texts.
+ */
 export const WARNING_TEXTS = {
   ignored_parameter: {
     example: 'ignored_parameter:perpage',

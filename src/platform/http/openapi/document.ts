@@ -22,7 +22,7 @@ export interface RouteTraits {
 
 const headerObject = (description: string, type = 'string') => ({ description, schema: { type } });
 
-/** Every warning by its example, with its meaning. */
+/** A list of all warnings, each with an example and its meaning. */
 function warningListText(): string {
   return Object.values(WARNING_TEXTS)
     .map(({ example, meaning }) => `\`${example}\`: ${meaning}`)

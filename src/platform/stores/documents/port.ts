@@ -184,7 +184,7 @@ export class StoreUnavailableError extends Error {
 
 /**
  * Thrown when the disk of the embedded documents has no room at all, because another program has filled it. No document
- * is written until there is room, which is an outage. The HTTP response is 500 with reason storage_full.
+ * can be written until there is room, so this counts as an outage. The HTTP response is 500 with reason storage_full.
  */
 export class DocumentsFullError extends StoreUnavailableError {
   override readonly name = 'DocumentsFullError';

@@ -264,7 +264,10 @@ async function createConnection({ region, endpoint, credentials }: S3Options) {
   return { sdk, client };
 }
 
-/** Whether an error is a fault of the code. The SDK marks the errors of responses that it could not parse. */
+/**
+ * Whether an error is a bug in this program. A TypeError with `$response` is none: the SDK marks so the errors of
+ * responses that it could not parse.
+ */
 function isFaultOfCode(error: unknown): boolean {
   return error instanceof TypeError && !('$response' in error);
 }

@@ -89,9 +89,9 @@ export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
 }
 
 /**
- * Begins a guess, and slows down guesses at one account, from however many networks they come. No account is ever
- * locked: from a network of an earlier sign-in, a person can sign in without delay. Unknown e-mail addresses are
- * treated in the same way.
+ * Begins a guess of a password. Guesses at one account are slowed down, no matter how many networks they come from. No
+ * account is ever locked: from a network of an earlier sign-in, a person can sign in without delay. Unknown e-mail
+ * addresses are treated in the same way.
  * @returns two functions that subtract the guess from the count: `unverified`, if the password could not be verified,
  * and `succeeded`, if it was right. The latter also stores the network as known.
  * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.

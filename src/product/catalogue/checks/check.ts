@@ -74,7 +74,7 @@ interface OtherOpsHint {
 
 const NO_HINT: OtherOpsHint = { says: '' };
 
-/** A step that its op does not refuse. */
+/** A step whose parameters its op accepts. */
 interface ValidStep {
   op: string;
   parameters: GivenParameters;
@@ -104,8 +104,9 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
 }
 
 /**
- * The step of the op of which this op is a special case, such as resize for thumbnail. It has the parameters of the
- * special case, as far as the caller has not sent others. Undefined if there is no such op, or if it refuses them.
+ * The same work as a step of a more general op, such as resize for thumbnail. The step has the parameters that define
+ * the special case, unless the caller has sent others. Undefined if there is no more general op, or if it refuses the
+ * parameters.
  */
 function generalStep(
   op: PixelOp,
@@ -248,12 +249,12 @@ function hintFor(value: unknown, schema: TSchema): ValueHint {
   if (!choosesFormat) return { says: '' };
   return {
     says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
-    suggest: USUAL_FORMATS,
+    suggest: BROWSER_FORMATS,
   };
 }
 
-/** The formats that other services mean by a format that is chosen for the reader. */
-const USUAL_FORMATS = ['webp', 'avif', 'jpeg'];
+/** The formats to suggest to a caller who expects the service to choose the best one for each browser. */
+const BROWSER_FORMATS = ['webp', 'avif', 'jpeg'];
 
 /** The words that a schema allows, directly or in any of its alternatives. */
 function allowedWordsOf({ anyOf, enum: words = [] }: TSchema): string[] {

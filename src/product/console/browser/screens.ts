@@ -4,7 +4,10 @@ import type { ScreenProps } from './router.ts';
 
 /** A screen that the menu lists. */
 export interface ListedScreen {
-  /** Those of the group `Operate` are for the operator alone; all others for everybody who is signed in. */
+  /**
+   * The group in the menu. Screens in `Operate` are for the operator only. All other screens are for everybody who is
+   * signed in.
+   */
   group: 'Make' | 'Work' | 'Account' | 'Operate';
   title: string;
   /** The path of the screen. The paths of its subpages begin with it. */

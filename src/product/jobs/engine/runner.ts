@@ -125,7 +125,7 @@ export class JobRunner {
     let isOver = false;
     const begin = (job: JobDocument) => {
       isOver = true;
-      // The slot of the claim becomes one of the job.
+      // The slot of the claim becomes a slot of the job.
       prefetch.claimedCount -= 1;
       const activeJob = new ActiveJob(job, prefetch);
       activeJob.isExhausted = true;

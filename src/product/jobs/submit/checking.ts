@@ -160,7 +160,7 @@ async function refuseImpossibleWork(
   if (refusal !== undefined) throw refusal;
 }
 
-/** The length of the rows that are serialized before the event loop serves other calls. */
+/** How many characters of rows are serialized before the event loop serves other calls. */
 const ROW_CHARACTERS_PER_TURN = 512 * 1024;
 
 async function serializeRows(rows: readonly unknown[]): Promise<string[]> {

@@ -114,7 +114,7 @@ async function readSecondAsset(run: PassRun, assetId: string): Promise<Uint8Arra
   }
 }
 
-/** Who asks for the work, until when, and how it can be aborted. The deadline counts from now. */
+/** The account, the deadline and the abort signals of the work. The deadline counts from now. */
 function workTerms(run: PassRun) {
   const { job, signal, waitSignal } = run.call;
   return {

@@ -18,8 +18,8 @@ const GUIDE_NAMES = [
   ...['jobs', 'webhooks', 'models', 'agents', 'cluster'],
 ];
 
-/** What guides take from the code. A guide has the name of a value between percent signs. */
-const VALUES: Readonly<Record<string, string>> = {
+/** Values of the code that guides mention. A guide has the name of the value between percent signs. */
+const GUIDE_VALUES: Readonly<Record<string, string>> = {
   MAX_TEMPLATE_HTML: byteSizeText(MAX_TEMPLATE_HTML_BYTES),
   MAX_TEMPLATE_CSS: byteSizeText(MAX_TEMPLATE_CSS_BYTES),
   MAX_SIDE_PX: String(MAX_SIDE_PX),
@@ -32,5 +32,5 @@ export const GUIDE_PAGES: Readonly<Record<string, DocumentationPage>> = Object.f
 
 function readGuide(name: string): DocumentationPage {
   const text = readFileSync(new URL(`${name}.md`, import.meta.url), 'utf8');
-  return parsePage(text.replaceAll(/%([A-Z_]+)%/g, (sign, value: string) => VALUES[value] ?? sign));
+  return parsePage(text.replaceAll(/%([A-Z_]+)%/g, (sign, value: string) => GUIDE_VALUES[value] ?? sign));
 }

@@ -6,7 +6,7 @@ const IMAGES = '/api/v1/images';
 const LINKS = '/api/v1/delivery-links';
 const to = (path: string, call: Partial<WireCall> = {}): WireCall => ({ path, query: {}, ...call });
 
-/** Right work in a form, at a place or with a credential that other services take. */
+/** Calls whose work is right, but in a form, at a place or with a credential of other services. */
 export function foreignForms({ key, png, assetId, other }: ForeignPlaces): ForeignCall[] {
   const account = (headers: Record<string, string>, query = {}) =>
     to('/api/v1/account', { method: 'GET', query, headers: { authorization: '', ...headers } });

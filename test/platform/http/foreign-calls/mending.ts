@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../../src/platform/values/json.ts';
 import type { Answer, CallOptions, TestServer } from '../../../support/harness.ts';
 import { asSent, type Call, type Correction, correctedBy, type Values } from '../wrong-calls.ts';
 
-/** Corrects calls as a program does that reads the data of an answer, and none of its sentences. */
+/** Corrects calls like a program that reads the data of a response, and none of its sentences. */
 
 /** A call with all of its parts. Without json, form and text, a POST sends the picture itself. */
 export interface WireCall extends Call {
@@ -15,7 +15,7 @@ export interface WireCall extends Call {
   bytes?: Uint8Array<ArrayBuffer>;
 }
 
-/** What a program used of the last refusal before its call was accepted. */
+/** The part of the last refusal by which a program corrected its call. */
 export type MendedBy = 'accepted' | 'fix' | 'instead' | 'suggest' | 'nothing';
 
 export interface Sender {
@@ -25,10 +25,10 @@ export interface Sender {
   assetId: string;
 }
 
-/** Calls whose corrected form would do more than this test needs. They are sent as dry runs. */
+/** The paths of calls that would do more work than this test needs. Such calls are sent as dry runs. */
 const DRY_PATHS = ['/api/v1/images/transform', '/api/v1/images/render', '/api/v1/jobs'];
 const MAX_ROUNDS = 5;
-/** The most suggestions that are tried, each in every way. */
+/** The most suggestions that are tried. Each is tried in every way. */
 const MAX_SUGGESTIONS = 3;
 
 export function send(call: WireCall, { server, key, png }: Sender): Promise<Answer> {
@@ -79,8 +79,8 @@ function weakerOf(one: MendedBy, other: MendedBy): MendedBy {
 function correctedCalls(call: WireCall, { json }: Answer, sender: Sender): [MendedBy, WireCall][] {
   const { param, details = {} } = json?.error ?? {};
   const { fix, instead, suggest } = details;
-  if (Array.isArray(fix)) return [['fix', fixed(call, fix, sender)]];
-  if (Array.isArray(instead)) return instead.map((part) => ['instead', replaced(call, part, sender)]);
+  if (Array.isArray(fix)) return [['fix', withFixes(call, fix, sender)]];
+  if (Array.isArray(instead)) return instead.map((part) => ['instead', withAlternative(call, part, sender)]);
   return [suggest ?? []]
     .flat()
     .slice(0, MAX_SUGGESTIONS)
@@ -89,7 +89,7 @@ function correctedCalls(call: WireCall, { json }: Answer, sender: Sender): [Mend
 }
 
 /** The call after all corrections of `details.fix`. */
-function fixed(call: WireCall, fix: readonly Correction[], { key }: Sender): WireCall {
+function withFixes(call: WireCall, fix: readonly Correction[], { key }: Sender): WireCall {
   let sent = structuredClone(call);
   for (const correction of fix) sent = corrected(sent, correction, key);
   return sent;
@@ -126,7 +126,7 @@ function decoded({ json, text, ...call }: WireCall, param: string, decode: strin
 }
 
 /** The call with one entry of `details.instead`. */
-function replaced(call: WireCall, part: Values, { assetId }: Sender): WireCall {
+function withAlternative(call: WireCall, part: Values, { assetId }: Sender): WireCall {
   const { job, parameters, body, ...fields } = part;
   if (isJsonObject(job)) {
     const { json: _, form: __, ...others } = call;
@@ -145,13 +145,13 @@ function replaced(call: WireCall, part: Values, { assetId }: Sender): WireCall {
   return { ...call, query: {}, json: { ...work, ...fields } };
 }
 
-/** The calls that a suggested word may mean: another call, a value, a name, or a field that has to go. */
+/** The calls that a suggested word may mean: another call, another value, another name, or the call without a field. */
 function suggestedCalls(call: WireCall, name: string | undefined, word: string | number): WireCall[] {
   const [, method, path] = /^(GET|POST|PUT|PATCH|DELETE) (\/[^ ?]*)/.exec(String(word)) ?? [];
   if (path !== undefined) return [{ ...call, path, ...(method && { method }) }];
   if (/^\/api\//.test(String(word))) return [{ ...call, path: String(word) }];
   if (name === undefined) return [];
-  // An error names a parameter of an op alone, wherever it was sent.
+  // An error names a parameter of an op without its path, wherever the parameter was sent.
   const isWithin = isJsonObject(call.json?.parameters) && name in call.json.parameters;
   const param = isWithin ? `parameters.${name}` : name;
   const rename = param.replace(/[^.]*$/, String(word));

@@ -1,13 +1,13 @@
 import { get, job, post, reference, render, transform } from '../mistake.ts';
 import type { ForeignCall, ForeignPlaces } from './places.ts';
 
-/** A query as it stands in an address. */
+/** A call with the query of a URL. */
 const query = (text: string) => transform(Object.fromEntries(new URLSearchParams(text)));
 
 const HOOK = 'https://93.184.216.34/hook';
 const PAGE = { html: '<p>a</p>' };
 
-/** Names and values of parameters as other services and libraries take them. */
+/** Calls with names and values of parameters that other services and libraries use. */
 export function foreignParameters({ assetId, other }: ForeignPlaces): ForeignCall[] {
   const of = (op: string, parameters: object) => reference(assetId, { op, parameters });
   const laid = (parameters: object) => reference(assetId, { steps: [{ op: 'overlay', parameters }] });

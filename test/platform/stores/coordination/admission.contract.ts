@@ -124,7 +124,7 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(await takerOf(store, key, 2)('more/1/1'), false);
   });
 
-  t.test('an owner alone has all shared slots but one, and half of them once another was seen', async (t) => {
+  t.test('an owner gets all shared slots but one if it is alone, and half of them otherwise', async (t) => {
     const { store, connect, elapse } = await opened(t, open);
     const askerOf = sharersOf(randomText(8), 5);
     const [a, b, c] = [askerOf(store, 'a'), askerOf(await connect(), 'b'), askerOf(store, 'c')];

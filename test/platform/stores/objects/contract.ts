@@ -190,7 +190,7 @@ export function objectsContract(t: Test, open: () => ObjectStore): void {
     }
   });
 
-  t.test('bytes that were given away are a fault of the code, and no failure of the store', async (t) => {
+  t.test('writing bytes that were transferred is reported as a bug, not as a failed store', async (t) => {
     const objects = open();
     const name = key();
     const bytes = new Uint8Array(10);

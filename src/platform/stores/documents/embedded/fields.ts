@@ -91,7 +91,9 @@ export function indexKeyOfField(document: object, path: string): IndexKey {
   throw new TypeError(`The field ${path} is indexed: it holds text, a number, true, false or null.`);
 }
 
-/** The document that has these values at dotted paths. Each value is given by its key, and none is absent. */
+/**
+ * Builds the document with these values at dotted paths. Each value is given as its index key, and no value is absent.
+ */
 export function documentOfKeys(keys: ReadonlyArray<readonly [path: string, key: unknown]>): DocumentWithId {
   const document: Record<string, unknown> = {};
   for (const [path, key] of keys) {
