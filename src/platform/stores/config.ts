@@ -16,13 +16,13 @@ export const storesSettings = {
     max: 1_048_576,
   }),
   MONGODB_URL: textSetting({
-    description: `Documents on MongoDB 6 or later instead of the embedded store, in the database that the address names, else ${DEFAULT_DATABASE}; REDIS_URL goes with it. FerretDB and DocumentDB are refused.`,
+    description: `Stores documents on MongoDB 6 or later instead of the embedded store. The database is the one in the address, or otherwise ${DEFAULT_DATABASE}. It requires REDIS_URL. FerretDB and DocumentDB are refused.`,
     pattern: /^mongodb(\+srv)?:\/\//,
     accepts: 'a mongodb:// or mongodb+srv:// address is expected',
     secret: true,
   }),
   REDIS_URL: textSetting({
-    description: 'Coordination on Redis instead of the embedded store; MONGODB_URL goes with it.',
+    description: 'Coordinates by Redis instead of the embedded store. It requires MONGODB_URL.',
     pattern: /^rediss?:\/\/(?:[^?]*@)?[^/?]*(?:\/\d*)?(?:\?.*)?$/,
     accepts:
       'a redis:// or rediss:// address is expected, with no path or the number of a database as its path',

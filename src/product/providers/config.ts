@@ -42,7 +42,7 @@ export const providersSettings = {
   }),
   PROVIDER_CONCURRENCY: integerSetting({
     description:
-      'Calls that one host has open to one provider. One account has at most all but one of them, so that the next one finds a slot; when another one asked in the last minute, it gets no more than half, rounded up.',
+      'Calls that one host has open to one provider. An account that is alone gets all but one of them, so that the next account finds a slot. If another account has made a call in the last minute, an account gets at most half, rounded up.',
     fallback: 8,
     min: 1,
     max: 1_000,

@@ -225,7 +225,7 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Delete what is not needed; the message names the limit.',
     causes: [
       'A preset has its 50 versions: delete one.',
-      'A template has its 200 versions: create another one.',
+      'A template already has 200 versions: create another template.',
       'The account has its 10 webhook endpoints: delete one, or change its events.',
       'The jobs of the account keep too much: wait until earlier ones are gone.',
     ],
@@ -311,7 +311,7 @@ export function errorsPage(): DocumentationPage {
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable and has no details.instead, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
       paragraphBlock(
-        'Where each fault has one certain correction, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, a file `part` of a form, or the `method` or `path` of the `request`. `<API_KEY>` stands for your key, and the param `body` for the whole body. With `decode`, send the decoded bytes as the file: in place of the file, or of a field of JSON, whose other fields go beside it in a form. The service has checked that the call then passes, as far as its parameters go; after a change of the request, a header, a file or the whole body, the next answer checks them. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call (or of the output that failed), a `job`, the `jobs` that together do it, `steps`, or the `body` as it was probably meant.',
+        'Where each fault has one certain correction, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, a file `part` of a form, or the `method` or `path` of the `request`. `<API_KEY>` stands for your key, and the param `body` for the whole body. With `decode`, send the decoded bytes as the file. They replace the file, or a field of JSON; in that case, send the other fields beside the file in a form. The service has checked that the corrected call passes, as far as its parameters go. If the request line, a header, a file or the whole body changes, only the next response checks them. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call (or of the output that failed), a `job`, the `jobs` that together do it, `steps`, or the `body` as it was probably meant.',
       ),
       paragraphBlock(
         `${JSON_BOUNDS_TEXT} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`,

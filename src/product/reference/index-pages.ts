@@ -68,7 +68,7 @@ export function documentationHomePage(
           },
           {
             title: 'Warnings',
-            text: 'What a call that succeeded did not do, and what helps.',
+            text: 'Each warning about a successful call, with its meaning and its remedy.',
             to: '/docs/warnings',
           },
           {

@@ -9,10 +9,10 @@ export function warningsPage(): DocumentationPage {
   });
   return {
     title: 'Warnings',
-    lead: 'What a call that succeeded did otherwise than it was asked to, or did not do.',
+    lead: 'How the result of a successful call may differ from what was requested.',
     blocks: [
       paragraphBlock(
-        'X-Service-Warnings of a response lists them, separated by commas: a code, then `:` and what it is about, and `=` and a value that was probably meant. Names are percent-encoded. A dry run lists those that are known before the work. `outputs` have a list each, as items of jobs have in `warnings`.',
+        'X-Service-Warnings of a response lists them, separated by commas: a code, then `:` and the subject, then `=` and a value that was probably meant. Subjects are percent-encoded. A dry run lists the warnings that are known before the work. Each of several `outputs` has a list of its own, and each item of a job has one in `warnings`.',
       ),
       tableBlock(['warning', 'what happened', 'what to do'], rows),
     ],
