@@ -248,7 +248,7 @@ export interface TransformTaskResult extends PictureFile {
   hashes?: PlaceholderHashes;
   /** The warnings about the result; absent if there are none. */
   warnings?: PassWarning[];
-  /** Present if the task asked for a description and the result could be read again. */
+  /** Present if the task requested a description and the result could be read again. */
   facts?: Pick<DescribeTaskResult, 'image' | 'metadata'>;
   timings: PassTimings;
 }
@@ -296,7 +296,7 @@ export interface ImageFacts extends PlaceholderHashes {
   sharpness: number;
   /** 16 hex digits; see perceptual-hash.ts. */
   perceptualHash: string;
-  /** Present if the task asks for a palette; see palette.ts. */
+  /** Present if the task requests a palette; see palette.ts. */
   palette?: PaletteColour[];
 }
 

@@ -83,7 +83,7 @@ const DEFAULT_RETRIES = 3;
 const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 /**
- * The longest Retry-After for which the client waits, in milliseconds. If the service asks for more, the call fails.
+ * The longest Retry-After for which the client waits, in milliseconds. If the service requests more, the call fails.
  */
 const MAX_RETRY_AFTER_MS = 90_000;
 const IDEMPOTENCY_KEY_BYTES = 16;

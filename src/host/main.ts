@@ -147,7 +147,8 @@ async function main(): Promise<void> {
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
   await printWelcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
-  // The start is announced after the first key is printed, so that whoever waits for readiness can read the key.
+  // The start is announced only after the first key is printed, so that a program that waits for the start can read the
+  // key.
   supervisor.announceStart();
 }
 
@@ -325,7 +326,7 @@ function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }
   return stopping.signal;
 }
 
-/** Prints the address of the service, and on a first start the first key. Opens the console if that was asked for. */
+/** Prints the address of the service, and on a first start the first key. Opens the console if that was requested. */
 async function printWelcome(
   { stores, log }: Primary,
   { url, firstStart, mustOpen }: { url: string; firstStart: BootstrapResult | null; mustOpen: boolean },

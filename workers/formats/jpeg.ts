@@ -33,7 +33,7 @@ export interface JpegSegment extends ContainerPart {
 /**
  * The segments of a JPEG between SOI and EOI; none for a file that is not a JPEG. Bytes between two segments are
  * skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller detects them by a segment whose `at`
- * differs from the `next` of the segment before. The data of a scan is searched only when the caller asks for the
+ * differs from the `next` of the segment before. The data of a scan is searched only when the caller requests the
  * segment after it.
  */
 export function jpegSegments(bytes: ByteReader): Iterable<JpegSegment> {

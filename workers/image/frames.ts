@@ -31,12 +31,12 @@ const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
 /** The tolerance for delays that were rounded to milliseconds. */
 const DELAY_ROUNDING_MS = 1;
 
-/** Whether a pass asks for some of the frames. */
+/** Whether a pass requests some of the frames. */
 export function selectsFrames(decode: DecodeOptions): boolean {
   return FRAME_SELECTORS.some((name) => decode[name] !== undefined);
 }
 
-/** Whether a pass asks for a single frame of whatever file it gets. */
+/** Whether a pass requests a single frame of whatever file it gets. */
 export function selectsOneFrame({ frames, maxFrames }: DecodeOptions): boolean {
   const range = parseFrameRange(frames);
   return maxFrames === 1 || (range !== undefined && range[0] === range[1]);
@@ -208,7 +208,7 @@ export function lostFramesWarnings({ lost }: ChosenFrames, format: string): Pass
 
 /**
  * Refuses several frames where the input, the output or a step handles a single picture only.
- * @param named the parameter that asks for several frames, and its value.
+ * @param named the parameter that requests several frames, and its value.
  */
 function assertHoldsFrames(
   format: string,

@@ -52,7 +52,7 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
 }
 
 /**
- * Performs a pass and describes its result if the task asks for a description. The result is neither copied nor sent to
+ * Performs a pass and describes its result if the task requests a description. The result is neither copied nor sent to
  * another thread.
  */
 async function performAndDescribe(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {

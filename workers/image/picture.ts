@@ -105,7 +105,7 @@ function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, 
   return hasAlpha && mixesAlpha;
 }
 
-/** The facts about a picture that its pixels do not tell. Width and height are those of one upright frame. */
+/** The facts about a picture that cannot be read from its pixels. Width and height are those of one upright frame. */
 interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;
@@ -128,8 +128,8 @@ const OUTPUT_COLOUR_SLOTS: readonly PipelineSlot[] = [
 
 /**
  * A picture during a pass: a sharp pipeline that has not run yet, and the facts about its result. Steps are collected
- * in one pipeline as long as they come in sharp's own order. A step whose slot is already past starts a new pipeline on
- * the pixels of the one before (see `at`). Nothing is encoded in between.
+ * in one pipeline as long as sharp runs them in the same order. A step that sharp would run before a collected one
+ * starts a new pipeline, on the pixels of the previous one (see `at`). Nothing is encoded in between.
  */
 export class PassPicture {
   width: number;

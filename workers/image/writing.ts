@@ -199,7 +199,7 @@ async function writeIndexedAgain(
 }
 
 /**
- * The input itself, if the picture is unchanged and the pass asks for no other encoding. The pixels are still decoded,
+ * The input itself, if the picture is unchanged and the pass requests no other encoding. The pixels are still decoded,
  * which proves that the input can be read.
  */
 async function untouchedInput(work: PassWork): Promise<WrittenFile | undefined> {

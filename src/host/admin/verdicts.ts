@@ -156,8 +156,8 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
 }
 
 /**
- * Whether most of the time was spent on stores, models or clients. If cores were missing, the work on pixels would take
- * long as well.
+ * Whether most of the time was spent on stores, models or clients. If there were too few cores, the work on pixels
+ * would also take long.
  */
 function waitsMostlyForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
   return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);

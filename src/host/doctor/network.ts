@@ -98,7 +98,7 @@ export function unreachableAddressFinding(
     : warningFinding(message, 'Start the service for the first time, and run the doctor again.');
 }
 
-/** Requests the public address, and compares the signing key to tell which instance responds. */
+/** Requests the public address, and finds out by the signing key which instance responds. */
 async function checkReachedService(publicUrl: string, stores: Settings['stores']): Promise<DoctorFinding> {
   return (await isDarkroomAt(publicUrl))
     ? checkPublicUrlOwner(publicUrl, stores)

@@ -90,8 +90,9 @@ interface AccessOptions {
 }
 
 /**
- * Decides who may use the operator's interface: whoever sends OPERATOR_TOKEN, or the cookie of a session that the token
- * or a one-time link has opened. If no token is set, only a one-time link opens it, and every other call gets 404.
+ * Decides who may use the operator's interface: a caller with OPERATOR_TOKEN, or with the cookie of a session that the
+ * token or a one-time link has opened. If no token is set, only a one-time link opens the interface, and every other
+ * call gets 404.
  */
 export class OperatorAccess {
   readonly #options: AccessOptions;

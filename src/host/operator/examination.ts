@@ -23,7 +23,7 @@ export class DoctorExamination {
 
   /**
    * The last examination, or a new one if there is none yet.
-   * @param isFresh asks for a new examination, unless the last one was just made.
+   * @param isFresh requests a new examination, unless the last one was just made.
    * @throws Error when the doctor cannot run.
    */
   async read(isFresh: boolean): Promise<DoctorFindings> {

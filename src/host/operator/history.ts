@@ -147,7 +147,7 @@ export class LoadRecorder {
   /** The processes that have sent a snapshot in this round. A hung process sends none. */
   readonly #heard = new Set<string>();
   /**
-   * The row that `currentRow` has computed since the last round. It is cached, because every open page asks for it
+   * The row that `currentRow` has computed since the last round. It is cached, because every open page requests it
    * every few seconds.
    */
   #now: LoadRow | null = null;

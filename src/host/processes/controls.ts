@@ -22,7 +22,10 @@ interface AuthoredControl {
   by: string;
 }
 
-/** The processId of every primary. A primary answers the same controls as its processes, and reports on its host. */
+/**
+ * The processId of every primary. A primary responds to the same controls as its API processes, and reports on its
+ * host.
+ */
 export const PRIMARY_PROCESS_ID = 'primary';
 
 /** Identifies a process of a host. */

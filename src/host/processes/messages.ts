@@ -9,7 +9,7 @@ export type ProcessMessage =
   | { type: 'alive'; load: number }
   /** The counters of the process, sent every ten seconds. */
   | { type: 'load'; snapshot: LoadSnapshot }
-  /** Tells the spare process, which has only loaded its modules, to open its stores and to serve. */
+  /** Makes the spare process, which has only loaded its modules, open its stores and serve. */
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }

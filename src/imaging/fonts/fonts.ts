@@ -13,11 +13,11 @@ export interface FontFamily {
   scripts: string[];
 }
 
-/** The text of a picture, and the fonts that it asks for. */
+/** The text of a picture, and its requested fonts. */
 export interface RequestedText {
   /** The characters of the text, in any order. */
   characters: string;
-  /** The font family lists that the text asks for, each as in CSS: `Inter, sans-serif`. */
+  /** The requested font families, in lists as in CSS: `Inter, sans-serif`. */
   families: readonly string[];
 }
 

@@ -135,7 +135,7 @@ const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = {
 const SURE_SIZE_SHARE = 0.9;
 
 /**
- * The number of pixels, over all frames, with which the file probably has at most the bytes that the pass asks for. The
+ * The number of pixels, over all frames, with which the file probably has at most the bytes that the pass requests. The
  * larger of two estimates counts. A photograph takes a fixed number of bytes per pixel. The file of a drawing holds the
  * changes between its frames: with a quarter of the frames, it has about half of the bytes.
  */

@@ -42,8 +42,8 @@ export interface ImageCall {
   /** The admission that `expect` granted before the body was received. */
   incoming?: IncomingCall;
   /**
-   * Whether this is an item of a large job, which yields the CPU to other work. That costs some milliseconds, and the
-   * start of a child process.
+   * Whether this is an item of a large job. Such work yields the CPU to other work. That costs some milliseconds, and
+   * the start of a child process.
    */
   inBatch?: boolean;
   /**

@@ -38,7 +38,7 @@ export const ImageObject = Type.Object(
         description: '64 bits as 16 hex digits. Pictures that look alike differ in few of them.',
       }),
     ),
-    /** Only in the response to a call that asks for a palette. It is not stored. */
+    /** Only in the response to a call that requests a palette. It is not stored. */
     palette: Type.Optional(
       Type.Array(
         Type.Object({

@@ -152,7 +152,7 @@ export class ImageWorkers {
     return { ...running, result };
   }
 
-  /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
+  /** Reads the facts and the metadata of an image, and measures a palette if the call requests it. */
   describe(call: DescribeCall): RunningCall<DescribeResult> {
     return this.#beginMeasured('describe', call, this.#describe);
   }

@@ -96,7 +96,7 @@ export class FileCache {
     }
   }
 
-  /** Removes a file. If that fails, the file is evicted later, because files that nobody asks for are evicted first. */
+  /** Removes a file. If that fails, the file is evicted later, because files that nobody requests are evicted first. */
   async remove(path: string): Promise<void> {
     await this.#options.storage.remove(path).catch(() => undefined);
   }

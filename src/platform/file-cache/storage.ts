@@ -74,7 +74,8 @@ export class DiskStorage implements FileStorage {
     try {
       await this.#writeWholeFile(finished, file);
     } catch (error) {
-      // The folder exists in most cases, and making it each time would take two more operations of the thread pool.
+      // The folder is created only if it is missing. In most cases it exists, and creating it each time would take two
+      // more operations of the thread pool.
       if (!isFileMissingError(error)) throw error;
       await mkdir(dirname(finished), { recursive: true });
       await this.#writeWholeFile(finished, file);

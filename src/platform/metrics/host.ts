@@ -119,7 +119,9 @@ function declareDiskMetrics(readDisk: HostMetricsOptions['readDisk']): void {
   );
 }
 
-/** Declares a counter that the kernel keeps. Its series is absent if the kernel has none. */
+/**
+ * Declares a counter whose value comes from the kernel. The metric is absent if the kernel does not have the counter.
+ */
 function declareKernelCounter(name: string, help: string, read: () => number | null): void {
   let counted = 0;
   new Counter({

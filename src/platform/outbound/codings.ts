@@ -51,7 +51,7 @@ const MAX_NAME_CHARACTERS = 40;
 const MAX_CODING_GROWTH_BYTES = 64 * 1024;
 
 /**
- * Reads a body, and decodes its content codings (RFC 9110, 8.4). Codings that were not asked for are decoded too,
+ * Reads a body, and decodes its content codings (RFC 9110, 8.4). Codings that were not requested are decoded too,
  * because object stores send the bytes of a file as they are stored. No step makes more bytes than the limit, so that a
  * small body cannot fill the memory.
  * @returns the bytes, in their own ArrayBuffer.

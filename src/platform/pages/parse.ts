@@ -18,7 +18,7 @@ export function parsePage(markdown: string): DocumentationPage {
 }
 
 /** Matches a sample between fences, or the lines of another block. */
-const BLOCK = /^```(?<language>\w+) ?(?<label>.*)\n(?<code>[\s\S]*?)\n```$|(?:^(?!```).+\n?)+/gm;
+const BLOCK_PATTERN = /^```(?<language>\w+) ?(?<label>.*)\n(?<code>[\s\S]*?)\n```$|(?:^(?!```).+\n?)+/gm;
 
 /**
  * Parses blocks: headings, paragraphs, lists, tables, and samples between fences. The words after the language of a
@@ -26,7 +26,7 @@ const BLOCK = /^```(?<language>\w+) ?(?<label>.*)\n(?<code>[\s\S]*?)\n```$|(?:^(
  */
 export function parseBlocks(markdown: string): PageBlock[] {
   const blocks: PageBlock[] = [];
-  for (const { 0: lines, groups = {} } of markdown.matchAll(BLOCK)) {
+  for (const { 0: lines, groups = {} } of markdown.matchAll(BLOCK_PATTERN)) {
     if (groups.code === undefined) {
       blocks.push(parseText(lines.trimEnd()));
       continue;
@@ -59,11 +59,11 @@ function parseTable(lines: string): PageBlock {
   );
 }
 
-const LINK = /\[([^\]]+)\]\(([^)]+)\)/;
+const LINK_PATTERN = /\[([^\]]+)\]\(([^)]+)\)/;
 
 function parseProse(lines: string): Prose {
   // The split also yields the text and the address of each link.
-  const parts = joinLines(lines).split(LINK);
+  const parts = joinLines(lines).split(LINK_PATTERN);
   return parts.flatMap((part, index): Prose => {
     if (index % 3 === 0) return part === '' ? [] : [part];
     return index % 3 === 1 ? [pageLink(part, parts[index + 1] ?? '')] : [];

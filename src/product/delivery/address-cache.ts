@@ -16,7 +16,7 @@ export interface SignedAddress {
   signer: SigningAccount;
 }
 
-/** A delivery address with a correct signature, its signer, and the picture that it asks for. */
+/** A delivery address with a correct signature, its signer, and the picture that it requests. */
 export interface CachedAddress extends SignedAddress {
   requested: RequestedPicture;
 }

@@ -11,8 +11,8 @@ const ENDED_CHANNEL = 'delivery/ended';
 const LEASE_MS = 3_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
 /**
- * How often a waiting process tries to take the lease, because its holder may have been killed, or the message about
- * its end may have been lost.
+ * How often a waiting process tries to take the lease. This is necessary because the holder of the lease may have been
+ * killed, or the message about the end of the lease may have been lost.
  */
 const POLL_MS = 500;
 
@@ -44,7 +44,7 @@ interface EndedWorkMessage {
 
 /**
  * Leases for work that several processes may want at the same time, so that only one of them does it. When the holder
- * of a lease ends, it wakes the waiting processes, and tells them if the work failed. Within one process, the caller
+ * of a lease ends, it wakes the waiting processes, and informs them if the work failed. Within one process, the caller
  * must prevent concurrent calls for the same work. If a message or a lease is lost, the work is done late or twice.
  */
 export class Leases {
@@ -97,7 +97,7 @@ export class Leases {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
-      // The call is registered before it asks for the lease. Otherwise it could miss a message that arrives before the
+      // The call is registered before it requests the lease. Otherwise it could miss a message that arrives before the
       // answer.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);

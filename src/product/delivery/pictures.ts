@@ -30,7 +30,7 @@ export interface CachedPicture extends MadePicture {
   madeAtMs: number;
 }
 
-/** A picture that an address asks for. Requests for the same picture have the same `path`. */
+/** A picture that an address requests. Requests for the same picture have the same `path`. */
 export interface PictureRequest {
   /** The path of the picture in the cache: `<account>/<source>/<name>`. */
   path: string;
@@ -40,8 +40,8 @@ export interface PictureRequest {
   staleMs: number;
   make(): Promise<MadePicture>;
   /**
-   * Whether the picture may stay in the cache. It is asked after the picture was made, because the source or the preset
-   * may have been deleted meanwhile.
+   * Returns whether the picture may stay in the cache. It is called after the picture was made, because the source or
+   * the preset may have been deleted meanwhile.
    */
   isWanted(): Promise<boolean>;
 }

@@ -79,7 +79,7 @@ export class PictureRecipes {
   }
 
   /**
-   * The recipe that an address asks for.
+   * The recipe that an address requests.
    * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
    */
   async find(accountId: string, work: AddressWork): Promise<PictureRecipe> {

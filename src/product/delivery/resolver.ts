@@ -41,7 +41,7 @@ export interface AddressResolverOptions extends Omit<MeteredCallOptions, 'gate'>
   engine: string;
 }
 
-/** The picture that an address asks for, before it is read or made. */
+/** The picture that an address requests, before it is read or made. */
 export interface RequestedPicture extends PictureRequest {
   /** The asset that is the source; null if the source is a public URL. */
   asset: { id: string; name: string | null; expiresAt: string | null } | null;
@@ -54,7 +54,7 @@ export interface RequestedPicture extends PictureRequest {
   tags: string[];
 }
 
-/** Determines the picture that an address asks for: its pass, its source, and its path in the cache. */
+/** Determines the picture that an address requests: its pass, its source, and its path in the cache. */
 export class AddressResolver {
   readonly #options: AddressResolverOptions;
 

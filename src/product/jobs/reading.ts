@@ -73,7 +73,7 @@ export class JobReader {
     return job;
   }
 
-  /** A job as a caller sees it, with the parts that it asks for. */
+  /** A job as a caller sees it, with the requested parts. */
   async view(job: JobDocument, view: JobView): Promise<Partial<Job>> {
     if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
     const [definition, items] = await Promise.all([

@@ -314,7 +314,7 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
-/** Waits for the end of a job of one item, if the submit asks for it. Jobs of several items are returned at once. */
+/** Waits for the end of a job of one item, if the submit requests it. Jobs of several items are returned at once. */
 async function waitForSingleItem(
   { lifecycle, waits }: JobRoutesOptions,
   request: FastifyRequest,

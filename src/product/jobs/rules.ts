@@ -46,7 +46,7 @@ export class ItemStoppedError extends Error {
   override readonly name = 'ItemStoppedError';
 }
 
-/** How often an item is tried when its failures are retryable. */
+/** How many times an item is tried if its failures are retryable. */
 const MAX_TRIES = 3;
 /** How many claims of an item may end because their process died. After that, the item is assumed to be the cause. */
 const MAX_DEATHS = 2;

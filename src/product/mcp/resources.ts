@@ -3,7 +3,7 @@ import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { GUIDE_PAGES } from '../reference/guides/index.ts';
 import { type PublicInterface, ServiceCallError } from './public-interface.ts';
 
-/** The URI scheme of documentation pages. When a person asks for a page, the MCP host passes it to the model. */
+/** The URI scheme of documentation pages. When a person requests a page, the MCP host passes it to the model. */
 const URI_PREFIX = 'darkroom://';
 const mimeType = 'text/markdown';
 const PAGE_URI_PATTERN = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;

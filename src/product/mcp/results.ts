@@ -41,7 +41,7 @@ export const SAVE_ARGUMENTS = {
   timing: Type.Optional(Type.Boolean({ description: 'Where its time went, ms.' })),
 };
 
-/** Describes a result picture. The picture is saved first if the arguments ask for it. */
+/** Describes a result picture. The picture is saved first if the arguments request it. */
 export async function describeResultPicture(
   { url, contentType, width, height, bytes }: ResultLink,
   warnings: string | null | undefined,
@@ -53,7 +53,7 @@ export async function describeResultPicture(
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
 }
 
-/** How long each part of a call took in milliseconds, if the arguments ask for it. */
+/** How long each part of a call took in milliseconds, if the arguments request it. */
 export function requestedTiming(
   headers: Headers,
   { timing }: { timing?: boolean },
@@ -63,7 +63,7 @@ export function requestedTiming(
   return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };
 }
 
-/** A small preview of a result picture, if the arguments ask for it. */
+/** A small preview of a result picture, if the arguments request it. */
 export async function readPreviews(
   link: string | undefined,
   { preview }: { preview?: boolean },
@@ -77,7 +77,7 @@ export async function readPreviews(
 }
 
 /**
- * The result of a tool that made one picture: its facts and, if the arguments ask for them, its timing and a preview.
+ * The result of a tool that made one picture: its facts and, if the arguments request them, its timing and a preview.
  */
 export async function pictureResult(
   resultLink: ResultLink,

@@ -47,7 +47,7 @@ export function currentPresetVersion(preset: Preset): PresetVersion {
 }
 
 /**
- * The tag that caches store with the pictures of a preset version. When the version is deleted, they are told to drop
+ * The tag that caches store with the pictures of a preset version. When the version is deleted, the caches must drop
  * all pictures with this tag.
  */
 export function presetCacheTagOf(presetId: string, version: number): string {

@@ -222,7 +222,7 @@ function failedOutcome(code: ErrorCode, message: string, retryAfterMs?: number):
 }
 
 /**
- * The longest wait before another attempt. If a provider asks for a longer one, the item fails at once, because a late
+ * The longest wait before another attempt. If a provider requests a longer one, the item fails at once, because a late
  * answer would help its caller less.
  */
 const MAX_RETRY_WAIT_MS = 5 * 60_000;
@@ -231,8 +231,8 @@ const MAX_RETRY_WAIT_MS = 5 * 60_000;
  * When to make the next attempt after a temporary failure.
  * @param attempt the number of the failed attempt, from 1.
  * @param waitsMs the wait before each further attempt.
- * @param retryAfterMs the wait that the provider asked for. It can lengthen the wait, but not shorten it.
- * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
+ * @param retryAfterMs the wait that the provider requested. It can lengthen the wait, but not shorten it.
+ * @returns milliseconds from now; undefined when no attempt is left, or the provider requests too long a wait.
  */
 export function nextAttemptDelayMs(
   attempt: number,

@@ -12,7 +12,7 @@ import {
 } from './provider.ts';
 
 /**
- * Parameters that callers cannot send, because the service sets them: it asks for one picture per call, without
+ * Parameters that callers cannot send, because the service sets them: it requests one picture per call, without
  * streaming.
  */
 const RESERVED_PARAMETERS = [

@@ -11,7 +11,7 @@ export interface ModelPicture {
   warnings?: PassWarning[];
 }
 
-/** What a model is asked to do in one attempt at an item. */
+/** The work of a model in one attempt at an item. */
 export interface ModelTask {
   op: ModelCategory;
   /** The prompt, in which descriptors have replaced the mentions of subjects. */
@@ -86,7 +86,10 @@ export class ProviderError extends Error {
    * the operator must correct the settings.
    */
   readonly errorClass: 'rejected' | 'unavailable' | 'misconfigured';
-  /** How long the provider asks to wait (its Retry-After), in milliseconds; undefined if it does not say. */
+  /**
+   * The time in milliseconds after which the provider may be called again (its Retry-After); undefined if it gives
+   * none.
+   */
   readonly retryAfterMs: number | undefined;
 
   constructor(errorClass: ProviderError['errorClass'], message: string, retryAfterMs?: number) {

@@ -20,7 +20,7 @@ import {
   unavailableFault,
 } from './provider.ts';
 
-/** Parameters that callers cannot send, because the service asks for one picture per call. */
+/** Parameters that callers cannot send, because the service requests one picture per call. */
 const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
 const CONTENT_POLICY_PATTERN = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;

@@ -23,9 +23,8 @@ const MAX_SEED = 4_294_967_295;
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * Makes the provider that stands in for real ones, without a key and a network. Equal requests get equal answers.
- * Pictures are transformed or drawn, facts are measured, and directives in the prompt make it fail as real providers
- * do.
+ * Creates the provider that replaces real ones, without a key and a network. Equal requests get equal answers. Pictures
+ * are transformed or drawn, facts are measured, and directives in the prompt make it fail as real providers do.
  */
 export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
   const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(SANDBOX_THREAD_URL);
@@ -135,7 +134,7 @@ function seedOf(...parts: readonly (string | number)[]): number {
   return hash('sha256', parts.join('\n'), 'buffer').readUInt32BE(0);
 }
 
-/** What the directives in a prompt ask the sandbox to do for one item. */
+/** The behaviour of the sandbox for one item that the directives in a prompt request. */
 interface Directives {
   rejects: boolean;
   fails: boolean;

@@ -18,7 +18,7 @@ const MAX_POLLS = 8;
  */
 const QUEUE_PLACE_LIFE_MS = 3_000;
 /**
- * After another account has asked for a slot, half of the slots are reserved for other accounts during this time.
+ * After another account has requested a slot, half of the slots are reserved for other accounts during this time.
  * Running calls are not stopped.
  */
 const RESERVATION_MS = 60_000;

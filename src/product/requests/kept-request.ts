@@ -51,7 +51,7 @@ export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal
   return KEPT_REQUEST_OVERHEAD_BYTES + 2 * characters;
 }
 
-/** What is kept of an answered call. Bodies and most headers are not kept. */
+/** The facts of an answered call that are remembered. Bodies and most headers are not remembered. */
 export function keptRequestOf(
   request: FastifyRequest,
   reply: FastifyReply,

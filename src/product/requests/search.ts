@@ -35,10 +35,7 @@ interface RowPosition {
 
 interface RequestRow extends RequestRecord, RowPosition {}
 
-/**
- * A question to all processes. It asks for groups of errors, for the newest rows, or only for the positions of these
- * rows.
- */
+/** A question to all processes: for groups of errors, for the newest rows, or only for the positions of these rows. */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;

@@ -16,7 +16,7 @@ import {
  */
 type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: AnimationPlayback, size: Size) => Sharp;
 
-/** Settings of an encoder beyond those that a pass asks for. */
+/** Settings of an encoder beyond those that a pass requests. */
 export interface EncodeSettings extends EncodeOptions {
   /**
    * Whether the rows of a PNG are filtered, which means that pixels are written as differences from their neighbours.
@@ -135,7 +135,7 @@ function codecOf({ format, quality }: EncodeOptions & { format: OutputFormat }):
   return format === 'tiff' && quality !== undefined ? 'jpeg' : format;
 }
 
-/** The quality when the caller asks for none; undefined for formats without a quality. */
+/** The quality when the caller requests none; undefined for formats without a quality. */
 export function defaultQuality(format: OutputFormat): number | undefined {
   if (format in DEFAULT_QUALITIES) return DEFAULT_QUALITIES[format as keyof typeof DEFAULT_QUALITIES];
   return undefined;
@@ -158,7 +158,7 @@ export function encodeWith(
 }
 
 /**
- * The reason why lossless=true is impossible, as the end of a message. Undefined if lossless is not asked for, or is
+ * The reason why lossless=true is impossible, as the end of a message. Undefined if lossless is not requested, or is
  * possible.
  */
 export function losslessImpossibleReason(options: EncodeOptions): string | undefined {

@@ -4,8 +4,8 @@ import type { PaletteColour } from '../../protocol.ts';
 import type { PixelSample } from '../pixels/pixels.ts';
 
 /**
- * The number of leading bits of a channel that form a bin. The eye hardly tells the colours within one of the 32 × 32 ×
- * 32 bins apart.
+ * The number of leading bits of a channel that form a bin. Within one of the 32 × 32 × 32 bins, the eye can hardly
+ * distinguish colours.
  */
 const COLOUR_BIN_BITS = 5;
 const COLOUR_BIN_SHIFT = 8 - COLOUR_BIN_BITS;

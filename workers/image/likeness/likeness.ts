@@ -11,7 +11,7 @@ import { computeSsimulacra2 } from './ssimulacra2.ts';
  * measure.
  */
 interface LikenessMetric {
-  /** The parameter that asks for this measure. */
+  /** The parameter that requests this measure. */
   param: 'minSsim' | 'ssimulacra2';
   minValue: number;
   /** The name of the measure in the quality curves of the encoders. */

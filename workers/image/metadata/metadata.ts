@@ -44,7 +44,7 @@ const BITS_BY_SAMPLE_TYPE: Record<string, number> = {
  * Reads everything that the metadata endpoint reports about a raster image: its facts and its tags. An animation is
  * measured by its first frame. If the header or the pixels cannot be decoded, the result is a failure
  * `unsupported_format`. With `raw` the input is pixels, and facts about a file are empty. A palette is measured if the
- * task asks for it.
+ * task requests it.
  */
 export async function describeImage(
   input: Uint8Array<ArrayBuffer>,

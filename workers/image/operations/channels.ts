@@ -67,7 +67,7 @@ export const boolean = defineStepOperation({
   frames: 'each',
   readsSecondAsset: 'assetId',
   async apply(picture, { assetId, operator }, pass) {
-    // Both pictures must have the same number of channels, which only the pixels tell.
+    // Both pictures must have the same number of channels. The number is known only from the pixels.
     const { channels } = await picture.pixels();
     const { data, raw } = await readStretchedLayer(channels, picture, assetId, pass);
     (await picture.at('boolean')).boolean(data, operator, { raw });

@@ -142,7 +142,7 @@ async function byteLimitError(
 }
 
 /**
- * Whether the picture may be encoded losslessly as a drawing, with fewer colours if necessary. If the caller asks for a
+ * Whether the picture may be encoded losslessly as a drawing, with fewer colours if necessary. If the caller requests a
  * quality, it is not.
  */
 function canBeDrawing({ format, quality, lossless }: CommonEncoderSettings, frames: number): boolean {

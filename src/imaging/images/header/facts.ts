@@ -4,7 +4,7 @@ import type { HeaderDecodeHints, InputHeader } from '../../../../workers/protoco
 
 const ORIENTATION_TAG = 0x0112;
 
-/** The header of a file, read without decoding a pixel. */
+/** The facts that the header of a file gives, without decoding a pixel. */
 export interface ImageHeader {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;

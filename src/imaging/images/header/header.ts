@@ -142,7 +142,7 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
 const WEBP_ALPHA_FLAG = 0x10;
 const WEBP_ANIMATION_FLAG = 0x02;
 const WEBP_EXIF_FLAG = 0x08;
-/** Offset of the display time, which is in milliseconds, in the chunk of a frame. */
+/** Offset of the display time in milliseconds, in the chunk of a frame. */
 const WEBP_DURATION_OFFSET = 12;
 
 interface WebpCanvas {

@@ -36,8 +36,8 @@ interface LateWorkNotice {
 
 /**
  * Work that has exceeded its deadline in the last minute, by account. The same work on an equally large file would
- * exceed it again. Work that was late because other programs took the CPU is not recorded. Every process of a
- * deployment is told of it. A message may be lost, and then another process begins the work once more.
+ * exceed it again. Work that was late because other programs took the CPU is not recorded. A message informs every
+ * process of a deployment. If the message is lost, another process begins the work once more.
  */
 export class LateWork {
   readonly #clock: Clock;

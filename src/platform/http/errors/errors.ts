@@ -155,7 +155,7 @@ function truncateId(id: unknown): unknown {
 
 /** A field of a call: its name, and where it was sent. */
 export interface SentField {
-  /** The path of the field, by which an error names it, such as `steps[1].model`. */
+  /** The path of the field as errors name it, such as `steps[1].model`. */
   param: string;
   /** The name of the field within sentences. */
   name: string;

@@ -124,7 +124,9 @@ export function asApiError(error: unknown): ApiError {
   return fastifyErrorAsApiError(error as Partial<FastifyError>);
 }
 
-/** Fastify's own errors by code. Its body parsers, which have more, are not used. */
+/**
+ * Fastify's own errors by code. The errors of its body parsers are missing, because the service has its own parsers.
+ */
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',

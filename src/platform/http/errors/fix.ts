@@ -62,7 +62,7 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
 const MAX_EXAMINED_BYTES = 65_536;
 
 /**
- * Adds corrections to the refusal of a media type, if the body is JSON, or a form with names and values, which becomes
+ * Adds corrections to the refusal of a media type, if the body is JSON or a form. A form with names and values becomes
  * JSON.
  */
 async function withBodyCorrections(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {

@@ -13,7 +13,7 @@ export interface Remedy {
   instead?: unknown;
 }
 
-/** The remedy that lists words or numbers of which one was probably meant; empty without any. */
+/** The remedy that lists words or numbers, one of which was probably meant. Without any, its sentence is empty. */
 export function suggestionRemedy(words: (string | number)[]): Remedy {
   return words.length === 0 ? { says: '' } : { says: ` Did you mean ${words.join(' or ')}?`, suggest: words };
 }

@@ -206,7 +206,7 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
   };
 }
 
-/** The end of a message, the calls of which one was probably meant, and the corrections if it is the only one. */
+/** The end of a message, and the calls that were probably meant. If there is only one, its corrections too. */
 interface PathSuggestion {
   says: string;
   suggest?: string[];

@@ -40,7 +40,7 @@ const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
  * Files for browsers, served from memory. An address has the hash of its content, so that a browser may keep it for
- * ever. Each file is read when its address is first asked for, so that a start reads none of them. TypeScript is served
+ * ever. Each file is read when its address is first requested, so that a start reads none of them. TypeScript is served
  * without its types and comments. A style sheet contains the style sheets that it imports.
  */
 export class StaticFiles {

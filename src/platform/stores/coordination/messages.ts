@@ -94,7 +94,7 @@ export function answerProcessQuestions<Question, Answer>(
     await coordination.publish(`${channel}/${id}`, JSON.stringify(await answer(question)));
   }
   return coordination.subscribe(channel, (message) => {
-    // A lost answer is ignored: the asking process can ask again.
+    // A lost answer is ignored, because the process can repeat its question.
     reply(message).catch(() => undefined);
   });
 }

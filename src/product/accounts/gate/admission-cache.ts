@@ -8,7 +8,7 @@ import { ADMISSION_CACHE_MS } from '../revocations.ts';
 const MAX_PREPAID_REQUESTS = 100;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** How the coordination store is asked when the cache has no answer. */
+/** The way to query the coordination store when the cache has no answer. */
 interface AdmissionLoader {
   /**
    * Asks the coordination store whether the call is admitted.

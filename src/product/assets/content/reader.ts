@@ -118,8 +118,8 @@ interface DoneAsset extends AssetDocument {
 }
 
 /**
- * A cache of recently read asset records. A stored asset never changes until it is deleted, and every process is told
- * of the deletion. If the bytes of a cached record are missing, the record is read again.
+ * A cache of recently read asset records. A stored asset never changes until it is deleted, and a message about the
+ * deletion reaches every process. If the bytes of a cached record are missing, the record is read again.
  */
 export class AssetRecordCache {
   readonly #store: AssetsStore;

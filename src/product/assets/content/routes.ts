@@ -102,7 +102,7 @@ export async function contentRoutes(
   }
 }
 
-/** Whether the query asks for a preview. The query may not be validated yet. */
+/** Whether the query requests a preview. The query may not be validated yet. */
 function hasPreviewParameter({ query }: FastifyRequest): boolean {
   return (query as AssetContentQuery).preview !== undefined;
 }

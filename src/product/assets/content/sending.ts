@@ -22,8 +22,8 @@ interface SentFile {
 }
 
 /**
- * Sends a file: all of it, the single range that the request asks for, or 304 when the client has it already. The
- * headers are set only after the file is open, so that a failure to open it is sent without them.
+ * Sends a file: all of it, the single range that the request names, or 304 when the client has it already. The headers
+ * are set only after the file is open, so that a failure to open it is sent without them.
  */
 export async function sendFileOrRange(
   request: FastifyRequest,
@@ -48,7 +48,7 @@ export async function sendFileOrRange(
 }
 
 /**
- * The single range that a GET asks for. Null means that the whole content is sent: no range was asked for, or several,
+ * The single range that a GET requests. Null means that the whole content is sent: no range was requested, or several,
  * or one outside the content. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range applies only to
  * content with that ETag.
  */

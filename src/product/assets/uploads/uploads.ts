@@ -60,7 +60,7 @@ export interface UploadedAsset {
   asset: AssetDocument;
   /** False when the account already had an asset with these bytes. */
   isNew: boolean;
-  /** The palette, if the caller asked for it. */
+  /** The palette, if the caller requested it. */
   palette?: AssetPalette;
 }
 

@@ -224,7 +224,7 @@ function refuseUnusableFrames(
   );
 }
 
-/** The parameter by which a step asks for several frames. */
+/** The parameter by which a step requests several frames. */
 function framesParameterOf(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
   return decode.frame === 'all' ? 'frame' : FRAME_SELECTORS.find((name) => decode[name] !== undefined);
 }

@@ -84,8 +84,8 @@ export class ActiveJob {
   }
 
   /**
-   * Begins a claim. The returned function ends it, and must be told whether the claim found no more items. If a wake-up
-   * arrived during the claim, the result is ignored, because there may be an item that the claim did not see.
+   * Begins a claim. The returned function ends it, and gets whether the claim found no more items. If a wake-up arrived
+   * during the claim, the result is ignored, because there may be an item that the claim did not see.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;

@@ -89,7 +89,7 @@ class JobBatch {
   #lastRecordingMs = Number.NEGATIVE_INFINITY;
   /** Cancels the timer of the next recording; null when no timer runs. */
   #cancelTimer: (() => void) | null = null;
-  /** Whether this process will decide more outcomes of the job. The function asks the slot of the latest item. */
+  /** Whether this process will decide more outcomes of the job. The function depends on the slot of the latest item. */
   #hasMore = () => false;
 
   constructor(job: JobDocument, options: BatcherOptions, onIdle: (isOver: boolean) => void) {

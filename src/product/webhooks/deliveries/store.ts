@@ -72,7 +72,7 @@ export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, n
   };
 }
 
-/** Makes another delivery of an event, because the owner asked for it. */
+/** Makes another delivery of an event, because the owner requested it. */
 export function newRedelivery(
   { eventId, eventType, body }: DeliveryDocument,
   endpoint: EndpointDocument,

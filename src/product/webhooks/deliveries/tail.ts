@@ -10,7 +10,7 @@ const LISTENERS_CHANNEL = 'webhooks/listeners';
 const LISTENER_LIFE_MS = 15_000;
 const ANNOUNCE_INTERVAL_MS = 4_000;
 
-/** One attempt, as a listener receives it. */
+/** One attempt of a delivery, as a listener receives it. */
 export interface TailedAttempt {
   headers: Record<string, string>;
   body: string;

@@ -61,7 +61,7 @@ export class EndpointDisabling {
     this.#mailOwners();
   }
 
-  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and informs the other processes. */
   async closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
     await this.#options.subscriptionsChanged(accountId);
     await this.#options.deliveries.closeQueued(accountId, _id, generation);

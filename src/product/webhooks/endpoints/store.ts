@@ -34,7 +34,7 @@ export interface EndpointDocument {
   lastFailureId: string | null;
   disabledAt: string | null;
   disabledReason: string | null;
-  /** When the owner must be told by mail that the endpoint is disabled; absent when no mail is due. */
+  /** When the owner must get a mail that says that the endpoint is disabled; absent when no mail is due. */
   noticeDueAt?: string;
   createdAt: string;
   updatedAt: string;

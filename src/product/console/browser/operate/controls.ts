@@ -130,7 +130,7 @@ function LogForm({ level }: { level: string }) {
 
 const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 
-/** The findings of `doctor` about the host, problems first. They are read once, and again when the user asks for it. */
+/** The findings of `doctor` about the host, problems first. They are read once, and again when the user requests it. */
 export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useLoad(

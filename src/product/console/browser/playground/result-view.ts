@@ -119,7 +119,7 @@ const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PX = 4_000_000;
 
 /**
- * How similar the result is to the original. It is measured only when the user asks for it, because the measurement
+ * How similar the result is to the original. It is measured only when the user requests it, because the measurement
  * counts as a run.
  */
 function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {

@@ -42,7 +42,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
       };
       const isSeveral = work.outputs.length > 0;
-      // For several results, the samples ask for links instead of multipart/mixed, which not every language can parse.
+      // For several results, the samples request links instead of multipart/mixed, which not every language can parse.
       const asked = isSeveral ? { query: { response: 'url' } } : { saves };
       return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
     }

@@ -141,7 +141,7 @@ interface CaseTableProps {
 }
 
 /**
- * The figures of the cases. Only the first cases are shown until the user asks for all, because a report may have any
+ * The figures of the cases. Only the first cases are shown until the user requests all, because a report may have any
  * number.
  */
 function CaseTable({ columns, rows }: CaseTableProps) {
