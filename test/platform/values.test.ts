@@ -1,5 +1,5 @@
 // needs: nothing
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import t from 'tap';
 import { mismatchedValueDiagnosis } from '../../src/platform/http/errors/violations.ts';
 import { truncatedJson } from '../../src/platform/values/json.ts';
@@ -37,15 +37,16 @@ t.test('a refusal of a long value reads no more of it than it shows', async (t) 
 });
 
 t.test(
-  'a list of words is corrected where it can be one of them, and not looked at where it is longer',
+  'a list of words is corrected where the field takes a list, and becomes its one word where it does not',
   async (t) => {
-    const fits = Type.Union([Type.Literal('cover'), Type.Literal('contain')]);
-    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['Cover', 'contian'], fits, contract).corrections, [
-      { param: 'fit', replace: ['cover', 'contain'] },
-    ]);
-    t.same(
-      mismatchedValueDiagnosis({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).corrections,
-      [],
-    );
+    const words = [Type.Literal('cover'), Type.Literal('contain')];
+    const fit = Type.Union(words);
+    const fits = Type.Union([...words, Type.Array(fit)]);
+    const correctionsOf = (sent: string[], schema: TSchema) =>
+      mismatchedValueDiagnosis({ path: 'fit' }, sent, schema, contract).corrections;
+    t.same(correctionsOf(['Cover', 'contian'], fits), [{ param: 'fit', replace: ['cover', 'contain'] }]);
+    t.same(correctionsOf(['cover', 'contain', 'Cover'], fits), [], 'a longer list than there are words');
+    t.same(correctionsOf(['cover', 'cover'], fit), [{ param: 'fit', replace: 'cover' }]);
+    t.same(correctionsOf(['cover', 'contain'], fit), [], 'two words where one is taken');
   },
 );

@@ -84,7 +84,10 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     example: {
       message: 'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
       param: 'Authorization',
-      details: { suggest: ['ApiKey <API_KEY>'] },
+      details: {
+        suggest: ['ApiKey <API_KEY>'],
+        fix: [{ param: 'Authorization', replace: 'ApiKey <API_KEY>', in: 'header' }],
+      },
     },
   },
   insufficient_credit: {
@@ -143,7 +146,10 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     example: {
       message:
         'There is nothing at /api/v1/image/transform: GET /openapi.json lists every path. Did you mean POST /api/v1/images/transform?',
-      details: { suggest: ['POST /api/v1/images/transform'] },
+      details: {
+        suggest: ['POST /api/v1/images/transform'],
+        fix: [{ param: 'path', replace: '/api/v1/images/transform', in: 'request' }],
+      },
     },
   },
   method_not_allowed: {
@@ -151,7 +157,11 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Use a method of `details.allowed`.',
     example: {
       message: 'GET is not a method of this path: use POST.',
-      details: { allowed: ['POST'], suggest: ['POST /api/v1/images/transform'] },
+      details: {
+        allowed: ['POST'],
+        suggest: ['POST /api/v1/images/transform'],
+        fix: [{ param: 'method', replace: 'POST', in: 'request' }],
+      },
     },
   },
   not_acceptable: {
@@ -208,7 +218,10 @@ const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
       details: {
         supported: ['application/json'],
         received: 'text/plain',
-        fix: [{ param: 'Content-Type', replace: 'application/json', in: 'header' }],
+        fix: [
+          { param: 'Content-Type', replace: 'application/json', in: 'header' },
+          { param: 'body', replace: { op: 'resize' } },
+        ],
       },
     },
   },
