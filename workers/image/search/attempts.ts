@@ -9,6 +9,7 @@ import {
   type WrittenFile,
 } from './encodings.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
+import { outdoneRefusal } from './rivals.ts';
 import { firstFrames, takeTrialSample } from './sample.ts';
 import { drawingLadderFor, type EncoderSetting, type SearchedQuantity } from './settings.ts';
 import { completesInTime, TrialTime } from './time.ts';
@@ -112,7 +113,7 @@ export async function tryFiles<J extends EncodingTrial>(
     plans.push(rehearsed);
     if (isLate(rehearsed)) break;
     if (isSureToMiss(rehearsed, EXPECTATION_MARGIN)) continue;
-    const turn = await search.takeTurn?.(rehearsed.estimates?.bytes ?? 0);
+    const turn = await search.takeTurn?.(rehearsed.estimates);
     const timed = { ...rehearsed, search: { ...rehearsed.search, ...turn } };
     attempts = joinAttempts(goal, attempts, await tryWhole(timed));
     if (attempts.best !== undefined) return attempts;
@@ -207,15 +208,14 @@ async function tryWhole<J extends EncodingTrial>({
   estimates,
 }: SearchPlan<J>): Promise<SearchAttempts<J>> {
   const { criteria, judge } = goal;
-  const { nowMs } = search;
+  const { nowMs, bytesToBeat = Number.POSITIVE_INFINITY } = search;
   const effort = estimates?.effort ?? efforts[0];
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = estimates?.judgingMs ?? 0;
-  const trialMs = estimates === undefined ? 0 : estimates.trialMs + judgingMs;
-  const time = new TrialTime(search, trialMs, () => best !== undefined);
+  const time = new TrialTime(search, estimates?.trialMs ?? 0, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,
@@ -233,6 +233,7 @@ async function tryWhole<J extends EncodingTrial>({
         judgingMs = nowMs() - writtenMs;
         time.recordTrial(nowMs() - startedMs);
         if (judged.reaches) best = judged;
+        else if (file.info.size >= bytesToBeat) throw outdoneRefusal();
         else if (nearest === undefined || isNearerThan(goal, judged, nearest)) nearest = judged;
         return judged;
       },
@@ -243,7 +244,7 @@ async function tryWhole<J extends EncodingTrial>({
   return { best, nearest, trials, isThorough: isSettled && isBestEffort };
 }
 
-/** The estimates from a sample, with the time that judging a file of the whole picture is expected to take. */
+/** The estimates from a sample, and how much of the time of a trial judging its file is expected to take. */
 type SampleRehearsal = SampleEstimates & { judgingMs: number };
 
 /** Searches for the setting on a sample. The result is undefined for a picture that is tried without a sample. */
@@ -276,5 +277,5 @@ async function rehearseOnSample({
       return { ...judged, bytes: whole.bytes, wholeMs: whole.ms };
     },
   });
-  return { ...ofSample, judgingMs };
+  return { ...ofSample, trialMs: ofSample.trialMs + judgingMs, judgingMs };
 }

@@ -4,7 +4,7 @@ import { encodeOutput } from '../../transport/output.ts';
 import { defaultSearchEffort } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
 import { type Pixels, roundChannels } from '../pixels/pixels.ts';
-import type { TakeTurn } from './rivals.ts';
+import type { RivalTurn, TakeTurn } from './rivals.ts';
 import type { TrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting } from './settings.ts';
 import type { SearchTime } from './time.ts';
@@ -16,7 +16,7 @@ export interface WrittenFile {
 }
 
 /** The picture of a search, with the functions that write files of it. */
-export interface SearchedPicture extends SearchTime {
+export interface SearchedPicture extends SearchTime, Partial<Pick<RivalTurn, 'bytesToBeat'>> {
   pixels: Pixels;
   encode: CommonEncoderSettings;
   motion: AnimationPlayback;

@@ -1,39 +1,45 @@
 import { invalidArgument, type PassRefusal } from '../refusal.ts';
+import type { SampleEstimates } from './rehearsal.ts';
 import { MIN_TRIAL_TIME_MS, type SearchTime } from './time.ts';
 
-/** The time limits of a search that may go on. */
-type SearchTurn = Pick<SearchTime, 'deadlineMs' | 'improvesUntilMs'>;
+/** What a search learns from its trials on a sample. */
+type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialMs'>;
+
+/** The terms on which a search may go on. */
+export interface RivalTurn extends Pick<SearchTime, 'deadlineMs' | 'improvesUntilMs'> {
+  /** The size of the smallest file of another search; infinite if there is none. */
+  bytesToBeat: number;
+}
 
 /**
  * Waits until a search may try the whole picture.
- * @param bytes the expected size of its file.
- * @throws PassRefusal if another search has a smaller file already.
+ * @param estimate undefined for a picture that is tried without a sample; such a search goes on at once.
+ * @throws PassRefusal if another search surely has a smaller file.
  */
-export type TakeTurn = (bytes: number) => Promise<SearchTurn>;
+export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTurn>;
 
 /**
  * The largest expected size at which a search is still worth trying, as a multiple of the smallest file so far. The
  * expected size can be several times too large, because a sample of a smooth picture has edges that the whole picture
  * lacks. The ratio therefore grows with the largest error of the expected sizes so far.
  */
-const MAX_SIZE_RATIO = 1.5;
-/**
- * The share of the remaining time that a search gets while no search has reached the target. The rest is left for the
- * next search.
- */
-const FIRST_TIME_SHARE = 2 / 3;
+const MAX_SIZE_RATIO = 1.2;
+/** The trials that a search needs. If there is time for only one, it writes a file that is far on the safe side. */
+const NEEDED_TRIALS = 2;
+/** If there is time for at most this many of its trials, a search goes on before the others have tried a sample. */
+const HURRIED_TRIALS = 3;
 
-interface WaitingSearch<T> {
-  bytes: number;
-  resume(turn: SearchTurn): void;
+interface WaitingSearch<T> extends RivalEstimate {
+  resume(turn: RivalTurn): void;
   giveUp(reason: PassRefusal): void;
   result: Promise<T>;
 }
 
 /**
  * Runs searches for the same target, of which only the smallest file is needed. Each tries a sample first. Then the
- * search with the smallest expected file goes on, with nearly all the time, and others only if their files may be
- * smaller than its file. Never more than one search works at a time, because each measures how long its work takes.
+ * search with the smallest expected file goes on, and others only if their files may be smaller than its file. If the
+ * time is too short for its trials, quicker searches go on before it, so that there is a file to compare with. Never
+ * more than one search works at a time, because each measures how long its work takes.
  * @param starts the searches. A search that ends without a sample does not wait.
  * @param bytesOf the size of the file of a search; infinite if it has none.
  */
@@ -42,39 +48,54 @@ export async function runRivals<T>(
   { nowMs, deadlineMs, bytesOf }: Pick<SearchTime, 'nowMs' | 'deadlineMs'> & { bytesOf(result: T): number },
 ): Promise<T[]> {
   const results: Promise<T>[] = [];
-  const waiting: WaitingSearch<T>[] = [];
+  let waiting: WaitingSearch<T>[] = [];
   let least = Number.POSITIVE_INFINITY;
+  let error = 1;
   for (const start of starts) {
     const sampled = Promise.withResolvers<Omit<WaitingSearch<T>, 'result'>>();
-    const result = start((bytes) => {
-      const turn = Promise.withResolvers<SearchTurn>();
-      sampled.resolve({ bytes, resume: turn.resolve, giveUp: turn.reject });
+    const result = start(async (estimate) => {
+      if (estimate === undefined) return turnUntil(deadlineMs);
+      const turn = Promise.withResolvers<RivalTurn>();
+      sampled.resolve({ ...estimate, resume: turn.resolve, giveUp: turn.reject });
       return turn.promise;
     });
     results.push(result);
     const first = await Promise.race([sampled.promise, result.then((ended) => ({ ended }))]);
     if ('ended' in first) least = Math.min(least, bytesOf(first.ended));
     else waiting.push({ ...first, result });
+    if ('trialMs' in first && HURRIED_TRIALS * first.trialMs > leftMs()) await finishWaiting();
   }
-  let error = 1;
-  for (const search of waiting.toSorted((one, other) => one.bytes - other.bytes)) {
-    if (search.bytes > MAX_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
-    else search.resume(turnAt(nowMs(), deadlineMs, least < Number.POSITIVE_INFINITY));
-    const bytes = bytesOf(await search.result);
-    least = Math.min(least, bytes);
-    if (bytes < Number.POSITIVE_INFINITY && search.bytes > 0)
-      error = Math.max(error, bytes / search.bytes, search.bytes / bytes);
-  }
+  await finishWaiting();
   return Promise.all(results);
+
+  async function finishWaiting(): Promise<void> {
+    // Until a search has a file, the time of the quickest one is kept for it.
+    const keptMs = NEEDED_TRIALS * Math.min(...waiting.map(({ trialMs }) => trialMs));
+    const fittingMs = leftMs() - keptMs;
+    const rankOf = ({ trialMs }: RivalEstimate) => (NEEDED_TRIALS * trialMs <= fittingMs ? 0 : trialMs);
+    const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
+    for (const search of order) {
+      const keepsTime = least === Number.POSITIVE_INFINITY && search !== order.at(-1);
+      if (search.bytes > MAX_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
+      else search.resume(turnUntil(keepsTime ? deadlineMs - keptMs : deadlineMs));
+      const bytes = bytesOf(await search.result);
+      least = Math.min(least, bytes);
+      if (bytes < Number.POSITIVE_INFINITY)
+        error = Math.max(error, bytes / search.bytes, search.bytes / bytes);
+    }
+    waiting = [];
+  }
+
+  function leftMs(): number {
+    return deadlineMs - MIN_TRIAL_TIME_MS - nowMs();
+  }
+
+  function turnUntil(endMs: number): RivalTurn {
+    return { deadlineMs: endMs, improvesUntilMs: deadlineMs - MIN_TRIAL_TIME_MS, bytesToBeat: least };
+  }
 }
 
-function turnAt(nowMs: number, deadlineMs: number, isReached: boolean): SearchTurn {
-  return {
-    deadlineMs: isReached ? deadlineMs : nowMs + FIRST_TIME_SHARE * (deadlineMs - nowMs),
-    improvesUntilMs: deadlineMs - MIN_TRIAL_TIME_MS,
-  };
-}
-
-function outdoneRefusal(): PassRefusal {
+/** The refusal of a search whose file would be larger than that of another one. */
+export function outdoneRefusal(): PassRefusal {
   return invalidArgument('format', 'Another of the formats makes a smaller file.', { reason: 'outdone' });
 }
