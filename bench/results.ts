@@ -18,7 +18,7 @@ export function makeWritableFolder(folder: string, option: string): void {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new Error(
-      `${folder} cannot be written: ${(error as Error).message}. Name another one by ${option}.`,
+      `${folder} cannot be written: ${(error as Error).message}. Name another folder by ${option}.`,
       {
         cause: error,
       },

@@ -32,7 +32,7 @@ import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
 import { AnswerSchemaChecker } from '../product/providers/answers.ts';
 import { Providers } from '../product/providers/open.ts';
-import { createIsOffered } from '../product/providers/registry.ts';
+import { createOfferCheck } from '../product/providers/registry.ts';
 import { openRequests } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
@@ -185,7 +185,7 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
   return {
     plans,
     plan: (id: string) => requirePlan(plans, id),
-    models: onlyOfferedModels(readModels(), createIsOffered(settings.providers)),
+    models: onlyOfferedModels(readModels(), createOfferCheck(settings.providers)),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     signatures: await LinkSigner.open(documents),
     outbound: traceOutbound(

@@ -6,7 +6,7 @@ export type DurationObserver = (seconds: number) => void;
 /** One series of the histogram: a set of labels, and what was observed for it. */
 interface HistogramSeries {
   labels: Record<string, string>;
-  /** The number of observations in each bucket, not cumulated; the last bucket is above all bounds. */
+  /** The number of observations in each bucket, not cumulative. The last bucket is above all bounds. */
   counts: number[];
   sum: number;
 }

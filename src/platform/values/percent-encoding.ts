@@ -1,5 +1,5 @@
 /** Decodes the percent-encoding of a text; null when the encoding is malformed. */
-export function percentDecoded(text: string): string | null {
+export function decodePercentEncoding(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseVersionedReference } from '../../platform/ids/slugs.ts';
-import { percentDecoded } from '../../platform/values/percent-encoding.ts';
+import { decodePercentEncoding } from '../../platform/values/percent-encoding.ts';
 
 /** The formats that an address may end with. */
 export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
@@ -122,7 +122,7 @@ function isExtension(text: string): text is AddressExtension {
 }
 
 function parseSource(text: string): AddressSource | null {
-  const decoded = percentDecoded(text);
+  const decoded = decodePercentEncoding(text);
   if (decoded === null) return null;
   if (ASSET_ID_PATTERN.test(decoded)) return { kind: 'asset', assetId: decoded };
   const [, encoded] = URL_SOURCE_PATTERN.exec(decoded) ?? [];
@@ -133,7 +133,7 @@ function parseSource(text: string): AddressSource | null {
 
 /** Parses the work in an address: `<preset>@<version>`, or ops `<op>[:<name>=<value>,…]` joined by `;`. */
 function parseWork(what: string): AddressWork | null {
-  const text = percentDecoded(what) ?? '';
+  const text = decodePercentEncoding(what) ?? '';
   if (PRESET_PATTERN.test(text)) {
     const { idOrSlug, version = 0 } = parseVersionedReference(text) ?? { idOrSlug: '' };
     return { kind: 'preset', idOrSlug, version };
@@ -147,11 +147,11 @@ function parseWork(what: string): AddressWork | null {
 
 function parseOp(text: string): AddressOp | null {
   const [name = '', list] = splitOnce(text, ':');
-  const op = percentDecoded(name);
+  const op = decodePercentEncoding(name);
   if (op === null || op === '') return null;
   const parameters: Record<string, string | string[]> = Object.create(null);
   for (const pair of list === undefined || list === '' ? [] : list.split(',')) {
-    const [key, value] = splitOnce(pair, '=').map(percentDecoded);
+    const [key, value] = splitOnce(pair, '=').map(decodePercentEncoding);
     if (!key || value === undefined || value === null) return null;
     const before = parameters[key];
     parameters[key] = before === undefined ? value : [before, value].flat();

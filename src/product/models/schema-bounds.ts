@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../platform/values/json.ts';
-import { percentDecoded } from '../../platform/values/percent-encoding.ts';
+import { decodePercentEncoding } from '../../platform/values/percent-encoding.ts';
 
 /**
  * The maximum size of a caller's JSON Schema in bytes. This limit and the following ones ensure that a schema compiles
@@ -106,7 +106,7 @@ function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
  */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The maximum number of schemas that the counting visits. If more were needed, no problem is reported. */
+/** The maximum number of schemas that the count visits. If there are more, no problem is reported. */
 const MAX_VISITED_SCHEMAS = 50_000;
 
 /**
@@ -200,7 +200,7 @@ export function createReferenceResolver(root: JsonSchema): (reference: string) =
   return (reference) => {
     if (!known.has(reference)) {
       const encoded = reference.slice(1);
-      const fragment = percentDecoded(encoded) ?? encoded;
+      const fragment = decodePercentEncoding(encoded) ?? encoded;
       known.set(reference, fragment.startsWith('/') ? resolvePointer(root, fragment) : anchors.get(fragment));
     }
     return known.get(reference);

@@ -17,7 +17,7 @@ type ProviderSettings = SettingsOf<typeof providersSettings>;
  * Returns the function that says whether the models of a provider are offered: those of an external provider if a key
  * or a base URL is set, those of the sandbox unless it is switched off, and local ones if their packages are installed.
  */
-export function createIsOffered(settings: ProviderSettings): (provider: ProviderName) => boolean {
+export function createOfferCheck(settings: ProviderSettings): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
     openai: isAnySet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
     gemini: isAnySet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
@@ -36,7 +36,7 @@ export function createConfiguredProviders(options: {
   readers: Readers;
 }): Partial<Record<ProviderName, Provider>> {
   const { settings: set, imageWorkers, outbound, readers } = options;
-  const isOffered = createIsOffered(set);
+  const isOffered = createOfferCheck(set);
   const openai = { key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound };
   const gemini = { key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL };
   const replicate = { token: set.REPLICATE_API_TOKEN, baseUrl: set.REPLICATE_BASE_URL, outbound };

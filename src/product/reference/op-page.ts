@@ -42,7 +42,7 @@ const ATTENTION_TEXT =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
 
 /** Explains the result on the page of the op that reads text. */
-const READ_TEXT_TEXT =
+const READ_TEXT_NOTE =
   'The text is what the reader took each shape for. It has no notation of its own: brackets and signs in it, such as [¢] in place of a small g, are characters that were misread, mostly small or blurred ones. Check amounts and units against the picture where the confidence of their line is low; twice the size often helps (resize before).';
 
 /**
@@ -73,7 +73,7 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
       ...(ownParameters.length + sharedParameters.length === 0 ? [paragraphBlock('It has none.')] : []),
       ...(ownParameters.length === 0 ? [] : [fieldsBlock(fieldsOf(ownParameters))]),
       ...(params.gravity === undefined ? [] : [paragraphBlock(ATTENTION_TEXT)]),
-      ...(params.language === undefined ? [] : [paragraphBlock(READ_TEXT_TEXT)]),
+      ...(params.language === undefined ? [] : [paragraphBlock(READ_TEXT_NOTE)]),
       ...(sharedParameters.length === 0 ? [] : [sharedFields(sharedParameters)]),
       ...trialForms(definition),
       ...(example === undefined ? [] : jobBlocks(example)),

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { recordedErrorOf } from '../../platform/http/errors/failures.ts';
-import { percentDecoded } from '../../platform/values/percent-encoding.ts';
+import { decodePercentEncoding } from '../../platform/values/percent-encoding.ts';
 
 /** What a process remembers of a call that it answered. Texts that are costly to parse are kept as they were sent. */
 export interface KeptRequest {
@@ -145,11 +145,11 @@ function withoutUrlSecrets(text: string): string {
 
 function fieldWithoutSecret(field: string): string {
   const [name = '', ...rest] = field.split('=');
-  if (SECRET_FIELD_PATTERN.test(percentDecoded(name) ?? name)) return `${name}=${REDACTED_TEXT}`;
+  if (SECRET_FIELD_PATTERN.test(decodePercentEncoding(name) ?? name)) return `${name}=${REDACTED_TEXT}`;
   const value = rest.join('=');
   if (!/:\/\/|%3a/i.test(value)) return field;
   const spaced = value.replaceAll('+', ' ');
-  const text = percentDecoded(spaced) ?? spaced;
+  const text = decodePercentEncoding(spaced) ?? spaced;
   const shown = withoutUrlSecrets(text);
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }

@@ -34,6 +34,6 @@ export function builtInTemplateReadOnlyError(): ApiError {
 
 /** The error 422 when a template already has the maximum number of versions. */
 export function tooManyTemplateVersionsError(limit: number): ApiError {
-  const message = `A template keeps at most ${limit} versions: create another template, or delete this one and create it anew.`;
+  const message = `A template keeps at most ${limit} versions: create another template, or delete this one and create it again.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit } });
 }

@@ -105,11 +105,11 @@ function checkVariables(variables: readonly DeclaredVariable[]): void {
     if (isJsonObject(variable)) checkVariableDeclaration(variable, index);
     const name: unknown = isJsonObject(variable) ? variable.name : variable;
     if (typeof name !== 'string' || !VARIABLE_PATTERN.test(name)) {
-      const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
+      const message = `The name at index ${index} of variables must be text of letters, digits, "_" and "." only.`;
       throw invalidParamError('variables', message, { index });
     }
     if (name.length <= MAX_VARIABLE_CHARACTERS) continue;
-    const message = `variables holds a name, at index ${index}, of ${name.length} characters: at most ${MAX_VARIABLE_CHARACTERS} are allowed, also in placeholders.`;
+    const message = `The name at index ${index} of variables has ${name.length} characters: at most ${MAX_VARIABLE_CHARACTERS} are allowed, also in placeholders.`;
     throw invalidParamError('variables', message, { index, limit: MAX_VARIABLE_CHARACTERS });
   }
 }
@@ -120,10 +120,10 @@ function checkVariableDeclaration(
 ): void {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    const message = `variables holds ${JSON.stringify(unknown)}, at index ${index}, but a variable has name and optional alone.`;
+    const message = `The entry at index ${index} of variables has ${JSON.stringify(unknown)}, but a variable has only name and optional.`;
     throw invalidParamError('variables', message, { index, allowed: ['name', 'optional'] });
   }
   if (typeof optional === 'boolean') return;
-  const message = `variables holds an optional, at index ${index}, that is neither true nor false.`;
+  const message = `The field optional at index ${index} of variables must be true or false.`;
   throw invalidParamError('variables', message, { index });
 }

@@ -62,11 +62,11 @@ function checkOutputNames(sent: readonly unknown[]): void {
     const param = `outputs[${index}].name`;
     const free = `output-${index + 1}`;
     if (name === undefined) {
-      const message = `${param} is missing, and this call needs it: send text such as small, a name of its own.`;
+      const message = `${param} is missing, and this call needs it: send text such as small, a different name for each output.`;
       throw invalidParamError(param, message, { missing: [param] }, [{ param, add: free }]);
     }
     if (names.has(name)) {
-      const message = `${param} is ${name}, as that of an earlier output: give each a name of its own.`;
+      const message = `${param} is ${name}, like the name of an earlier output: give each output a different name.`;
       throw invalidParamError(param, message, { received: name }, [{ param, replace: free }]);
     }
     names.add(name);

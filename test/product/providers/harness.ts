@@ -17,7 +17,7 @@ import {
 } from '../../../src/product/models/models.ts';
 import { AnswerSchemaChecker } from '../../../src/product/providers/answers.ts';
 import { type ModelCall, type ModelOutcome, Providers } from '../../../src/product/providers/open.ts';
-import { createIsOffered } from '../../../src/product/providers/registry.ts';
+import { createOfferCheck } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
 /** A call with its pictures as bytes. */
@@ -37,7 +37,7 @@ export interface TestProviders {
 /** The providers with the settings of a test, real pixels, and slots in memory. */
 export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
-  const models = onlyOfferedModels(readModels(), createIsOffered(settings.providers));
+  const models = onlyOfferedModels(readModels(), createOfferCheck(settings.providers));
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity: smallCapacity(),

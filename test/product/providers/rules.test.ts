@@ -4,7 +4,7 @@ import { readSettings } from '../../../config/index.ts';
 import { completeBaseUrl, parseRetryAfterMs } from '../../../src/product/providers/exchange.ts';
 import { nextAttemptDelayMs } from '../../../src/product/providers/open.ts';
 import { providerErrorFromRefusal, redactSecrets } from '../../../src/product/providers/provider.ts';
-import { createIsOffered } from '../../../src/product/providers/registry.ts';
+import { createOfferCheck } from '../../../src/product/providers/registry.ts';
 
 t.test(
   'a failed item is tried after each planned wait, later when the provider says so, and not past five minutes',
@@ -87,7 +87,7 @@ t.test('a base URL that is a host alone gets the path of the provider', (t) => {
 
 t.test('a provider is offered by its key or its base URL, the sandbox unless it is off', (t) => {
   const offered = (environment: Record<string, string>) => {
-    const isOffered = createIsOffered(readSettings(environment).providers);
+    const isOffered = createOfferCheck(readSettings(environment).providers);
     return (['openai', 'gemini', 'replicate', 'sandbox'] as const).filter(isOffered);
   };
   t.strictSame(offered({}), ['sandbox']);

@@ -362,8 +362,8 @@ function decodeBytes(header: ImageHeader): number {
 }
 
 /**
- * The memory in bytes of a pass that drops frames in between. It holds the batch that is being decoded and the kept
- * frames, which exist twice while they are joined.
+ * The memory in bytes of a pass that keeps only some frames of a range. The pass holds the batch that is being decoded
+ * and the kept frames, which exist twice while they are joined.
  */
 function skippedFramesBytes(header: ImageHeader, pass: ImagePass): number {
   const batches = batchesWithSkippedFrames(header, pass);

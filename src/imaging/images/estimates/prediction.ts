@@ -26,7 +26,7 @@ import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/fa
 /** The headers of the second pictures, keyed by the id that the steps use for them. */
 export type LayerHeaders = Readonly<Record<string, { header: ImageHeader }>>;
 
-/** The second pictures that the steps of a pass read, one for each such step. */
+/** The headers of the second pictures that the steps of a pass read, one for each such step. */
 export function layerHeadersOf({ steps }: ImagePass, layers: LayerHeaders): ImageHeader[] {
   return layersOf(steps).flatMap(({ assetId }) => layers[assetId]?.header ?? []);
 }

@@ -38,9 +38,9 @@ const MAX_CORRECTIONS = 20;
 const MAX_CORRECTED_CHARACTERS = 65_536;
 
 /**
- * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The
- * checks of the route itself prove them: each change is made in a copy of the call, until nothing is refused. Without a
- * proven list the error stays as it is.
+ * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The route
+ * itself checks a copy of the call after each change, until it refuses nothing. If that does not succeed, the error
+ * stays as it is.
  */
 export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck, pictureSize } = request.routeOptions.config;

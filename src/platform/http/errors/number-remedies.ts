@@ -146,6 +146,6 @@ function booleanForNumberRemedy(value: boolean, { clamped }: TSchema): Remedy {
   const [, most]: readonly (number | undefined)[] = clamped ?? [];
   if (most === undefined) return { says: '' };
   return value
-    ? { says: ` Send ${most}, which is the most.`, replace: most }
+    ? { says: ` Send ${most}, the maximum.`, replace: most }
     : { says: ' Leave it out.', remove: true };
 }

@@ -248,7 +248,7 @@ function hintFor(value: unknown, schema: TSchema): ValueHint {
   const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');
   if (!choosesFormat) return { says: '' };
   return {
-    says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
+    says: ' The service does not choose a format: leave it out for the format of the input, or send several formats to the op compress.',
     suggest: BROWSER_FORMATS,
   };
 }

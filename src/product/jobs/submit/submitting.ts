@@ -237,7 +237,7 @@ export class JobSubmission {
     return isOurs;
   }
 
-  /** Removes what a submit stored and held, after its job has become `undone`. */
+  /** Removes the documents and the hold of a submit, after its job has become `undone`. */
   async #removeUndone({ _id, accountId }: JobDocument): Promise<void> {
     const { holds, assets, items, definitions, jobs } = this.#context;
     await holds.undo(accountId, _id);

@@ -169,7 +169,7 @@ function renderWork(body: JobRequest, op: RenderOp): CheckedWork {
 type JobOp = Exclude<Op, SyncOp>;
 
 /** The op of each job type that has only one. */
-const OP_OF_TYPE: Record<string, JobOp> = {
+const OP_BY_JOB_TYPE: Record<string, JobOp> = {
   render: OPS.render_template,
   'ai-generate': OPS.generate,
   'ai-edit': OPS.edit,
@@ -194,7 +194,7 @@ export function requireJobOp({ op: name, type }: Pick<JobRequest, 'op' | 'type'>
     const details = { missing: ['op'], suggest: ['op', 'presetId', 'steps', 'type'] };
     throw invalidParamError('op', 'op is missing: send an op, a presetId, steps, or a type.', details);
   }
-  const op = OP_OF_TYPE[type];
+  const op = OP_BY_JOB_TYPE[type];
   if (op !== undefined) return op;
   const message = `steps are missing: a job of type ${type} is made of steps.`;
   throw invalidParamError('steps', message, { missing: ['steps'] });
@@ -210,7 +210,7 @@ function isJobOp(op: Op): op is JobOp {
  */
 export function jobWithLiftedFields(body: JobRequest): JobRequest {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
-  const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
+  const op = body.op === undefined ? OP_BY_JOB_TYPE[body.type ?? ''] : findOp(body.op);
   return withLiftedFields(op, body);
 }
 

@@ -207,8 +207,8 @@ async function attemptTestDelivery(
 const COPY_BATCH_SIZE = 100;
 
 /**
- * Queues failed events again, oldest first. An event is queued if its last delivery to the endpoint failed, and was
- * queued at or after an instant.
+ * Queues failed events again, oldest first. An event is queued if its last delivery to the endpoint failed, and that
+ * delivery was queued at or after a given instant.
  * @returns how many were queued, and how many are left because of the limit per call.
  */
 export async function redeliverFailedEvents(

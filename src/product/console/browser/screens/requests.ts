@@ -256,7 +256,7 @@ function RequestPage({ id }: { id: string }) {
     }
     ${data.timing && html`<${Section} title="Where the time went"><${TimingBar} timing=${data.timing} /><//>`}
     <${Section} title="The same call">
-      <${Code} samples=${[{ label: 'curl', code: curlOf(data) }, { label: 'Path', code: path }]} />
+      <${Code} samples=${[{ label: 'curl', code: curlCommandOf(data) }, { label: 'Path', code: path }]} />
       <p class="quiet">Bodies and credentials are not kept: put your own in.</p>
     <//>
   <//>`;
@@ -282,7 +282,7 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
  * The call as a curl command.
  * @param bytesIn the size of the request body in bytes. Absent: the command sends no body.
  */
-function curlOf({ method, path, bytesIn }: RequestRecord): string {
+function curlCommandOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;
   const [type, file] = PICTURE_CALL_PATTERN.test(path)
     ? ['image/jpeg', 'photo.jpg']
