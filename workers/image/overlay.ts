@@ -18,11 +18,11 @@ export async function overlayPicture(
   const inLayer = { ...visible, left: visible.left - at.left, top: visible.top - at.top };
   const part = cutBox(layer, inLayer);
   await (mode === 'over' ? compositeLayer(picture, part, visible) : blendInto(picture, part, visible, mode));
-  return canBeSeenOutside(layer, inLayer) ? 'part' : 'all';
+  return hasVisiblePixelOutside(layer, inLayer) ? 'part' : 'all';
 }
 
 /** Whether a layer has a pixel outside of a part of it that is visible, which means not fully transparent. */
-function canBeSeenOutside({ data, width, height }: Pixels, part: Box): boolean {
+function hasVisiblePixelOutside({ data, width, height }: Pixels, part: Box): boolean {
   if (part.width === width && part.height === height) return false;
   const isInkIn = (y: number, from: number, to: number) => {
     for (let at = (y * width + from) * 4 + 3; at < (y * width + to) * 4; at += 4)

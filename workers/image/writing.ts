@@ -210,7 +210,7 @@ async function untouchedInput(work: PassWork): Promise<WrittenFile | undefined> 
   return file;
 }
 
-/** The input, if the pass asks only for a smaller file of the same format; undefined for any other pass. */
+/** The input, if the pass requests only a smaller file of the same format; undefined for any other pass. */
 function originalFileOf(work: PassWork): OriginalFile | undefined {
   const { task, steps, encode, source, isConverted, chosen, picture } = work;
   const { input } = task;

@@ -18,14 +18,14 @@ const MAX_FAILING_PICTURES = 10_000;
 /** How many of the latest cache reads are remembered. A picture that is read twice among them is put into memory. */
 const MAX_RECENT_READS = 500;
 
-/** A picture that was made, with its size and ETag. */
-export interface MadePicture extends Pick<TransformTaskResult, 'contentType' | 'width' | 'height'> {
+/** A finished picture: its bytes, its content type, its size in pixels, and its ETag. */
+export interface FinishedPicture extends Pick<TransformTaskResult, 'contentType' | 'width' | 'height'> {
   bytes: Buffer;
   /** The ETag without quotes. */
   etag: string;
 }
 
-export interface CachedPicture extends MadePicture {
+export interface CachedPicture extends FinishedPicture {
   /** When the picture was made, in epoch milliseconds. */
   madeAtMs: number;
 }
@@ -38,7 +38,7 @@ export interface PictureRequest {
   freshMs: number | null;
   /** How long a picture that is no longer fresh may be served while its source fails, in milliseconds. */
   staleMs: number;
-  make(): Promise<MadePicture>;
+  make(): Promise<FinishedPicture>;
   /**
    * Returns whether the picture may stay in the cache. It is called after the picture was made, because the source or
    * the preset may have been deleted meanwhile.

@@ -12,7 +12,7 @@ import {
 } from '../transforms/metered-call.ts';
 import type { DeliveryAddress } from './address.ts';
 import { noSuchPictureError } from './errors.ts';
-import type { MadePicture, PictureRequest } from './pictures.ts';
+import type { FinishedPicture, PictureRequest } from './pictures.ts';
 import {
   acceptedModernFormats,
   allowedWidthFor,
@@ -167,7 +167,7 @@ export class AddressResolver {
    * Makes the picture, and counts it as a run of the account.
    * @throws ApiError asset_not_found when the asset has been deleted.
    */
-  #make({ signer, op, pixels, choosePasses, etag }: PicturePlan): Promise<MadePicture> {
+  #make({ signer, op, pixels, choosePasses, etag }: PicturePlan): Promise<FinishedPicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
     const startedMs = performance.now();

@@ -60,7 +60,7 @@ const ANSWER_TIMEOUT_MS = 2_000;
 const NUMBER_WIDTH = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
 
-/** Searches the recent requests of all processes on all hosts, by asking each process. */
+/** Searches the recent requests of all processes on all hosts. The search sends a question to each process. */
 export class RequestSearch {
   readonly #coordination: MessageChannels;
 

@@ -62,7 +62,7 @@ export class TemporaryResults {
     return `${this.#options.publicUrl()}/results/${name}?${this.#options.signatures.sign('result', name, expiresAt)}`;
   }
 
-  /** Deletes a batch of results whose time is over, and returns their number. */
+  /** Deletes a batch of expired results, and returns their number. */
   async sweep(): Promise<number> {
     const beforeMs = this.#options.now().getTime() - RESULT_STORAGE_MS;
     const keys = await this.#options.objects.listOlder(RESULTS_PREFIX, beforeMs, SWEEP_BATCH_SIZE);

@@ -111,7 +111,7 @@ export class CallSlots {
     };
   }
 
-  /** Whether the call may use the slot without asking the coordination store. */
+  /** Whether the call may use the slot without a query to the coordination store. */
   isHeld({ reusableUntilMs }: CallSlot): boolean {
     return reusableUntilMs !== null && this.#clock.elapsedMs() < reusableUntilMs;
   }

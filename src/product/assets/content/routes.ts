@@ -113,7 +113,7 @@ const IMAGE_PARAMETERS = new Set(
 );
 
 /**
- * Refuses fields that ask for a changed picture, because this route returns the original.
+ * Refuses fields that request a changed picture, because this route returns the original.
  * @throws ApiError invalid_param on such a field.
  */
 function refuseImageParameters(query: object): void {

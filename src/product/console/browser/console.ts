@@ -35,7 +35,7 @@ function ConsoleFrame() {
       navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
-  // The operator's screens need no account; they ask for the operator's own credential.
+  // The operator's screens need no account. They need the operator's own credential.
   const isOperators = screenAt(path)?.screen.group === 'Operate';
   const whose = isOperators ? 'operator' : accountId;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
