@@ -12,6 +12,7 @@ import { readImageHeader } from '../images/header/header.ts';
 import { type ImageCall, isStoredFile, type RunningCall, type WithQueueTime } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
 import type { PoolSlot } from '../images/slots.ts';
+import { medianOf } from './columns.ts';
 import {
   areReadersInstalled,
   type CodesReading,
@@ -227,10 +228,6 @@ function moreConfident(one: TrialReading, other: TrialReading): TrialReading {
 function enlargementFor({ lineHeightPx }: TrialReading, { width, height }: Size): number {
   if (lineHeightPx === 0 || lineHeightPx >= MIN_LINE_HEIGHT_PX) return 1;
   return Math.min(GOOD_LINE_HEIGHT_PX / lineHeightPx, MAX_READ_EDGE / Math.max(width, height));
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 }
 
 /** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { PSM, Worker } from 'tesseract.js';
+import type { Line, PSM, Word, Worker } from 'tesseract.js';
 import type { BoundingBox, UnreadTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
+import { orderByColumns, type WordedLine } from './columns.ts';
 import {
   confidentCharacterCount,
   languageFolder,
@@ -38,6 +39,8 @@ const MIN_AREA_CONFIDENCE = 0.8;
 const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 
 type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
+/** The text of a layout. A line may cross several columns. */
+type LaidOutText = Omit<FoundText, 'lines'> & { lines: WordedLine[] };
 
 /**
  * Reads text with tesseract.js in a separate thread, which is started for the first picture and ended after an idle
@@ -57,7 +60,7 @@ export class TextReader {
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([this.#readPicture(picture, language, signal), aborted]);
+      return orderedText(await Promise.race([this.#readPicture(picture, language, signal), aborted]));
     } catch (error) {
       await this.#stop();
       throw error;
@@ -91,7 +94,7 @@ export class TextReader {
     { png, ...size }: PreparedPicture,
     language: string,
     signal: AbortSignal,
-  ): Promise<FoundText> {
+  ): Promise<LaidOutText> {
     if (this.#thread?.language !== language) await this.#stop();
     this.#thread ??= { language, worker: startTesseract(language) };
     const worker = await this.#thread.worker;
@@ -108,7 +111,7 @@ export class TextReader {
     if (column.confidence < MIN_SURE_CONFIDENCE) return column;
     const boxes = column.lines.filter(isSure).map(({ x, y, width, height }) => ({ x, y, width, height }));
     const areas = await this.#unread.run({ picture: png, size, lines: boxes }, signal);
-    const added: TextLine[] = [];
+    const added: WordedLine[] = [];
     for (const area of areas) {
       const { lines } = await readWithLayout(BLOCK_LAYOUT, { worker, signal }, png, area);
       const isCertain = ({ text, confidence }: TextLine) =>
@@ -142,7 +145,7 @@ async function readWithLayout(
   { worker, signal }: { worker: Worker; signal: AbortSignal },
   png: Uint8Array,
   area?: BoundingBox,
-): Promise<FoundText> {
+): Promise<LaidOutText> {
   signal.throwIfAborted();
   await worker.setParameters({ tessedit_pageseg_mode: layout });
   signal.throwIfAborted();
@@ -152,16 +155,30 @@ async function readWithLayout(
   return {
     text: data.text.trim(),
     confidence: data.confidence / 100,
-    lines: lines.map(({ text, confidence, bbox: { x0, y0, x1, y1 } }) => ({
-      text: text.trim(),
-      confidence: confidence / 100,
-      ...{ x: x0, y: y0, width: x1 - x0, height: y1 - y0 },
-    })),
+    lines: lines.map((line) => ({ ...textLineOf(line), words: line.words.map(textLineOf) })),
+  };
+}
+
+function textLineOf({ text, confidence, bbox: { x0, y0, x1, y1 } }: Line | Word): TextLine {
+  return {
+    text: text.trim(),
+    confidence: confidence / 100,
+    ...{ x: x0, y: y0, width: x1 - x0, height: y1 - y0 },
+  };
+}
+
+/** The text with its lines in reading order, column by column. */
+function orderedText({ text, confidence, lines }: LaidOutText): FoundText {
+  const ordered = orderByColumns(lines);
+  return {
+    text: ordered === lines ? text : ordered.map((line) => line.text).join('\n'),
+    confidence,
+    lines: ordered.map(({ words: _, ...line }) => line),
   };
 }
 
 /** Adds lines to others, in reading order. The added lines replace unsure lines that they overlap. */
-function addLines(lines: readonly TextLine[], added: readonly TextLine[]): FoundText {
+function addLines(lines: readonly WordedLine[], added: readonly WordedLine[]): LaidOutText {
   const all = lines.filter((line) => isSure(line) || !added.some((other) => boxesOverlap(line, other)));
   for (const line of added) {
     const next = all.findIndex((other) => precedesInReadingOrder(line, other));

@@ -1,0 +1,133 @@
+import type { BoundingBox } from '../../../workers/models/protocol.ts';
+import type { TextLine } from './reading.ts';
+
+/** A line with its words, from left to right. */
+export interface WordedLine extends TextLine {
+  words: readonly TextLine[];
+}
+
+/** The blank between two words of a line. */
+interface Space {
+  left: number;
+  right: number;
+}
+
+/** A blank vertical band between two columns of text, in consecutive lines. */
+interface Gutter extends Space {
+  /** The index of the first line, and the one after the last. */
+  start: number;
+  end: number;
+}
+
+/** The smallest width of a gutter, as a multiple of the median space between two words. */
+const MIN_GUTTER_SPACES = 2;
+/** The largest width of a gutter, as a share of the narrower column. Cells of tables and forms lie farther apart. */
+const MAX_GUTTER_SHARE = 1 / 4;
+/** The fewest lines of which both columns have words. */
+const MIN_SHARED_LINES = 4;
+/** The smallest share of the width of a column that half of its lines fill. The cells of a table differ more. */
+const MIN_FILLED_SHARE = 3 / 4;
+/** The fewest words of a line of a column, on average. The cells of a table have fewer. */
+const MIN_WORDS_PER_LINE = 3;
+
+/**
+ * Takes lines that cross a gutter apart, and orders the lines column by column. The rows of receipts, tables and forms
+ * stay whole. A line across all columns, such as a heading, ends the columns above it.
+ */
+export function orderByColumns(lines: WordedLine[]): WordedLine[] {
+  const minWidth = MIN_GUTTER_SPACES * medianOf(lines.flatMap(({ words }) => spacesOf(words).map(widthOf)));
+  const bands = lines.flatMap(({ words }, index) =>
+    spacesOf(words)
+      .filter((space) => widthOf(space) >= minWidth)
+      .map((space) => bandFrom(space, index, lines, minWidth)),
+  );
+  const gutter = bands
+    .toSorted((one, other) => other.end - other.start - (one.end - one.start))
+    .find((band) => partsColumns(band, lines));
+  if (gutter === undefined) return lines;
+  const columns = columnsBeside(gutter, lines);
+  return [lines.slice(0, gutter.start), ...columns, lines.slice(gutter.end)].flatMap(orderByColumns);
+}
+
+/** The blank band that begins as a space of one line, in all consecutive lines that leave it wide enough. */
+function bandFrom(space: Space, index: number, lines: WordedLine[], minWidth: number): Gutter {
+  const gutter = { ...space, start: index, end: index + 1 };
+  const narrow = (line: WordedLine | undefined): boolean => {
+    if (line === undefined) return false;
+    const [before, after] = wordsBeside(gutter, line);
+    const left = Math.max(gutter.left, ...before.map(rightOf));
+    const right = Math.min(gutter.right, ...after.map(({ x }) => x));
+    if (right - left < minWidth) return false;
+    Object.assign(gutter, { left, right });
+    return true;
+  };
+  while (narrow(lines[gutter.end])) gutter.end += 1;
+  while (narrow(lines[gutter.start - 1])) gutter.start -= 1;
+  return gutter;
+}
+
+/** Whether the text on both sides of a gutter is columns, and not the cells of rows. */
+function partsColumns(gutter: Gutter, lines: WordedLine[]): boolean {
+  const columns = columnsBeside(gutter, lines);
+  const lineCount = gutter.end - gutter.start;
+  const sharedCount = columns[0].length + columns[1].length - lineCount;
+  if (sharedCount < Math.max(MIN_SHARED_LINES, lineCount / 2)) return false;
+  return columns.every((column) => {
+    const columnWidth = Math.max(...column.map(rightOf)) - Math.min(...column.map(({ x }) => x));
+    const wordCount = column.reduce((sum, { words }) => sum + words.length, 0);
+    return (
+      widthOf(gutter) <= MAX_GUTTER_SHARE * columnWidth &&
+      medianOf(column.map(({ width }) => width)) >= MIN_FILLED_SHARE * columnWidth &&
+      wordCount >= MIN_WORDS_PER_LINE * column.length &&
+      !isTable(orderByColumns(column), widthOf(gutter))
+    );
+  });
+}
+
+/** Whether most lines have a space as wide as a gutter. Such lines are rows of a table with several columns. */
+function isTable(lines: WordedLine[], gutterWidth: number): boolean {
+  const wide = lines.filter(({ words }) => spacesOf(words).some((space) => widthOf(space) >= gutterWidth));
+  return wide.length > lines.length / 2;
+}
+
+/** The parts of the lines on the left and on the right of a gutter. */
+function columnsBeside(gutter: Gutter, lines: WordedLine[]): [WordedLine[], WordedLine[]] {
+  const parts = lines.slice(gutter.start, gutter.end).map((line) => wordsBeside(gutter, line));
+  const columnOf = (words: readonly TextLine[][]) => words.filter((part) => part.length > 0).map(joinWords);
+  return [columnOf(parts.map(([before]) => before)), columnOf(parts.map(([, after]) => after))];
+}
+
+/** The words of a line whose middle is on the left, and on the right, of the middle of a gutter. */
+function wordsBeside({ left, right }: Space, { words }: WordedLine) {
+  const isBefore = ({ x, width }: BoundingBox) => x + width / 2 < (left + right) / 2;
+  return [words.filter(isBefore), words.filter((word) => !isBefore(word))] as const;
+}
+
+function joinWords(words: readonly TextLine[]): WordedLine {
+  const [x, y] = [Math.min(...words.map((word) => word.x)), Math.min(...words.map((word) => word.y))];
+  return {
+    text: words.map(({ text }) => text).join(' '),
+    confidence: words.reduce((sum, { confidence }) => sum + confidence, 0) / words.length,
+    ...{ x, y },
+    width: Math.max(...words.map(rightOf)) - x,
+    height: Math.max(...words.map((word) => word.y + word.height)) - y,
+    words,
+  };
+}
+
+/** The spaces between the words of a line. */
+function spacesOf(words: readonly TextLine[]): Space[] {
+  return words.slice(1).map((word, index) => ({ left: rightOf(words[index] as TextLine), right: word.x }));
+}
+
+function widthOf({ left, right }: Space): number {
+  return right - left;
+}
+
+function rightOf({ x, width }: BoundingBox): number {
+  return x + width;
+}
+
+export function medianOf(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
+}
