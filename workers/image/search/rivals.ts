@@ -1,6 +1,6 @@
 import { invalidArgument, type PassRefusal } from '../refusal.ts';
 import type { SampleEstimates } from './rehearsal.ts';
-import { MIN_TRIAL_TIME_MS, type SearchTime } from './time.ts';
+import { MIN_TRIAL_TIME_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 
 /** What a search learns from its trials on a sample. */
 type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialMs'>;
@@ -54,7 +54,7 @@ export async function runRivals<T>(
   for (const start of starts) {
     const sampled = Promise.withResolvers<Omit<WaitingSearch<T>, 'result'>>();
     const result = start(async (estimate) => {
-      if (estimate === undefined) return turnUntil(deadlineMs);
+      if (estimate === undefined) return turnWith(0);
       const turn = Promise.withResolvers<RivalTurn>();
       sampled.resolve({ ...estimate, resume: turn.resolve, giveUp: turn.reject });
       return turn.promise;
@@ -75,9 +75,8 @@ export async function runRivals<T>(
     const rankOf = ({ trialMs }: RivalEstimate) => (NEEDED_TRIALS * trialMs <= fittingMs ? 0 : trialMs);
     const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
     for (const search of order) {
-      const keepsTime = least === Number.POSITIVE_INFINITY && search !== order.at(-1);
       if (search.bytes > MAX_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
-      else search.resume(turnUntil(keepsTime ? deadlineMs - keptMs : deadlineMs));
+      else search.resume(turnWith(search === order.at(-1) ? 0 : keptMs));
       const bytes = bytesOf(await search.result);
       least = Math.min(least, bytes);
       if (bytes < Number.POSITIVE_INFINITY)
@@ -90,8 +89,15 @@ export async function runRivals<T>(
     return deadlineMs - MIN_TRIAL_TIME_MS - nowMs();
   }
 
-  function turnUntil(endMs: number): RivalTurn {
-    return { deadlineMs: endMs, improvesUntilMs: deadlineMs - MIN_TRIAL_TIME_MS, bytesToBeat: least };
+  /** @param keptMs the time that is kept for other searches if none has a file. */
+  function turnWith(keptMs: number): RivalTurn {
+    // Once there is a file, a late search must not delay its answer: it ends earlier than one that is alone.
+    const isReached = least < Number.POSITIVE_INFINITY;
+    return {
+      deadlineMs: deadlineMs - (isReached ? RESPONSE_RESERVE_MS : keptMs),
+      improvesUntilMs: deadlineMs - MIN_TRIAL_TIME_MS,
+      bytesToBeat: least,
+    };
   }
 }
 
