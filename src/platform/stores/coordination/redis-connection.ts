@@ -45,6 +45,13 @@ const RECONNECT_DELAY_MS = 100;
  */
 const RETRY_DELAY_MS = 10;
 
+/**
+ * The codes of replies of a server that cannot run any such command at present: it starts, has no memory or disk, is a
+ * replica, or must be set up otherwise. Before Redis 7, the code of a command in a script is inside of the message.
+ */
+const UNAVAILABLE_REPLY =
+  /\b(?:BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOPERM|NOREPLICAS|OOM|READONLY|TRYAGAIN|WRONGPASS)\b/;
+
 export type RedisArgument = string | number;
 
 /**
@@ -84,7 +91,10 @@ export class RedisConnection {
     >;
   }
 
-  /** Runs a command within the deadline. An attempt that is under way at the deadline may still finish. */
+  /**
+   * Runs a command within the deadline. An attempt that is under way at the deadline may still finish.
+   * @throws StoreUnavailableError; the server's own error, when it refuses the command for a fault of the code.
+   */
   async run<T>(command: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#deadlineMs;
     for (;;) {
@@ -92,8 +102,9 @@ export class RedisConnection {
       try {
         return await command();
       } catch (error) {
-        const answered = error instanceof Error && error.name === 'ReplyError';
-        if (answered || performance.now() >= deadline) throw unavailableError(error);
+        const isReply = error instanceof Error && error.name === 'ReplyError';
+        if (isReply && !UNAVAILABLE_REPLY.test(error.message)) throw error;
+        if (isReply || performance.now() >= deadline) throw unavailableError(error);
       }
       await pause(RETRY_DELAY_MS);
     }

@@ -80,6 +80,31 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     t.ok(await until(async () => heard.length === 1));
   });
 
+  t.test('a command that the server refuses for itself is a fault of the code, and no outage', async (t) => {
+    const store = connect(t, ownUrl, 'faults:');
+    const client = new Redis(ownUrl);
+    t.teardown(() => client.disconnect());
+    await t.rejects(store.lease('k', 'owner', Number.NaN), { name: 'ReplyError', message: /^ERR/ });
+    await store.admit({ slot: { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS } });
+    for (const key of await client.keys('faults:*')) await client.set(key, 'of another type');
+    await t.rejects(store.releaseSlot('k', 'a/1/1'), { name: 'ReplyError', message: /^WRONGTYPE/ });
+  });
+
+  t.test('a command that the server refuses for its state is an outage', async (t) => {
+    const store = connect(t, ownUrl, 'state:');
+    const client = new Redis(ownUrl);
+    t.teardown(() => client.disconnect());
+    const refused = () =>
+      t.rejects(store.lease(randomText(8), 'owner', MINUTE_MS), { name: 'StoreUnavailableError' });
+    await client.config('SET', 'maxmemory', 1);
+    await refused();
+    await client.config('SET', 'maxmemory', 0);
+    await client.replicaof('127.0.0.1', 1);
+    await refused();
+    await client.replicaof('NO', 'ONE');
+    t.equal(await store.lease('k', 'owner', MINUTE_MS), true);
+  });
+
   t.test('a lost connection is waited for, and restored without a restart', async (t) => {
     const proxy = await startProxy(Number(new URL(ownUrl).port));
     t.teardown(() => proxy.stop());

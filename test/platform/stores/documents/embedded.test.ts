@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { withDirectReads } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
-import { StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
+import {
+  type DocumentFilter,
+  StoreUnavailableError,
+} from '../../../../src/platform/stores/documents/port.ts';
 import { documentsOverChannel, provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
 import { channelPair } from '../channel-pair.ts';
 import { documentsContract } from './contract.ts';
@@ -33,6 +36,17 @@ t.test('in the process that owns them', async (t) => {
     await documents.close();
     await t.rejects(documents.ping(), StoreUnavailableError);
   });
+});
+
+t.test('a write that SQLite cannot run is a fault of the code, and no outage', async (t) => {
+  const documents = openEmbeddedDocuments(newFile(t));
+  t.teardown(() => documents.close());
+  const items = await documents.collection<{ _id: string; rank: number }>({ name: 'items', indexes: [] });
+  await items.insertOne({ _id: 'a', rank: 1 });
+  let tooDeep: DocumentFilter = { _id: 'a' };
+  for (let depth = 0; depth < 1_200; depth++) tooDeep = { $or: [{ rank: depth }, tooDeep] };
+  await t.rejects(items.deleteMany(tooDeep), { name: 'Error' });
+  t.equal(await items.count({}), 1);
 });
 
 t.test('over the channel, from an API process', async (t) => {

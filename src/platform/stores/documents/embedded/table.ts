@@ -45,7 +45,11 @@ interface RowChange {
 }
 
 const NO_CHANGE: RowChange = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
-const SQLITE_CONSTRAINT = 19;
+/**
+ * The result codes of SQLite for a fault of the code: ERROR (a wrong statement), TOOBIG, CONSTRAINT, MISMATCH, MISUSE
+ * and RANGE. After any other code the same statement may succeed later.
+ */
+const FAULT_CODES = [1, 18, 19, 20, 21, 25];
 
 /** A collection in the thread that owns the database. */
 export class SqliteCollection implements Synchronous<DocumentCollection<DocumentWithId>> {
@@ -252,6 +256,6 @@ function portErrorOf(error: unknown, shape: TableShape): unknown {
   const { errcode, message } = error as { errcode?: number; message: string };
   const index = shape.refusals.get(message);
   if (index !== undefined) return new DuplicateKeyError(index);
-  const failed = errcode !== undefined && (errcode & 0xff) !== SQLITE_CONSTRAINT;
-  return failed ? unwrittenError(`The documents could not be written: ${message}.`) : error;
+  const isOutage = errcode !== undefined && !FAULT_CODES.includes(errcode & 0xff);
+  return isOutage ? unwrittenError(`The documents could not be written: ${message}.`) : error;
 }
