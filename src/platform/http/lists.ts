@@ -236,17 +236,33 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** How many characters of a page are written before the event loop serves other calls. */
+/** How many characters of a list are written before the event loop serves other calls. */
 const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
 
 /** Sends a page whose rows may be long. They are written in several turns of the event loop. */
-export async function sendLongPage<T>(
+export function sendLongPage<T>(
   reply: FastifyReply,
   message: string,
   { rows, meta }: ListPage<T>,
   write: (row: T) => string,
 ): Promise<FastifyReply> {
-  const [head, tail] = JSON.stringify(successEnvelope(message, [], meta)).split('[]') as [string, string];
+  return sendLongList(reply, JSON.stringify(successEnvelope(message, [], meta)), 'data', rows, write);
+}
+
+/**
+ * Sends a response with a list whose rows may be long. They are written in several turns of the event loop.
+ * @param answer the response as JSON, in which the list is empty.
+ * @param field the name of the list. The last field with this name is meant.
+ */
+export async function sendLongList<T>(
+  reply: FastifyReply,
+  answer: string,
+  field: string,
+  rows: readonly T[],
+  write: (row: T) => string,
+): Promise<FastifyReply> {
+  const opening = `"${field}":[`;
+  const start = answer.lastIndexOf(`${opening}]`) + opening.length;
   const texts: string[] = [];
   let written = 0;
   for (const row of rows) {
@@ -260,7 +276,7 @@ export async function sendLongPage<T>(
   return reply
     .type('application/json; charset=utf-8')
     .serializer((text: unknown) => text as string)
-    .send(`${head}[${texts.join(',')}]${tail}`);
+    .send(`${answer.slice(0, start)}${texts.join(',')}${answer.slice(start)}`);
 }
 
 /** Writes a row as JSON. */

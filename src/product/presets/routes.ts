@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import {
   createRowWriter,
   importResultSchema,
   sendImportResult,
+  sendLongList,
   streamList,
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
@@ -44,6 +45,7 @@ import {
   PresetListQuery,
   PresetParams,
   PresetReadQuery,
+  PresetVersionData,
   PresetVersionParams,
 } from './schema.ts';
 import type { PresetsStore } from './store.ts';
@@ -58,6 +60,8 @@ export interface PresetRoutesOptions extends PresetContentRules {
 }
 
 const serializePreset = createRowWriter(PresetData);
+const serializeVersion = createRowWriter(PresetVersionData);
+const serializeAnswer = createRowWriter(envelopeSchemaOf(PresetData));
 
 const ROUTES = [
   installListRoute,
@@ -162,7 +166,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
         response: { 200: envelopeSchemaOf(PresetData) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const reference = parsePresetReferencePath(request.params.slug, request.query.version);
       const { preset, version } = await resolvePresetReference(store, accountId, reference, 'slug');
@@ -172,7 +176,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
         isCurrent ? store.findHistories(accountId, [preset]) : [],
       ]);
       const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);
-      return successEnvelope('Preset read.', withPresetUsage(data, usage));
+      return sendPreset(reply, 'Preset read.', withPresetUsage(data, usage));
     },
   );
 }
@@ -197,7 +201,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
         response: { 200: envelopeSchemaOf(PresetData) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { slug } = request.params;
       refuseReadOnlyPresetPath(slug);
@@ -205,7 +209,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const revise = (current: Preset) => checkPresetRevision(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
       if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
-      return successEnvelope('Preset changed.', await readSavedPreset(options, accountId, preset));
+      return sendPreset(reply, 'Preset changed.', await readSavedPreset(options, accountId, preset));
     },
   );
 }
@@ -267,6 +271,14 @@ function installRemoveVersionRoute(
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
+}
+
+/** Sends a preset. Its versions may have 25 MB. */
+async function sendPreset(reply: FastifyReply, message: string, preset: PresetData): Promise<FastifyReply> {
+  const { versions = [] } = preset;
+  if (versions.length === 0) return reply.send(successEnvelope(message, preset));
+  const answer = serializeAnswer(successEnvelope(message, { ...preset, versions: [] }));
+  return sendLongList(reply, answer, 'versions', versions, serializeVersion);
 }
 
 /** A preset in the response of a write. */

@@ -137,7 +137,7 @@ export const PresetEntries = Type.Array(
   },
 );
 
-const PresetVersionData = componentSchema('PresetVersionData', {
+export const PresetVersionData = componentSchema('PresetVersionData', {
   version,
   steps: RequestedStepList,
   subjects,

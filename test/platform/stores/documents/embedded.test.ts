@@ -45,7 +45,7 @@ t.test('a write that SQLite cannot run is a fault of the code, and no outage', a
   await items.insertOne({ _id: 'a', rank: 1 });
   let tooDeep: DocumentFilter = { _id: 'a' };
   for (let depth = 0; depth < 1_200; depth++) tooDeep = { $or: [{ rank: depth }, tooDeep] };
-  await t.rejects(items.deleteMany(tooDeep), { name: 'Error' });
+  await t.rejects(items.deleteMany(tooDeep), { name: /^Error$/ });
   t.equal(await items.count({}), 1);
 });
 
