@@ -1,5 +1,6 @@
 import { LOSSLESS_ANIMATION_EFFORT } from '../encode/effort.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import { DeadlineError } from '../refusal.ts';
 import {
   type EncodedSample,
   effortOf,
@@ -81,6 +82,11 @@ const EXPECTATION_MARGIN = 0.1;
  * smallest file is too large. The whole animation is then not tried, because a trial takes seconds.
  */
 const HOPELESS_MARGIN = 0.3;
+
+/** While another search has a file, a trial is begun only if there is time for this many like it. */
+const TRIALS_WITH_RIVAL = 2;
+/** The expected milliseconds of such a search's first trial if the picture is tried without a sample. */
+const UNKNOWN_TRIAL_MS = 1_250;
 
 /** The settings to try on the whole picture, and the estimates for them from a sample. */
 interface SearchPlan<J extends EncodingTrial> {
@@ -215,7 +221,9 @@ async function tryWhole<J extends EncodingTrial>({
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = estimates?.judgingMs ?? 0;
-  const time = new TrialTime(search, estimates?.trialMs ?? 0, () => best !== undefined);
+  const hasRival = bytesToBeat < Number.POSITIVE_INFINITY;
+  const firstMs = estimates?.trialMs ?? (hasRival ? UNKNOWN_TRIAL_MS : 0);
+  const time = new TrialTime(search, firstMs, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,
@@ -224,6 +232,8 @@ async function tryWhole<J extends EncodingTrial>({
       ...(estimates && { expected: estimates.expected, margin: EXPECTATION_MARGIN }),
       hasTime: time.hasTime,
       async attempt(index) {
+        // An encoder cannot be interrupted. A late trial would delay the file of the other search beyond the deadline.
+        if (hasRival && !time.hasTime(TRIALS_WITH_RIVAL)) throw new DeadlineError();
         const setting = settings[index] as EncoderSetting;
         const startedMs = nowMs();
         const file = await encodeWhole(fitting, setting, time.timeoutMs(judgingMs));
