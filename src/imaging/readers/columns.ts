@@ -29,24 +29,51 @@ const MIN_SHARED_LINES = 4;
 const MIN_FILLED_SHARE = 3 / 4;
 /** The fewest words of a line of a column, on average. The cells of a table have fewer. */
 const MIN_WORDS_PER_LINE = 3;
+/**
+ * The most gutters that are tried for one picture. A page of ten columns needs nine. The limit is for hostile pages,
+ * because each column is searched for gutters too, which could otherwise occupy the event loop for minutes.
+ */
+const MAX_TRIED_GUTTERS = 100;
+
+/** How much of the work of one ordering is left. */
+interface OrderingWork {
+  triesLeft: number;
+}
 
 /**
  * Takes lines that cross a gutter apart, and orders the lines column by column. The rows of receipts, tables and forms
  * stay whole. A line across all columns, such as a heading, ends the columns above it.
  */
 export function orderByColumns(lines: WordedLine[]): WordedLine[] {
+  return orderParts(lines, { triesLeft: MAX_TRIED_GUTTERS });
+}
+
+function orderParts(lines: WordedLine[], work: OrderingWork): WordedLine[] {
+  for (const gutter of longestBandsFirst(lines)) {
+    if (work.triesLeft === 0) break;
+    work.triesLeft -= 1;
+    const columns = orderedColumns(gutter, lines, work);
+    if (columns === undefined) continue;
+    const [above, below] = [lines.slice(0, gutter.start), lines.slice(gutter.end)];
+    return [orderParts(above, work), ...columns, orderParts(below, work)].flat();
+  }
+  return lines;
+}
+
+/** The wide blank bands between words of consecutive lines. A space that lies beside a found band begins no other. */
+function longestBandsFirst(lines: WordedLine[]): Gutter[] {
   const minWidth = MIN_GUTTER_SPACES * medianOf(lines.flatMap(({ words }) => spacesOf(words).map(widthOf)));
-  const bands = lines.flatMap(({ words }, index) =>
-    spacesOf(words)
-      .filter((space) => widthOf(space) >= minWidth)
-      .map((space) => bandFrom(space, index, lines, minWidth)),
-  );
-  const gutter = bands
-    .toSorted((one, other) => other.end - other.start - (one.end - one.start))
-    .find((band) => partsColumns(band, lines));
-  if (gutter === undefined) return lines;
-  const columns = columnsBeside(gutter, lines);
-  return [lines.slice(0, gutter.start), ...columns, lines.slice(gutter.end)].flatMap(orderByColumns);
+  const bands: Gutter[] = [];
+  for (const [index, { words }] of lines.entries()) {
+    for (const space of spacesOf(words)) {
+      const isKnown = bands.some(
+        ({ start, end, left, right }) =>
+          index >= start && index < end && left >= space.left && right <= space.right,
+      );
+      if (widthOf(space) >= minWidth && !isKnown) bands.push(bandFrom(space, index, lines, minWidth));
+    }
+  }
+  return bands.toSorted((one, other) => other.end - other.start - (one.end - one.start));
 }
 
 /** The blank band that begins as a space of one line, in all consecutive lines that leave it wide enough. */
@@ -66,22 +93,26 @@ function bandFrom(space: Space, index: number, lines: WordedLine[], minWidth: nu
   return gutter;
 }
 
-/** Whether the text on both sides of a gutter is columns, and not the cells of rows. */
-function partsColumns(gutter: Gutter, lines: WordedLine[]): boolean {
+/** The columns on both sides of a gutter, each in order; undefined if their texts are the cells of rows. */
+function orderedColumns(gutter: Gutter, lines: WordedLine[], work: OrderingWork): WordedLine[][] | undefined {
   const columns = columnsBeside(gutter, lines);
   const lineCount = gutter.end - gutter.start;
   const sharedCount = columns[0].length + columns[1].length - lineCount;
-  if (sharedCount < Math.max(MIN_SHARED_LINES, lineCount / 2)) return false;
-  return columns.every((column) => {
-    const columnWidth = Math.max(...column.map(rightOf)) - Math.min(...column.map(({ x }) => x));
-    const wordCount = column.reduce((sum, { words }) => sum + words.length, 0);
-    return (
-      widthOf(gutter) <= MAX_GUTTER_SHARE * columnWidth &&
-      medianOf(column.map(({ width }) => width)) >= MIN_FILLED_SHARE * columnWidth &&
-      wordCount >= MIN_WORDS_PER_LINE * column.length &&
-      !isTable(orderByColumns(column), widthOf(gutter))
-    );
-  });
+  if (sharedCount < Math.max(MIN_SHARED_LINES, lineCount / 2)) return undefined;
+  if (!columns.every((column) => isProse(column, gutter))) return undefined;
+  const ordered = columns.map((column) => orderParts(column, work));
+  return ordered.some((column) => isTable(column, widthOf(gutter))) ? undefined : ordered;
+}
+
+/** Whether the lines beside a gutter are prose, by their words and by how much of the column they fill. */
+function isProse(column: WordedLine[], gutter: Gutter): boolean {
+  const columnWidth = Math.max(...column.map(rightOf)) - Math.min(...column.map(({ x }) => x));
+  const wordCount = column.reduce((sum, { words }) => sum + words.length, 0);
+  return (
+    widthOf(gutter) <= MAX_GUTTER_SHARE * columnWidth &&
+    medianOf(column.map(({ width }) => width)) >= MIN_FILLED_SHARE * columnWidth &&
+    wordCount >= MIN_WORDS_PER_LINE * column.length
+  );
 }
 
 /** Whether most lines have a space as wide as a gutter. Such lines are rows of a table with several columns. */
