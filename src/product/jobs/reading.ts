@@ -4,6 +4,7 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { JobsContext } from './context.ts';
+import type { JobDefinition } from './definitions.ts';
 import type { JobCompletion } from './engine/completion.ts';
 import type { OutcomeRecorder } from './engine/outcomes.ts';
 import { jobNotFoundError } from './errors.ts';
@@ -17,8 +18,8 @@ interface ReaderOptions {
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
 
-/** How many items are read at a time. Each may have a row and an output of hundreds of kilobytes. */
-const ITEMS_PER_READ = 20;
+/** How many items are read at a time if each may have a row or an output of hundreds of kilobytes. */
+const LONG_ITEMS_PER_READ = 20;
 
 /** The field of the job document for each way to group usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
@@ -76,10 +77,8 @@ export class JobReader {
   /** A job as a caller sees it, with the requested parts. */
   async view(job: JobDocument, view: JobView): Promise<Partial<Job>> {
     if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
-    const [definition, items] = await Promise.all([
-      this.#context.definitions.find(job._id),
-      this.#firstItems(job._id, view.maxItems),
-    ]);
+    const definition = await this.#context.definitions.find(job._id);
+    const items = await this.#firstItems(job._id, view.maxItems, definition);
     const data = jobDataOf(job, definition, items);
     // The rows of a render, which may have megabytes, are parsed in one turn of the event loop and written in the next.
     await nextTurn();
@@ -87,13 +86,20 @@ export class JobReader {
   }
 
   /**
-   * The first items of a job. They are read in parts, because a message that brings many long items would occupy the
-   * event loop.
+   * The first items of a job. Those with a row or an output of their own may be long. They are read in parts, because a
+   * message that brings many of them would occupy the event loop.
    */
-  async #firstItems(jobId: string, limit: number): Promise<ItemDocument[]> {
+  async #firstItems(
+    jobId: string,
+    limit: number,
+    { takes, produces }: JobDefinition,
+  ): Promise<ItemDocument[]> {
+    if (limit === 0) return [];
+    const areShort = takes !== 'rows' && produces === 'image';
+    if (areShort) return this.#context.items.findFirst(jobId, limit);
     const items: ItemDocument[] = [];
-    if (limit === 0) return items;
-    for await (const part of this.#context.items.readBatches(jobId, null, Math.min(limit, ITEMS_PER_READ))) {
+    const size = Math.min(limit, LONG_ITEMS_PER_READ);
+    for await (const part of this.#context.items.readBatches(jobId, null, size)) {
       items.push(...part.slice(0, limit - items.length));
       if (items.length === limit) break;
     }
