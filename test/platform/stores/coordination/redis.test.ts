@@ -103,6 +103,15 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     await refused();
     await client.replicaof('NO', 'ONE');
     t.equal(await store.lease('k', 'owner', MINUTE_MS), true);
+    await client.config('SET', 'maxclients', 1);
+    const late = connect(t, ownUrl, 'late:');
+    await t.rejects(
+      late.lease('k', 'owner', MINUTE_MS),
+      { name: 'StoreUnavailableError' },
+      'too many clients',
+    );
+    await client.config('SET', 'maxclients', 10_000);
+    t.equal(await late.lease('k', 'owner', MINUTE_MS), true);
   });
 
   t.test('a lost connection is waited for, and restored without a restart', async (t) => {
