@@ -71,7 +71,7 @@ function noServiceMessage(dataDir: string): string {
 async function watchCommand(words: readonly string[]): Promise<never> {
   for (;;) {
     const result = await main(words);
-    if (process.stdout.isTTY && !isJson) process.stdout.write('\x1b[2J\x1b[H');
+    if (process.stdout.isTTY && !wantsJson) process.stdout.write('\x1b[2J\x1b[H');
     printResult(result);
     await sleep(WATCH_INTERVAL_MS);
   }
@@ -79,7 +79,7 @@ async function watchCommand(words: readonly string[]): Promise<never> {
 
 /** Prints a result as text, or with --json as one line of JSON. */
 function printResult({ data, text }: CommandResult): void {
-  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
+  process.stdout.write(`${wantsJson ? JSON.stringify(data) : text}\n`);
 }
 
 /**
@@ -98,7 +98,7 @@ const printProgress = (line: string) => void process.stderr.write(`${line}\n`);
 const operator = { by: `${userName()} on ${hostname()}, pid ${process.pid}`, onProgress: printProgress };
 const WATCH_INTERVAL_MS = 1_000;
 const words = process.argv.slice(2);
-const isJson = words.includes('--json');
+const wantsJson = words.includes('--json');
 try {
   const help = commandHelp(words);
   const listenOptions = help === null ? parseListenOptions(words) : null;
@@ -108,6 +108,6 @@ try {
   process.exit(0);
 } catch (error) {
   const message = error instanceof SettingsError ? error.violations.join('\n') : (error as Error).message;
-  process.stderr.write(`${isJson ? JSON.stringify({ error: { message } }) : message}\n`);
+  process.stderr.write(`${wantsJson ? JSON.stringify({ error: { message } }) : message}\n`);
   process.exit(1);
 }

@@ -65,6 +65,8 @@ function formatReport(examinations: readonly HostCheckResult[]): string {
 endOnHelp(process.argv.slice(2), USAGE, ['--json']);
 const examinations = await examineThisHost();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
-const isJson = process.argv.includes('--json');
-process.stdout.write(`${isJson ? JSON.stringify({ isWell, examinations }) : formatReport(examinations)}\n`);
+const wantsJson = process.argv.includes('--json');
+process.stdout.write(
+  `${wantsJson ? JSON.stringify({ isWell, examinations }) : formatReport(examinations)}\n`,
+);
 process.exit(isWell ? 0 : 1);

@@ -46,7 +46,7 @@ interface DocumentDraft<T extends NamedDocument> {
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
-/** A kind of named documents, such as presets: its name, its limit and the field that guards its saves. */
+/** What differs between the kinds of named documents, such as presets. */
 export interface ResourceKind {
   /** The noun for one document in messages, such as `preset`. */
   noun: string;

@@ -8,7 +8,7 @@ import type { Size } from './size.ts';
  */
 
 /** The number of bytes of signature, version and screen descriptor. */
-const FILE_HEAD_BYTES = 13;
+const GIF_HEADER_BYTES = 13;
 const SCREEN_FLAGS_OFFSET = 10;
 const EXTENSION_INTRODUCER = 0x21;
 const IMAGE_SEPARATOR = 0x2c;
@@ -45,8 +45,8 @@ export type GifBlock = GifExtension | (ContainerPart & { kind: 'image' | 'traile
 
 /** The blocks of a GIF up to its trailer, or to a byte that begins no block. There are none for any other file. */
 export function gifBlocks(bytes: ByteReader): Iterable<GifBlock> {
-  if (bytes.text(0, 4) !== 'GIF8' || bytes.length < FILE_HEAD_BYTES) return [];
-  const first = FILE_HEAD_BYTES + colourTableBytes(bytes.u8(SCREEN_FLAGS_OFFSET));
+  if (bytes.text(0, 4) !== 'GIF8' || bytes.length < GIF_HEADER_BYTES) return [];
+  const first = GIF_HEADER_BYTES + colourTableBytes(bytes.u8(SCREEN_FLAGS_OFFSET));
   return partsBetween(
     first,
     bytes.length,

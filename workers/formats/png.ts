@@ -96,7 +96,7 @@ export interface PngColours {
 
 /** Types of chunks that give the meaning of colours. */
 export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
-/** A chunk stores a number as an integer, multiplied by this factor. */
+/** gAMA and cHRM chunks store each of their numbers as an integer, multiplied by this factor. */
 const STORED_NUMBER_SCALE = 100_000;
 /** The longest profile that is inflated. */
 const MAX_PROFILE_BYTES = 1024 * 1024;

@@ -6,7 +6,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  */
 
 /** The number of bytes of the file's head: `RIFF`, length and form. */
-const FILE_HEAD_BYTES = 12;
+const RIFF_HEADER_BYTES = 12;
 /** The number of bytes of a chunk's head: its type and its length. */
 const CHUNK_HEAD_BYTES = 8;
 
@@ -21,7 +21,7 @@ export interface RiffChunk extends ContainerPart {
  */
 export function webpChunks(bytes: ByteReader): Iterable<RiffChunk> {
   if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return [];
-  return partsBetween(FILE_HEAD_BYTES, bytes.length, (at) => readChunkAt(bytes, at));
+  return partsBetween(RIFF_HEADER_BYTES, bytes.length, (at) => readChunkAt(bytes, at));
 }
 
 function readChunkAt(bytes: ByteReader, at: number): RiffChunk | undefined {

@@ -6,7 +6,7 @@ import {
   type Anchor,
   assertWithinSizeLimits,
   type Box,
-  type NamedPlace,
+  type GravityName,
   placeBox,
   scaleSize,
 } from './pixels/geometry.ts';
@@ -118,7 +118,7 @@ function smallerSides(one: Size, other: Size): Size {
 type InterestMeasure = 'attention' | 'entropy';
 
 /** The part of a picture that a crop keeps: the part at a named place, or the most interesting part. */
-export type Gravity = NamedPlace | InterestMeasure;
+export type Gravity = GravityName | InterestMeasure;
 
 /**
  * Shrinks a picture until it just covers this size, and cuts off the least interesting part. The picture must not be an

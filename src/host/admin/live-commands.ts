@@ -37,7 +37,7 @@ const MS_PER_DURATION_UNIT: Record<string, number> = { s: 1_000, m: MINUTE_MS, h
  * The longest time for which a log level can be set. A timer of Node is limited to 24.8 days, and a longer one fires at
  * once.
  */
-const MAX_LOG_LEVEL_MS = 24 * DAY_MS;
+const MAX_LOG_LEVEL_OVERRIDE_MS = 24 * DAY_MS;
 /** Settings that count processes or threads. More than a few of them per core only compete for the same cores. */
 const SETTINGS_PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
@@ -182,7 +182,7 @@ function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
 function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
   const ms = Number(count) * (MS_PER_DURATION_UNIT[unit] ?? 0);
-  if (ms > 0 && ms <= MAX_LOG_LEVEL_MS) return ms;
+  if (ms > 0 && ms <= MAX_LOG_LEVEL_OVERRIDE_MS) return ms;
   throw new CommandUsageError(
     `--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`,
   );

@@ -38,7 +38,7 @@ export class OperatorSessions {
     const { flagged } = await this.#coordination.admit({ flag: flagKeyOf('link', link) });
     if (!flagged) return false;
     // Two concurrent uses may both find the flag unused, but only one of them gets the count 1.
-    const { count } = await this.#coordination.strike(flagKeyOf('link-use', link), OPERATOR_LINK_LIFE_MS);
+    const { count } = await this.#coordination.addStrike(flagKeyOf('link-use', link), OPERATOR_LINK_LIFE_MS);
     return count === 1;
   }
 

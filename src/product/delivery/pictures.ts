@@ -93,7 +93,7 @@ export class DeliveredPictures {
     if (running !== undefined) return this.#countAnswer('joined', await running);
     const answer = Promise.withResolvers<CachedPicture>();
     this.#running.set(request.path, answer.promise);
-    this.#find(request, answer.resolve)
+    this.#serve(request, answer.resolve)
       .catch(answer.reject)
       .finally(() => this.#running.delete(request.path));
     return answer.promise;
@@ -116,7 +116,7 @@ export class DeliveredPictures {
    * Finds or makes a picture. `answer` is called as soon as the picture exists; the promise resolves later, when the
    * picture is cached as well.
    */
-  async #find(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
+  async #serve(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failingPaths.has(request.path)))
       return answer(this.#countAnswer('kept', kept));

@@ -106,7 +106,7 @@ function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
  */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The maximum number of schemas that the count visits. If there are more, no problem is reported. */
+/** The most schemas whose values are counted. If the counting would need more, it stops, and no problem is reported. */
 const MAX_VISITED_SCHEMAS = 50_000;
 
 /**

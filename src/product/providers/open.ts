@@ -59,7 +59,7 @@ interface ProvidersOptions extends Pick<ProcessParts, 'coordination' | 'hostId' 
 
 /** The pause before a call that found no free slot is repeated, in milliseconds. */
 const BUSY_RETRY_MS = 1_000;
-const SANDBOX_WAIT_MS = 100;
+const SANDBOX_LATENCY_MS = 100;
 
 const ERROR_CODES_BY_CLASS = {
   rejected: 'provider_rejected',
@@ -193,7 +193,7 @@ export class Providers {
   #retryWaitsOf(name: ProviderName): readonly number[] {
     const isHere = name === 'sandbox' || name === 'local';
     return this.#options.settings.PROVIDER_RETRY_SECONDS.map((seconds) =>
-      isHere ? SANDBOX_WAIT_MS : seconds * 1_000,
+      isHere ? SANDBOX_LATENCY_MS : seconds * 1_000,
     );
   }
 }

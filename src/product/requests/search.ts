@@ -193,7 +193,7 @@ interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 't
 }
 
 /** Stands for calls without an API key, as in GET /usage. */
-const CONSOLE_KEY = 'console';
+const CONSOLE_API_KEY_FILTER = 'console';
 const STATUS_PATTERN = /^[1-5](\d\d|xx)$/;
 
 /**
@@ -216,7 +216,7 @@ function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): b
     (status === undefined || matchesStatus(status, request.status)) &&
     (errorCode === undefined || request.refusal?.code === errorCode) &&
     (requestId === undefined || request.id === requestId) &&
-    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE_KEY) === apiKeyId) &&
+    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE_API_KEY_FILTER) === apiKeyId) &&
     (from === undefined || request.atMs >= from) &&
     (to === undefined || request.atMs < to) &&
     (operation === undefined || operationNameOf(request) === operation) &&

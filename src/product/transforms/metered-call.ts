@@ -98,7 +98,7 @@ export function beginSyncCall(
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   const admittedMs = () => reply.elapsedTime - admitMs;
-  // The last work: how long the call took before this work began, and how long the work was in the queue.
+  // The work that the call began last: the milliseconds until it began, and those that it has waited in the queue.
   let begun: { fetchMs: number; waitedMs(): number } | undefined;
   const beganMs = () => ({ admitMs, fetchMs: begun?.fetchMs ?? admittedMs() });
   timesOfCalls.set(request, () => ({

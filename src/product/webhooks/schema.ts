@@ -107,7 +107,7 @@ export const WebhookDeliveriesQuery = Type.Object({ status: Type.Optional(Delive
 export type WebhookDeliveriesQuery = Static<typeof WebhookDeliveriesQuery>;
 
 /** The maximum number of events that one call sends again. */
-export const MAX_REDELIVERIES = 1_000;
+export const MAX_REDELIVERIES_PER_CALL = 1_000;
 
 export const RedeliverFailedBody = Type.Object(
   {
@@ -123,7 +123,9 @@ export type RedeliverFailedBody = Static<typeof RedeliverFailedBody>;
 export const RedeliverFailedResult = Type.Object(
   {
     queued: Type.Integer({ description: 'New deliveries: one for each event.' }),
-    left: Type.Integer({ description: `Events beyond the ${MAX_REDELIVERIES} of one call: repeat it.` }),
+    left: Type.Integer({
+      description: `Events beyond the ${MAX_REDELIVERIES_PER_CALL} of one call: repeat it.`,
+    }),
   },
   { title: 'Redelivered' },
 );

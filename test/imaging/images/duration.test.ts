@@ -2,7 +2,10 @@
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/costs.ts';
+import {
+  estimatedMemoryBytes,
+  estimatedMs as estimatedMsOf,
+} from '../../../src/imaging/images/estimates/costs.ts';
 import type { ImageHeader } from '../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { PassCpuMeter } from '../../../src/imaging/images/pools/threads.ts';
@@ -28,7 +31,7 @@ t.test('second pictures count in the estimates of time and of memory', (t) => {
   const msOf = (layer: ImageHeader, of = pass) => estimatedMsOf(camera, [of], { one: { header: layer } });
   t.ok(msOf(large) > msOf(logo) + 1_000);
   t.ok(msOf(large, twice) > 2 * msOf(large) - msOf(logo), 'it is decoded for each step');
-  const bytesOf = (layer: ImageHeader) => estimatedBytes(camera, [pass], { one: { header: layer } });
+  const bytesOf = (layer: ImageHeader) => estimatedMemoryBytes(camera, [pass], { one: { header: layer } });
   t.equal(bytesOf(large) - bytesOf(logo), 4 * (49_000_000 - 1_000_000), 'one at a time, as RGBA');
   t.end();
 });
@@ -142,7 +145,7 @@ t.test('frames that are left out are decoded and counted, and not written', asyn
   const msOf = (decode: ImagePass['decode']) =>
     estimatedMs(header, { ...passOf({ format: 'webp' }), decode });
   const bytesOf = (decode: ImagePass['decode']) =>
-    estimatedBytes(header, [{ ...passOf({ format: 'webp' }), decode }]);
+    estimatedMemoryBytes(header, [{ ...passOf({ format: 'webp' }), decode }]);
   const decodes: ImagePass['decode'][] = [{}, { everyNth: 2 }, { frames: '50..54' }, { frame: 0 }];
   const rising = decodes.map(msOf).reverse();
   t.strictSame(

@@ -1,19 +1,19 @@
 // needs: nothing
 import t from 'tap';
 import { imageMemoryBudgets } from '../../../src/imaging/images/config.ts';
-import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
+import { estimatedMemoryBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { type ImageHeader, imageHeaderOf } from '../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { ImagePass, OperationStep, OutputFormat } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;
-const estimatedBytes = (header: ImageHeader, pass: ImagePass) => estimatedBytesOf(header, [pass]);
+const estimatedMemoryBytes = (header: ImageHeader, pass: ImagePass) => estimatedBytesOf(header, [pass]);
 
 function megabytes(file: Uint8Array, steps: OperationStep[], format: OutputFormat): number {
   const header = readImageHeader(file);
   if (header === null) throw new Error('no header');
-  return estimatedBytes(header, { decode: {}, steps, encode: { format } }) / MEGABYTE;
+  return estimatedMemoryBytes(header, { decode: {}, steps, encode: { format } }) / MEGABYTE;
 }
 
 const resize = (width: number): OperationStep => ({ operation: 'resize', params: { width } });
@@ -57,10 +57,15 @@ t.test('an animation that has to be turned weighs its copies, whatever step come
   const size = { width: 1_000, height: 500, channels: 3 };
   const upright = imageHeaderOf({ format: 'webp', ...size, frames: 4, animated: true });
   const pass = { decode: {}, steps: [resize(512)], encode: { format: 'webp' as const } };
-  const added = estimatedBytes({ ...upright, orientation: 6 }, pass) - estimatedBytes(upright, pass);
+  const added =
+    estimatedMemoryBytes({ ...upright, orientation: 6 }, pass) - estimatedMemoryBytes(upright, pass);
   t.ok(added > 2 * upright.pixels * 3, `${added / MEGABYTE} MB more`);
   const still = { ...pass, decode: { frame: 0 } };
-  t.equal(estimatedBytes({ ...upright, orientation: 3 }, still), estimatedBytes(upright, still), 'one frame');
+  t.equal(
+    estimatedMemoryBytes({ ...upright, orientation: 3 }, still),
+    estimatedMemoryBytes(upright, still),
+    'one frame',
+  );
 });
 
 t.test('frames, depth and enlarging weigh', async (t) => {

@@ -8,7 +8,7 @@ import type {
   TUnion,
   TUnsafe,
 } from '@sinclair/typebox';
-import { type NamedPlace, PLACE_NAMES } from '../pixels/geometry.ts';
+import { type GravityName, GRAVITY_NAMES } from '../pixels/geometry.ts';
 import type { Gravity } from '../sizing.ts';
 import { Type } from './schema.ts';
 
@@ -79,11 +79,11 @@ export function assetId(description: string): TString {
   return text(1, 64, description);
 }
 
-export function position<const D extends DefaultOption<NamedPlace> = NoDefaultOption>(
+export function position<const D extends DefaultOption<GravityName> = NoDefaultOption>(
   description: string,
   options?: D,
-): TUnsafe<NamedPlace> & D {
-  return choice(PLACE_NAMES, description, options);
+): TUnsafe<GravityName> & D {
+  return choice(GRAVITY_NAMES, description, options);
 }
 
 /**
@@ -130,7 +130,7 @@ export function gravity<const D extends DefaultOption<Gravity> = NoDefaultOption
   options?: D,
 ): TUnsafe<Gravity> & D {
   const says = `${description} ${ATTENTION_HINT}`;
-  return choice([...PLACE_NAMES, 'attention', 'entropy'] as const, says, options);
+  return choice([...GRAVITY_NAMES, 'attention', 'entropy'] as const, says, options);
 }
 
 export const FOCAL_POINT = {

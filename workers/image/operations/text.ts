@@ -5,7 +5,7 @@ import { overlayPicture } from '../overlay.ts';
 import {
   MAX_AREA_PX,
   marginPx,
-  type NamedPlace,
+  type GravityName,
   placeBoxWithMargin,
   sizeWithinMargin,
 } from '../pixels/geometry.ts';
@@ -82,7 +82,7 @@ function withoutUndrawable(text: string): string {
 type TextAlignment = 'left' | 'centre' | 'right';
 
 /** The alignment of several lines follows the position: right in the east, left in the west, otherwise centred. */
-function alignmentAt(position: NamedPlace): TextAlignment {
+function alignmentAt(position: GravityName): TextAlignment {
   if (position.endsWith('east')) return 'right';
   return position.endsWith('west') ? 'left' : 'centre';
 }

@@ -9,7 +9,7 @@ export interface Box extends Size {
 export type FitMode = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
 
 /** A position in a larger area: nine named places, or a point as shares of width and height. */
-export type Anchor = NamedPlace | { x: number; y: number };
+export type Anchor = GravityName | { x: number; y: number };
 
 /** For each named place, the shares of the free space that lie to the left of the placed box and above it. */
 const OFFSET_SHARES_BY_GRAVITY = {
@@ -24,8 +24,8 @@ const OFFSET_SHARES_BY_GRAVITY = {
   northwest: { x: 0, y: 0 },
 } as const;
 
-export type NamedPlace = keyof typeof OFFSET_SHARES_BY_GRAVITY;
-export const PLACE_NAMES = Object.keys(OFFSET_SHARES_BY_GRAVITY) as NamedPlace[];
+export type GravityName = keyof typeof OFFSET_SHARES_BY_GRAVITY;
+export const GRAVITY_NAMES = Object.keys(OFFSET_SHARES_BY_GRAVITY) as GravityName[];
 
 /**
  * The largest side and area of a picture during a pass. Without these limits, a few bytes of input could take
@@ -90,7 +90,7 @@ export function placeBox(inner: Size, outer: Size, at: Anchor): Box {
  * Places a box in an area at a distance from the edges. A centred box ignores the distance.
  * @param margin in pixels, or as a share of the shorter side, such as `5%`.
  */
-export function placeBoxWithMargin(inner: Size, outer: Size, at: NamedPlace, margin: number | string): Box {
+export function placeBoxWithMargin(inner: Size, outer: Size, at: GravityName, margin: number | string): Box {
   const distance = marginPx(margin, outer);
   const { left, top, ...size } = placeBox(inner, sizeWithinMargin(outer, distance), at);
   return { ...size, left: left + distance, top: top + distance };

@@ -12,7 +12,7 @@ import {
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { outdoneRefusal } from './rivals.ts';
 import { firstFrames, takeTrialSample } from './sample.ts';
-import { drawingLadderFor, type EncoderSetting, type SearchedQuantity } from './settings.ts';
+import { losslessLevelsLadder, type EncoderSetting, type SearchedQuantity } from './settings.ts';
 import { completesInTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
 
@@ -161,7 +161,7 @@ async function makePlans<J extends EncodingTrial>(
   const exact = await encodeSample(exactly, sample, { lossless: true });
   const lossy = await encodeSample(search, sample, goal.ladder.settings.at(-1) as EncoderSetting);
   if (exact.bytes >= lossy.bytes) return [plan];
-  const ladder = drawingLadderFor(Math.log(exact.bytes));
+  const ladder = losslessLevelsLadder(Math.log(exact.bytes));
   return [{ ...plan, search: exactly, ladder, efforts: [effort], largest: exact }, plan];
 }
 

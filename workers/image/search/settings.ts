@@ -105,7 +105,7 @@ export const DRAWING_OF_FEW_COLOURS: EncoderSetting = { lossless: true, levels: 
  * The settings of an animated drawing.
  * @param logExactSize the natural logarithm of the size of its exact file.
  */
-export function drawingLadderFor(logExactSize: number) {
+export function losslessLevelsLadder(logExactSize: number) {
   return {
     settings: DRAWING_LEVELS.map(
       ([levels]): EncoderSetting => ({ lossless: true, ...(levels !== undefined && { levels }) }),

@@ -3,7 +3,7 @@ import type { PictureShape } from '../pixels/geometry.ts';
 import { invalidArgument } from '../refusal.ts';
 
 /** The minimum content of a file in a format, which even a picture of one colour needs. */
-interface MinimumContent {
+interface MinimumEncodedSize {
   /** The bytes of headers and tables, which do not depend on the size of the picture. */
   headerBytes: number;
   /** The bits for each square with the side `squarePx`, even in a picture of one colour. */
@@ -12,12 +12,16 @@ interface MinimumContent {
 }
 
 /** The minimum of a file with JPEG data: each block has the Huffman code of its mean, at least one bit. */
-const JPEG_MINIMUM: MinimumContent = { headerBytes: 100, bits: 1, squarePx: 8 };
+const JPEG_MINIMUM: MinimumEncodedSize = { headerBytes: 100, bits: 1, squarePx: 8 };
 /** The minimum of a file whose length, for a picture of one colour, hardly depends on the size of the picture. */
-const headersOnlyMinimum = (headerBytes: number): MinimumContent => ({ headerBytes, bits: 0, squarePx: 1 });
+const headersOnlyMinimum = (headerBytes: number): MinimumEncodedSize => ({
+  headerBytes,
+  bits: 0,
+  squarePx: 1,
+});
 
 /** The minimum of each format. Each value is below what the format needs, so that no reachable target is refused. */
-const MIN_CONTENT_BY_FORMAT: Record<OutputFormat, MinimumContent> = {
+const MIN_ENCODED_SIZE_BY_FORMAT: Record<OutputFormat, MinimumEncodedSize> = {
   jpeg: JPEG_MINIMUM,
   tiff: JPEG_MINIMUM,
   // With two bits, deflate repeats up to 258 bytes, each of which holds eight pixels of one bit. A bit thus stands for
@@ -52,7 +56,7 @@ function smallestFileBytes(
   { format, lossless }: EncodeOptions & { format: OutputFormat },
   shape: PictureShape,
 ): number {
-  const { headerBytes, bits, squarePx } = MIN_CONTENT_BY_FORMAT[format];
+  const { headerBytes, bits, squarePx } = MIN_ENCODED_SIZE_BY_FORMAT[format];
   // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only parts of its frames.
   if (shape.frames > 1 || (lossless && format === 'webp')) return headerBytes;
   const squares = Math.ceil(shape.width / squarePx) * Math.ceil(shape.height / squarePx);

@@ -24,7 +24,7 @@ const RENDER_OPTIONS = {
 
 const parseRenderOptions = (args: readonly string[]) =>
   parseArgs({ args: [...args], options: RENDER_OPTIONS }).values;
-type RenderValues = ReturnType<typeof parseRenderOptions>;
+type ParsedRenderOptions = ReturnType<typeof parseRenderOptions>;
 
 export const renderCommand: CliCommand = {
   usage: `darkroom render --template ID [--set NAME=VALUE …] [--data FILE.json|-] -o FILE
@@ -64,7 +64,7 @@ Draws a template, or HTML, with one row of data.
   },
 };
 
-async function readRenderRequest(values: RenderValues): Promise<RenderRequest> {
+async function readRenderRequest(values: ParsedRenderOptions): Promise<RenderRequest> {
   const { template, html, css, output, format = extname(output).slice(1) || undefined } = values;
   if ((template === undefined) === (html === undefined))
     throw new UsageError('Say what to draw by one of --template and --html.');
@@ -83,7 +83,7 @@ async function readRenderRequest(values: RenderValues): Promise<RenderRequest> {
 }
 
 function numberOption(
-  values: RenderValues,
+  values: ParsedRenderOptions,
   name: 'width' | 'height' | 'quality' | 'scale',
 ): number | undefined {
   const given = values[name];
@@ -94,7 +94,7 @@ function numberOption(
 }
 
 /** Reads the row of data from --data. Values of --set replace those of the row. */
-async function readData({ data, set = [] }: RenderValues): Promise<Record<string, unknown>> {
+async function readData({ data, set = [] }: ParsedRenderOptions): Promise<Record<string, unknown>> {
   const row =
     data === undefined
       ? {}

@@ -167,7 +167,10 @@ function decodedFrameCount(header: ImageHeader, pass: ImagePass): number {
   return before + frameCountOf(header, pass);
 }
 
-/** CPU milliseconds of decoding. A description reads the whole file, and so does a pass over all frames. */
+/**
+ * The estimated CPU time of decoding, in milliseconds.
+ * @param framesRead the number of frames that are decoded: all of them for a description.
+ */
 function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
@@ -312,7 +315,7 @@ const LAYER_BYTES_PER_PIXEL = 4;
  * peak of a description of the file.
  * @param layers the second pictures that the passes read.
  */
-export function estimatedBytes(
+export function estimatedMemoryBytes(
   header: ImageHeader,
   passes: readonly ImagePass[],
   layers: LayerHeaders = {},

@@ -6,7 +6,7 @@ import type { SettingsOf } from '../../../platform/setting.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { imageMemoryBudgets, type imagesSettings } from '../config.ts';
 import type { CallDeadline } from '../deadline.ts';
-import { estimatedBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
+import { estimatedMemoryBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
 import { type LayerHeaders, resolvedEncodeOf } from '../estimates/prediction.ts';
 import {
   type CallAlternatives,
@@ -168,7 +168,7 @@ export class ImagePools {
     }
     const choice = this.#choosePool(call, wasLate);
     const askedMs = clock.nowMs();
-    const sized = { ...call, bytes: estimatedBytes(header, passes, layers) };
+    const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
     deadline.startWork((alternatives = call.alternatives()) =>
       tookTooLongError(LATE_WORK_MEMORY_SECONDS, alternatives),

@@ -264,12 +264,14 @@ function isMisspelt(name: string, { properties = {} }: Partial<TSchema>): boolea
 }
 
 /** Matches whole numbers with the same separator between them, such as `1200x630` or `10, 10, 80, 60`. */
-const ROW_PATTERN = /^\s*\d{1,6}(\s*[x×*]\s*\d{1,6}|(\s*,\s*\d{1,6}){1,3})\s*$/i;
+const NUMBER_LIST_PATTERN = /^\s*\d{1,6}(\s*[x×*]\s*\d{1,6}|(\s*,\s*\d{1,6}){1,3})\s*$/i;
 
 /** The numbers of a size or a rectangle that was sent as text or as a list; empty for any other value. */
 function numbersIn(value: unknown): number[] {
   if (Array.isArray(value)) return value.every(Number.isSafeInteger) ? value : [];
-  return typeof value === 'string' && ROW_PATTERN.test(value) ? value.split(/[x×*,]/i).map(Number) : [];
+  return typeof value === 'string' && NUMBER_LIST_PATTERN.test(value)
+    ? value.split(/[x×*,]/i).map(Number)
+    : [];
 }
 
 /**

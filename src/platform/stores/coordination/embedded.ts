@@ -75,7 +75,7 @@ export class EmbeddedCoordination implements Coordination {
     return { ...refused, rate: rateAnswer, slot: slot === undefined || this.#slots.take(slot) };
   }
 
-  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+  async addStrike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
     return { count: this.#strikes.increment(key, windowMs), resetMs: this.#strikes.leftMs(key) };
   }
 
@@ -184,7 +184,7 @@ const SERVICE_NAME = 'coordination';
  */
 const REMOTE_METHODS = [
   'admit',
-  'strike',
+  'addStrike',
   'withdrawStrike',
   'setFlag',
   'takeShared',

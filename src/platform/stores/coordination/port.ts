@@ -125,8 +125,8 @@ export interface Coordination {
    * earlier slots.
    */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
-  /** Counts a failure (a wrong credential) in its window. Returns the new count and the remaining time. */
-  strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
+  /** Adds a failure (such as a wrong credential) to its window. Returns the new count and the remaining time. */
+  addStrike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
   /** Subtracts one failure from its window, because the credential was right. */
   withdrawStrike(key: string): Promise<void>;
   /** Sets a flag for `lifeMs`, which every later `admit` on this key checks. */

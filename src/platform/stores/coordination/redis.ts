@@ -92,7 +92,7 @@ export class RedisCoordination implements Coordination {
     };
   }
 
-  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+  async addStrike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
     const [count, resetMs] = (await this.#runOnKey('strike', 'strikes', key, windowMs)) as [number, number];
     return { count, resetMs };
   }

@@ -172,7 +172,7 @@ export class CallGate {
   async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
     const network = clientNetworkOf(request.ip);
     const key = this.#failureWindowKey(network);
-    const counted = await this.#options.coordination.strike(key, RATE_WINDOW_MS);
+    const counted = await this.#options.coordination.addStrike(key, RATE_WINDOW_MS);
     const giveBack = () => this.#options.coordination.withdrawStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
       await giveBack();
@@ -201,7 +201,10 @@ export class CallGate {
     const network = clientNetworkOf(request.ip);
     const blockedMs = this.#remainingBlockMs(network);
     if (blockedMs > 0) return addressBlockedError(blockedMs);
-    const counted = await this.#options.coordination.strike(this.#failureWindowKey(network), RATE_WINDOW_MS);
+    const counted = await this.#options.coordination.addStrike(
+      this.#failureWindowKey(network),
+      RATE_WINDOW_MS,
+    );
     this.#blockIfFull(network, counted);
     const { FAILED_AUTHENTICATIONS_PER_MINUTE: limit } = this.#options.settings;
     return counted.count > limit ? addressBlockedError(counted.resetMs) : refusal;

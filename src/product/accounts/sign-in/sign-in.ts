@@ -116,10 +116,10 @@ async function beginGuess(coordination: Coordination, email: string, network: st
 
 /** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
 async function countGuess(coordination: Coordination, account: string, counted: string): Promise<void> {
-  const { count } = await coordination.strike(counted, GUESS_WINDOW_MS);
+  const { count } = await coordination.addStrike(counted, GUESS_WINDOW_MS);
   const delayMs = delayMsAfterWrongGuesses(count - 1);
   if (delayMs === 0) return;
-  const turn = await coordination.strike(`guess-turn/${account}`, delayMs);
+  const turn = await coordination.addStrike(`guess-turn/${account}`, delayMs);
   if (turn.count === 1) return;
   await coordination.withdrawStrike(counted);
   throw guessTooEarlyError(turn.resetMs);

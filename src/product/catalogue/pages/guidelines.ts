@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ATTENTION_HINT } from '../../../../workers/image/operations/parameter.ts';
-import { PLACE_NAMES } from '../../../../workers/image/pixels/geometry.ts';
+import { GRAVITY_NAMES } from '../../../../workers/image/pixels/geometry.ts';
 import { JSON_BOUNDS_TEXT } from '../../../platform/http/bodies/json.ts';
 import { pageMarkdown } from '../../../platform/pages/markdown.ts';
 import {
@@ -101,7 +101,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
 }
 
 /** The names of the nine positions. Many parameters take them, so they are listed once. */
-const POSITION_LIST = PLACE_NAMES.join(', ');
+const POSITION_LIST = GRAVITY_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
 function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {

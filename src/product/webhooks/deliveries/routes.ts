@@ -11,7 +11,7 @@ import type { CallGate } from '../../accounts/gate/gate.ts';
 import type { EndpointDocument, EndpointsStore } from '../endpoints/store.ts';
 import { deliveryNotFoundError, endpointDisabledError, tooManyAttemptsError } from '../errors.ts';
 import {
-  MAX_REDELIVERIES,
+  MAX_REDELIVERIES_PER_CALL,
   RedeliverFailedBody,
   RedeliverFailedResult,
   WebhookDeliveriesQuery,
@@ -207,8 +207,8 @@ async function attemptTestDelivery(
 const COPY_BATCH_SIZE = 100;
 
 /**
- * Queues failed events again, oldest first. An event is queued if its last delivery to the endpoint failed, and that
- * delivery was queued at or after a given instant.
+ * Sends an endpoint the events again whose last delivery to it failed, oldest first.
+ * @param since only deliveries that were queued at or after this instant count.
  * @returns how many were queued, and how many are left because of the limit per call.
  */
 export async function redeliverFailedEvents(
@@ -218,7 +218,7 @@ export async function redeliverFailedEvents(
 ): Promise<{ queued: number; left: number }> {
   const { accountId, _id: endpointId } = endpoint;
   const failed = await deliveries.findUnreceived(accountId, endpointId, since);
-  const ids = failed.slice(0, MAX_REDELIVERIES);
+  const ids = failed.slice(0, MAX_REDELIVERIES_PER_CALL);
   for (let at = 0; at < ids.length; at += COPY_BATCH_SIZE) {
     const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
     // The sequence number keeps the order of deliveries that are due at the same instant.

@@ -190,9 +190,9 @@ export function admissionContract(t: Test, open: Open): void {
   t.test('a full window of failures refuses everything until it turns, and counts nothing', async (t) => {
     const { store, elapse } = await opened(t, open);
     const question = fullQuestion(2);
-    t.equal((await store.strike(question.blocked.key, MINUTE_MS)).count, 1);
+    t.equal((await store.addStrike(question.blocked.key, MINUTE_MS)).count, 1);
     t.match(await store.admit(question), { blockedMs: 0, rate: { remaining: 8 }, slot: true });
-    const { count, resetMs } = await store.strike(question.blocked.key, MINUTE_MS);
+    const { count, resetMs } = await store.addStrike(question.blocked.key, MINUTE_MS);
     t.equal(count, 2);
     t.ok(resetMs > 0 && resetMs <= MINUTE_MS);
     const other = { ...question.slot, holder: 'a/1/2' };
@@ -203,15 +203,15 @@ export function admissionContract(t: Test, open: Open): void {
     t.match(await store.admit({ ...rest, slot: other }), { rate: { remaining: 7 }, slot: true });
 
     const key = randomText(8);
-    await store.strike(key, SHORT_MS);
+    await store.addStrike(key, SHORT_MS);
     elapse(SHORT_MS);
     t.ok(await until(async () => (await store.admit({ blocked: { key, limit: 1 } })).blockedMs === 0));
-    t.equal((await store.strike(key, MINUTE_MS)).count, 1, 'a window begins again');
-    await store.strike(key, MINUTE_MS);
+    t.equal((await store.addStrike(key, MINUTE_MS)).count, 1, 'a window begins again');
+    await store.addStrike(key, MINUTE_MS);
     await store.withdrawStrike(key);
-    t.equal((await store.strike(key, MINUTE_MS)).count, 2, 'what is given back was never counted');
+    t.equal((await store.addStrike(key, MINUTE_MS)).count, 2, 'what is given back was never counted');
     for (let back = 0; back < 5; back += 1) await store.withdrawStrike(key);
-    const again = await store.strike(key, 2 * MINUTE_MS);
+    const again = await store.addStrike(key, 2 * MINUTE_MS);
     t.equal(again.count, 1, 'no more comes back than was counted');
     t.ok(again.resetMs <= MINUTE_MS, 'and the window turns when it would have');
     await t.resolves(store.withdrawStrike('never counted'));

@@ -33,7 +33,7 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
       slot: { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS },
     });
     await store.renewSlot('k', 'a/1/1', MINUTE_MS);
-    await store.strike('k', MINUTE_MS);
+    await store.addStrike('k', MINUTE_MS);
     await store.setFlag('k', MINUTE_MS);
     await store.lease('k', 'owner', MINUTE_MS);
     await begun(store, 'pending', 'print');

@@ -37,8 +37,8 @@ export function readDeclaredCollections(database: SqliteDatabase): CollectionSpe
 }
 
 /**
- * Records the declared indexes in a table, and returns all indexes of the collection, each in its latest declaration.
- * Names of collections do not begin with an underscore.
+ * Records the declared indexes in a table of the database, and returns every index that was ever recorded for the
+ * collection, each in its latest declaration. The table's name begins with an underscore, so that no collection has it.
  */
 function recordIndexes(
   database: SqliteDatabase,

@@ -34,7 +34,7 @@ const MAX_WAIT_SECONDS = 70;
 const MAX_SHOWN_FAILURES = 20;
 
 /** Runs one action on many items, a few at a time, and shows the progress and what failed. */
-export function useBulk() {
+export function useBulkAction() {
   const [state, setState] = useState<BulkState>();
   const end = useRef<AbortController | null>(null);
   const change = (next: (last: BulkState) => Partial<BulkState>) =>

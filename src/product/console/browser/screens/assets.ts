@@ -2,7 +2,7 @@ import type { QueryOf } from '../../../../client/calls.ts';
 import type { AssetCollection, ListedAsset } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { useBulk } from '../parts/bulk.ts';
+import { useBulkAction } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
 import { Filters, ListCount, withoutEmpty } from '../parts/lists.ts';
 import { askToConfirm, toast } from '../parts/overlays.ts';
@@ -88,7 +88,7 @@ interface GridActsProps {
 
 /** The number of assets, and the actions on the selected ones. */
 function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
-  const bulk = useBulk();
+  const bulk = useBulkAction();
   const removeChosen = async () => {
     const ids = [...chosen];
     const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;

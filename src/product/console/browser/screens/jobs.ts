@@ -2,7 +2,7 @@ import type { QueryOf } from '../../../../client/calls.ts';
 import type { JobSummary } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
-import { useBulk } from '../parts/bulk.ts';
+import { useBulkAction } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
 import {
   countColumn,
@@ -55,7 +55,7 @@ const JOB_ACTIONS = {
 function JobList() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const bulk = useBulk();
+  const bulk = useBulkAction();
   const { id: _, ...set } = filters;
   const query: QueryOf<'GET /jobs'> = withoutEmpty(set);
   const list = useLiveList<JobSummary>((signal) => api.jobs.list(query, { signal }), [query], {

@@ -2,7 +2,7 @@ import type { BodyOf, QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
-import { useBulk } from '../../parts/bulk.ts';
+import { useBulkAction } from '../../parts/bulk.ts';
 import { Button, Field, Select, Tabs } from '../../parts/controls.ts';
 import {
   countColumn,
@@ -48,7 +48,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const open = (signal: AbortSignal) => api.webhooks.deliveries(endpointId, query, { signal });
   const options = { keyOf: ({ id }: Delivery) => id, everyMs: POLL_MS };
   const list = useLiveList<Delivery>(open, [endpointId, status], options);
-  const bulk = useBulk();
+  const bulk = useBulkAction();
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
   const { data } = endpoint;
   if (data === undefined) return html`<${NotLoadedPage} title="Endpoint" above=${above} ...${endpoint} />`;
