@@ -8,7 +8,7 @@ import type {
   TUnion,
   TUnsafe,
 } from '@sinclair/typebox';
-import { type GravityName, GRAVITY_NAMES } from '../pixels/geometry.ts';
+import { GRAVITY_NAMES, type GravityName } from '../pixels/geometry.ts';
 import type { Gravity } from '../sizing.ts';
 import { Type } from './schema.ts';
 

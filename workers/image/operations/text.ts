@@ -3,9 +3,9 @@ import { parseColour, TRANSPARENT } from '../colour/colour.ts';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
 import { overlayPicture } from '../overlay.ts';
 import {
+  type GravityName,
   MAX_AREA_PX,
   marginPx,
-  type GravityName,
   placeBoxWithMargin,
   sizeWithinMargin,
 } from '../pixels/geometry.ts';

@@ -12,7 +12,7 @@ import {
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { outdoneRefusal } from './rivals.ts';
 import { firstFrames, takeTrialSample } from './sample.ts';
-import { losslessLevelsLadder, type EncoderSetting, type SearchedQuantity } from './settings.ts';
+import { type EncoderSetting, losslessLevelsLadder, type SearchedQuantity } from './settings.ts';
 import { completesInTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
 

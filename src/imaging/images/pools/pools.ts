@@ -6,7 +6,7 @@ import type { SettingsOf } from '../../../platform/setting.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { imageMemoryBudgets, type imagesSettings } from '../config.ts';
 import type { CallDeadline } from '../deadline.ts';
-import { estimatedMemoryBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
+import { estimatedDivisibleMs, estimatedMemoryBytes, estimatedMs } from '../estimates/costs.ts';
 import { type LayerHeaders, resolvedEncodeOf } from '../estimates/prediction.ts';
 import {
   type CallAlternatives,
