@@ -167,10 +167,7 @@ function decodedFrameCount(header: ImageHeader, pass: ImagePass): number {
   return before + frameCountOf(header, pass);
 }
 
-/**
- * The estimated CPU time of decoding, in milliseconds.
- * @param framesRead the number of frames that are decoded: all of them for a description.
- */
+/** The estimated CPU time of decoding a number of frames, in milliseconds. A description needs all frames. */
 function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
