@@ -200,6 +200,14 @@ t.test('a skill has a name, a description and the guidelines', async (t) => {
   t.match(text, (await textAt('/docs/guidelines.md')).trim());
 });
 
+t.test('the page of errors lists each code of the closed set once, and no other', async (t) => {
+  const rows = (await textAt('/docs/errors.md')).matchAll(/^\| \[(\w+)\]/gm);
+  t.same(
+    Array.from(rows, ([, code]) => code),
+    Object.keys(ERROR_CODES),
+  );
+});
+
 t.test('the page of each error has its status, and an answer as the service gives it', async (t) => {
   for (const [code, { status, retryable }] of Object.entries(ERROR_CODES)) {
     const page = await textAt(`/docs/errors/${code}.md`);

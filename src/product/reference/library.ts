@@ -2,7 +2,7 @@ import { type DocumentNode, operationsOf } from '../../platform/http/openapi/doc
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
-import { DOCUMENTED_ERROR_CODES, errorPage, errorsPage } from './errors.ts';
+import { ERROR_PAGES, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 import { documentationHomePage, opsByGroup, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
@@ -119,10 +119,10 @@ function errorPages(): PageSource[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
     { path: 'warnings', title: 'Warnings', make: warningsPage },
-    ...DOCUMENTED_ERROR_CODES.map((code) => ({
+    ...Object.entries(ERROR_PAGES).map(([code, page]) => ({
       path: `errors/${code}`,
       title: code,
-      make: () => errorPage(code),
+      make: () => page,
     })),
   ];
 }
