@@ -20,7 +20,7 @@ import { installHostMetrics, RestartMeter } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { clusterChannelHost, type PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
 import { readDiskSpace, reservedBytesOf } from '../platform/stores/objects/reserve.ts';
-import { hasEmbeddedStores, openStores, type Stores } from '../platform/stores/open.ts';
+import { hasEmbeddedStores, openStores, type Stores, verifyStoreServers } from '../platform/stores/open.ts';
 import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
 import { type BootstrapResult, bootstrapFirstAccount, welcomeText } from '../product/accounts/bootstrap.ts';
@@ -157,13 +157,7 @@ async function main(): Promise<void> {
  * deployment.
  */
 async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Logger): Promise<Primary> {
-  if (!hasEmbeddedStores(settings.stores)) {
-    // The drivers are loaded only when they are needed.
-    const { verifyRedis } = await import('../platform/stores/coordination/redis-connection.ts');
-    await verifyRedis(settings.stores.REDIS_URL);
-    const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
-    await verifyMongoDB(settings.stores.MONGODB_URL);
-  }
+  await verifyStoreServers(settings.stores);
   const stores = await openStores(settings.stores, host, log);
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });

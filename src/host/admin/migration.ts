@@ -9,16 +9,25 @@ import {
   type ListableDocumentStore,
   sortBy,
 } from '../../platform/stores/documents/port.ts';
+import {
+  checkMigrationEnded,
+  MIGRATION_MARKER,
+  readMigrationMarker,
+} from '../../platform/stores/migration-marker.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import {
+  connectRedisCoordination,
+  hasEmbeddedStores,
   openStoresToCopy,
   type StoreAddresses,
   type StoresSettings,
   type StoresToCopy,
   storeAddressesOf,
   storesExist,
+  verifyStoreServers,
 } from '../../platform/stores/open.ts';
 import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
+import { askProcesses } from '../processes/controls.ts';
 import {
   type AdminCommand,
   type CommandResult,
@@ -64,12 +73,15 @@ export async function runMigrateCommand(
   if (places.from.documents === places.to.documents && places.from.objects === places.to.objects)
     throw new CommandUsageError('Both sides are the same stores: name others in the file.');
   onProgress(formatBothSides(places));
+  await checkServers('present stores', source);
+  await checkServers('stores of the file', target.settings.stores);
   await using opened = new AsyncDisposableStack();
   const from = opened.adopt(await openStoresToCopy(source, environment), (stores) => stores.close());
   const to = opened.adopt(await openStoresToCopy(target.settings.stores, target.environment), (stores) =>
     stores.close(),
   );
   await checkStoresRespond({ 'present stores': from, 'stores of the file': to });
+  await checkMigrationEnded(from.documents);
   const report = await migrateStores(from, to, onProgress);
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const summary = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
@@ -87,6 +99,23 @@ export function noStoresMessage(dataDir: string): string {
 function formatBothSides({ from, to }: Record<'from' | 'to', StoreAddresses>): string {
   const kinds = ['documents', 'objects', 'coordination'] as const;
   return formatTable([['', 'from', 'to'], ...kinds.map((kind) => [kind, from[kind], to[kind]])]);
+}
+
+/**
+ * Checks the servers of a cluster as a start does, and that no service uses them. Embedded stores are locked by the
+ * service that uses them.
+ * @throws CommandUsageError before anything is copied.
+ */
+async function checkServers(side: string, settings: StoresSettings): Promise<void> {
+  if (hasEmbeddedStores(settings)) return;
+  await verifyStoreServers(settings);
+  const coordination = await connectRedisCoordination(settings);
+  const processes = await askProcesses(coordination, { kind: 'pools' }).finally(() => coordination.close());
+  const hosts = new Set(processes.map(({ hostId }) => hostId)).size;
+  if (hosts > 0)
+    throw new CommandUsageError(
+      `The service uses the ${side} on ${hosts} ${hosts === 1 ? 'host' : 'hosts'}: nothing was copied. What it writes meanwhile would be lost. Stop it on every host, and migrate again.`,
+    );
 }
 
 /**
@@ -129,10 +158,8 @@ class MigrationError extends Error {
 
 /** The number of documents that are read at once. */
 const DOCUMENTS_PER_READ = 500;
-/** Marks a target that a migration has begun to fill. Only a migration to a marked target can be continued. */
-const MIGRATION_MARKER = { collection: 'migrations', id: 'begun' };
 /** Collections that are not copied. Records of Idempotency-Keys belong to coordination, and are kept for a day only. */
-const EXCLUDED_COLLECTIONS = ['idempotency', MIGRATION_MARKER.collection];
+const EXCLUDED_COLLECTIONS = ['idempotency', MIGRATION_MARKER.name];
 const UNLIMITED_BYTES = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -166,11 +193,8 @@ export async function migrateStores(
 /** Marks the target before the first copy to it. Refuses a target that has other data already. */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
-  const marker = await documents.collection<DocumentWithId>({
-    name: MIGRATION_MARKER.collection,
-    indexes: [],
-  });
-  if ((await marker.findOne({ _id: MIGRATION_MARKER.id })) !== null) return marker;
+  const { marker, isUnfinished } = await readMigrationMarker(documents);
+  if (isUnfinished) return marker;
   for (const spec of held) {
     const collection = await documents.collection<DocumentWithId>(spec);
     if ((await collection.findOne({})) !== null)

@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb';
 import type { Settings } from '../../../config/index.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
+import { readMigrationMarker, UNFINISHED_MIGRATION } from '../../platform/stores/migration-marker.ts';
 import { COLLECTIONS } from '../collections.ts';
 import {
   clockFinding,
@@ -45,6 +46,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
           : []),
         await checkUniqueIndexes(stores.MONGODB_URL),
         await checkIndexes(stores.MONGODB_URL),
+        ...(await checkMigration(stores.MONGODB_URL)),
         latencyFinding('MongoDB', await measureTimes(() => database.command({ ping: 1 }))),
       ];
     },
@@ -106,6 +108,14 @@ export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const documents = await connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
   return indexesFinding(COLLECTIONS, held);
+}
+
+/** Checks whether a migration to the database was interrupted. */
+export async function checkMigration(url: string): Promise<DoctorFinding[]> {
+  const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
+  const documents = await connectMongoDocuments(url, { makesIndexes: false });
+  const { isUnfinished } = await readMigrationMarker(documents).finally(() => documents.close());
+  return isUnfinished ? [problemFinding(UNFINISHED_MIGRATION.message, UNFINISHED_MIGRATION.remedy)] : [];
 }
 
 /**

@@ -15,6 +15,7 @@ import type { DocumentStore, ListableDocumentStore } from './documents/port.ts';
 import { documentsOverChannel, provideDocuments } from './documents/remote.ts';
 import type { PrimaryChannel, PrimaryChannelHost } from './embedded/channel.ts';
 import { DataDirectory } from './embedded/data-directory.ts';
+import { checkMigrationEnded } from './migration-marker.ts';
 import { FileObjectStore } from './objects/files.ts';
 import type { ObjectStore } from './objects/port.ts';
 import { DiskReserve, readDiskSpace } from './objects/reserve.ts';
@@ -41,7 +42,8 @@ export function hasEmbeddedStores(settings: StoresSettings): boolean {
 /**
  * Opens the stores in the primary. Embedded stores are provided to the API processes over `host`. The libraries of
  * stores that are not configured are not loaded, because they take most of the time of a start.
- * @throws Error with one sentence when the data directory is held by another server.
+ * @throws Error with one sentence when the data directory is held by another server, or when an interrupted migration
+ * has not filled the stores completely.
  */
 export async function openStores(
   settings: StoresSettings,
@@ -49,6 +51,10 @@ export async function openStores(
   log?: ListenerLog,
 ): Promise<Stores> {
   const documents = await openDocuments(settings);
+  await checkMigrationEnded(documents).catch(async (error) => {
+    await documents.close();
+    throw error;
+  });
   if (!hasEmbeddedStores(settings))
     return combineStores(
       documents,
@@ -67,6 +73,19 @@ export async function openStores(
  */
 export function storesExist(settings: StoresSettings): boolean {
   return !hasEmbeddedStores(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
+}
+
+/**
+ * Checks whether the servers of a cluster respond and have the guarantees that the service needs. Their drivers are
+ * loaded only when they are needed.
+ * @throws Error with one sentence when a server lacks one, or does not respond.
+ */
+export async function verifyStoreServers(settings: StoresSettings): Promise<void> {
+  if (hasEmbeddedStores(settings)) return;
+  const { verifyRedis } = await import('./coordination/redis-connection.ts');
+  await verifyRedis(settings.REDIS_URL);
+  const { verifyMongoDB } = await import('./documents/mongodb-verification.ts');
+  await verifyMongoDB(settings.MONGODB_URL);
 }
 
 /** Opens the documents; embedded ones lock the data directory until they are closed. */

@@ -1,14 +1,17 @@
 // needs: documents
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 
-const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
+const ROOT = join(import.meta.dirname, '../../..');
+const ADMIN = join(ROOT, 'src/host/admin.ts');
 const DOCUMENTS = 12_000;
 const OBJECTS = 600;
 const POLL_MS = 10;
@@ -49,6 +52,18 @@ function startMigration(source: string, settingsFile: string) {
   return { child, ended, printed: () => printed, told: () => told };
 }
 
+/** Runs a program of the service on stores until it ends. */
+async function runOn(directory: string, words: readonly string[]) {
+  const { MONGODB_URL, REDIS_URL, ...environment } = process.env;
+  const child = spawn(process.execPath, [...words], {
+    cwd: ROOT,
+    env: { ...environment, DATA_DIR: directory, PORT: '0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [told, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  return { code, told };
+}
+
 async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => ({ size: 0 }))).size;
 }
@@ -64,7 +79,7 @@ async function killed(
   t.match(await ended, { signal: 'SIGKILL' });
 }
 
-t.test('a migration that is killed goes on where it stopped, and ends with everything', async (t) => {
+t.test('a killed migration goes on where it stopped, and nothing starts before', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-migration-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const [source, target] = [join(folder, 'source'), join(folder, 'target')];
@@ -78,6 +93,9 @@ t.test('a migration that is killed goes on where it stopped, and ends with every
     await killed(t, startMigration(source, file), async () => (await written()) >= bytes);
   const third = startMigration(source, file);
   await killed(t, third, async () => (await sizeOf(join(target, 'objects'))) > 0);
+
+  for (const words of [['src/host/main.ts'], ['src/host/admin.ts', 'account', 'list']])
+    t.match(await runOn(target, words), { code: 1, told: /unfinished copy.*migrate --to FILE" again/ });
 
   const last = startMigration(source, file);
   t.match(await last.ended, { code: 0 }, last.told());
