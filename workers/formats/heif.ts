@@ -137,15 +137,23 @@ function idReaderOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offs
 }
 
 /** The meaning of the colours of an AVIF's still picture. */
-interface AvifColours {
-  /** Absent if the picture has an ICC profile, because a profile overrides code points. */
+export interface AvifColours {
   codePoints?: ColourCodePoints;
+  /** The ICC profile, which overrides the code points. */
+  profile?: Uint8Array;
   /** Whether the colours are premultiplied by alpha (MIAF, ISO/IEC 23000-22, section 7.3.5.2). */
   isPremultiplied: boolean;
+  /** Whether the picture is stored as levels of grey, without colours. */
+  isGrey: boolean;
+  /** Whether black and white are stored as 16 and 235 (of 255), as in television. */
+  hasLimitedRange: boolean;
 }
 
-/** The number of bytes of the colour type, the primaries and the transfer function. */
-const CICP_SIZE_BYTES = 8;
+/** The number of bytes of the colour type, the primaries, the transfer function, the matrix and the range. */
+const CICP_SIZE_BYTES = 11;
+const FULL_RANGE_FLAG = 0x80;
+/** The flag in the third byte of the configuration of an AV1 picture, if it has no colours. */
+const MONOCHROME_FLAG = 0x10;
 
 /** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */
 export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
@@ -154,15 +162,32 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   const id = meta && primaryItemId(bytes, meta);
   if (meta === undefined || id === undefined) return undefined;
   const references = [...heifReferences(bytes, meta)];
-  const isPremultiplied = references.some(({ type, from }) => type === 'prem' && from === id);
-  let codePoints: ColourCodePoints | undefined;
+  const colours: AvifColours = {
+    isPremultiplied: references.some(({ type, from }) => type === 'prem' && from === id),
+    isGrey: [id, ...tilesOf(id, references)].some((item) => isGreyItem(bytes, meta, item)),
+    hasLimitedRange: false,
+  };
   for (const { type, start, end } of heifProperties(bytes, meta, id)) {
     if (type !== 'colr') continue;
-    if (bytes.text(start, 4) !== 'nclx') return { isPremultiplied };
-    if (start + CICP_SIZE_BYTES > end) continue;
-    codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
+    if (bytes.text(start, 4) !== 'nclx') colours.profile ??= bytes.slice(start + 4, end);
+    else if (start + CICP_SIZE_BYTES <= end) {
+      colours.codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
+      colours.hasLimitedRange = (bytes.u8(start + 10) & FULL_RANGE_FLAG) === 0;
+    }
   }
-  return { isPremultiplied, ...(codePoints !== undefined && { codePoints }) };
+  return colours;
+}
+
+/** The first of the tiles from which an item is made. All have the same configuration. */
+function tilesOf(id: number, references: readonly HeifReference[]): number[] {
+  const tiles = references.find(({ type, from }) => type === 'dimg' && from === id);
+  return tiles === undefined ? [] : tiles.to.slice(0, 1);
+}
+
+function isGreyItem(bytes: ByteReader, meta: ByteRangeInFile, id: number): boolean {
+  const configuration = heifProperties(bytes, meta, id).find(({ type }) => type === 'av1C');
+  if (configuration === undefined || configuration.start + 3 > configuration.end) return false;
+  return (bytes.u8(configuration.start + 2) & MONOCHROME_FLAG) !== 0;
 }
 
 /** The meaning of a file's colours as code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */

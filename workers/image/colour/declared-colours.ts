@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
-import { readAvifColours } from '../../formats/heif.ts';
+import { type AvifColours, readAvifColours } from '../../formats/heif.ts';
 import {
   buildPngChunk,
   PNG_COLOUR_CHUNK_TYPES,
@@ -49,7 +49,12 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
 
 /** The colours of a 16-bit grey picture with a profile. This is needed because sharp ignores such a profile. */
 function deepGreyColoursOf({ isGrey, bitDepth, profile }: PngColours): DeclaredColourSpace | undefined {
-  const curve = isGrey && bitDepth === 16 && profile ? greyProfileCurve(profile()) : undefined;
+  return isGrey && bitDepth === 16 && profile ? coloursOfGreyProfile(profile()) : undefined;
+}
+
+/** The colours of a grey profile for a picture in RGB; undefined for any other profile. */
+function coloursOfGreyProfile(profile: Uint8Array | undefined): DeclaredColourSpace | undefined {
+  const curve = greyProfileCurve(profile);
   return curve && { ...SRGB_PRIMARIES, name: 'Grey', curve, isHdr: false };
 }
 
@@ -86,7 +91,8 @@ function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8
 
 /**
  * Converts an AVIF to a PNG if libvips would misread its colours: it takes code points for sRGB, and premultiplied
- * colours for plain ones. Any other AVIF is returned unchanged.
+ * colours for plain ones. In a grey AVIF it also ignores a limited range and a grey profile. Any other AVIF is returned
+ * unchanged.
  * @param pictures number of pictures in the file. A file with several is not converted, because the picture is chosen
  *   later.
  */
@@ -95,30 +101,48 @@ export async function withReadableAvifColours(
   pictures: number,
 ): Promise<ColouredFile & { formerFormat?: 'avif' }> {
   const avif = pictures === 1 ? readAvifColours(new ByteReader(input)) : undefined;
-  const colours = avif?.codePoints && colourSpaceOfCodePoints(avif.codePoints);
+  if (avif === undefined) return { input, isHdr: false };
+  const { isGrey, isPremultiplied, hasLimitedRange } = avif;
+  const colours = declaredAvifColoursOf(avif);
   const named = colours === 'srgb' ? undefined : colours;
-  if (named === undefined && !avif?.isPremultiplied) return { input, isHdr: false };
-  const png = await convertToPng(input, avif?.isPremultiplied);
+  const misread = { isPremultiplied, isLimited: isGrey && hasLimitedRange };
+  if (named === undefined && !isPremultiplied && !misread.isLimited) return { input, isHdr: false };
+  const png = await convertToPng(input, misread);
   const coloured = named === undefined ? png : withNamedColourProfile(png, named, 'rgb');
   return { input: coloured, isHdr: named?.isHdr ?? false, formerFormat: 'avif' };
+}
+
+/** The colours that an AVIF declares and libvips ignores; undefined for any other AVIF. */
+function declaredAvifColoursOf({ codePoints, profile, isGrey }: AvifColours) {
+  if (profile !== undefined) return isGrey ? coloursOfGreyProfile(profile) : undefined;
+  return codePoints && colourSpaceOfCodePoints(codePoints);
+}
+
+/** How the values of pixels differ from plain colours. */
+interface MisreadValues {
+  /** Whether the colours are multiplied by alpha. */
+  isPremultiplied: boolean;
+  /** Whether black and white are stored as 16 and 235 (of 255). */
+  isLimited: boolean;
 }
 
 /**
  * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
  * low, because the PNG is decoded at once.
- * @param isPremultiplied whether the colours are multiplied by alpha. The result has plain colours.
+ * @param misread how its pixels differ from those of the result, which are plain colours.
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,
-  isPremultiplied = false,
+  misread?: MisreadValues,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const isDeep = (await open().metadata()).depth !== 'uchar';
   const space = isDeep ? 'rgb16' : 'srgb';
   const pipeline = open().keepMetadata();
-  if (isPremultiplied) {
+  if (misread?.isPremultiplied || misread?.isLimited) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
-    unpremultiplyAlpha(pixels);
+    if (misread.isLimited) expandRange(pixels);
+    if (misread.isPremultiplied) unpremultiplyAlpha(pixels);
     const { data, width, height, channels } = pixels;
     // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
     // typed array here, although its types allow only buffers.
@@ -127,6 +151,19 @@ async function convertToPng(
     pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
   }
   return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
+}
+
+/** Expands colours of limited range to the full range, in place. Alpha always has the full range. */
+function expandRange({ data, channels }: Pixels | DeepPixels): void {
+  const levels = 256 ** data.BYTES_PER_ELEMENT;
+  const [black, range] = [(levels * 16) / 256, (levels * 219) / 256];
+  const colours = channels - (channels % 2 === 0 ? 1 : 0);
+  for (let at = 0; at < data.length; at += channels) {
+    for (let channel = at; channel < at + colours; channel++) {
+      const share = ((data[channel] as number) - black) / range;
+      data[channel] = Math.round((levels - 1) * Math.min(1, Math.max(0, share)));
+    }
+  }
 }
 
 /**
