@@ -61,8 +61,10 @@ export interface RequestBody {
 
 export interface ApiCall {
   method: string;
-  /** The path below /api/v1, such as `/jobs`. */
+  /** The path below `root`, such as `/jobs`. */
   path: string;
+  /** The path below which the call is. Default: /api/v1. */
+  root?: string;
   query?: QueryFields | undefined;
   body?: RequestBody | undefined;
   accept?: string;
@@ -190,7 +192,7 @@ export class Transport {
   }
 
   #prepare(call: ApiCall, options: CallOptions): PreparedCall {
-    const { method, path, query = {}, body, accept = 'application/json' } = call;
+    const { method, path, root = '/api/v1', query = {}, body, accept = 'application/json' } = call;
     const search = queryText(query);
     const isWrite = method !== 'GET' && method !== 'HEAD';
     const headers: Record<string, string> = {
@@ -202,7 +204,7 @@ export class Transport {
     };
     return {
       method,
-      url: `${this.baseUrl}/api/v1${path}${search === '' ? '' : `?${search}`}`,
+      url: `${this.baseUrl}${root}${path}${search === '' ? '' : `?${search}`}`,
       headers,
       ...(body && { body: body.data }),
       ...(body?.data instanceof ReadableStream && { duplex: 'half' }),

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { type ImageReference, imageRequestBody } from '../../client/bodies.ts';
+import type { Asset } from '../../client/schema.ts';
+import type { Transport } from '../../client/transport.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { assetIdInLink } from '../transforms/input.ts';
-import type { PublicInterface, RequestPayload } from './public-interface.ts';
 
 /** Uploads files from the computer on which the tools run. */
 export interface LocalFiles {
@@ -11,18 +13,24 @@ export interface LocalFiles {
    * @param argument the name of the tool's argument, for error messages.
    * @returns the id of the asset with these bytes.
    */
-  upload(path: string, argument: string, service: PublicInterface): Promise<string>;
+  upload(path: string, argument: string, service: Transport): Promise<string>;
 }
 
 /** What a tool call needs to read its images. It is disposed of when the call has ended. */
 export interface InputSource extends Disposable {
-  service: PublicInterface;
+  /** Makes calls of the API with the credential of the caller. */
+  service: Transport;
+  /**
+   * Reads a picture of the service, whatever its size.
+   * @param path the path from the root.
+   */
+  readPicture(path: string): Promise<Blob>;
   /** The files of the caller's computer; null when the tools run in the service, which cannot read them. */
   files: LocalFiles | null;
 }
 
 /** An image, in the form in which the tools send it to the API. */
-export type ToolImage = { assetId: string } | { url: string } | { bytes: Buffer };
+export type ToolImage = ImageReference | Blob;
 
 /** The schema of an argument that stands for an image. `prompts.ts` describes the accepted forms. */
 export const ImageInputSchema = Type.String({
@@ -42,18 +50,18 @@ const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
 /**
  * Opens the image to which an argument refers.
  * @param argument the name of the argument, for error messages.
- * @throws ApiError invalid_param; ServiceCallError for a link that has expired.
+ * @throws ApiError invalid_param; DarkroomError for a link that has expired.
  */
 export async function openImageInput(
   input: string,
-  { service, files }: InputSource,
+  { service, readPicture, files }: InputSource,
   argument = 'input',
 ): Promise<ToolImage> {
   const assetId = assetIdIn(input);
   if (assetId !== null) return { assetId };
   if (HTTP_ADDRESS_PATTERN.test(input)) {
     const [result] = RESULT_LINK_PATTERN.exec(input) ?? [];
-    return result === undefined ? { url: input } : { bytes: await service.read(result) };
+    return result === undefined ? { url: input } : readPicture(result);
   }
   if (files === null) throw localPathRefusedError(argument);
   return { assetId: await files.upload(input, argument, service) };
@@ -66,27 +74,23 @@ export function assetIdIn(input: string): string | null {
 }
 
 /** The asset id of an image. An image that is not an asset is uploaded first. */
-export async function ensureAsset(image: ToolImage, service: PublicInterface): Promise<string> {
-  if ('assetId' in image) return image.assetId;
-  const { data } = await service.call<{ id: string }>('POST', '/assets/upload', imagePayloadOf(image));
-  return data.id;
+export async function ensureAsset(image: ToolImage, service: Transport): Promise<string> {
+  return 'assetId' in image ? image.assetId : uploadImage(image, service);
+}
+
+/** Uploads an image, and returns the id of its asset. */
+export async function uploadImage(image: ToolImage, service: Transport): Promise<string> {
+  const call = { method: 'POST', path: '/assets/upload', body: imageRequestBody(image) };
+  return (await service.json<Asset>(call)).data.id;
 }
 
 /**
- * The body of a call with one image: JSON for an asset or a URL, and a multipart form for bytes.
- * @param fields the parameters that are sent with the image.
+ * Reads a picture of the service, whatever its size.
+ * @param path the path from the root.
  */
-export function imagePayloadOf(image: ToolImage, fields: Record<string, unknown> = {}): RequestPayload {
-  if (!('bytes' in image)) return { json: { ...image, ...fields } };
-  const form = new FormData();
-  form.append('file', imageBlob(image.bytes), 'image');
-  for (const [name, value] of Object.entries(fields))
-    form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
-  return { form };
-}
-
-export function imageBlob(bytes: Buffer): Blob {
-  return new Blob([new Uint8Array(bytes)]);
+export async function readPicture(path: string, service: Transport): Promise<Blob> {
+  const response = await service.bytes({ method: 'GET', root: '', path, accept: '*/*' });
+  return new Blob([await response.arrayBuffer()]);
 }
 
 function localPathRefusedError(argument: string) {

@@ -1,16 +1,12 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AdmissionQueue } from '../../imaging/images/admission.ts';
-import type { PoolSlot } from '../../imaging/images/slots.ts';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { lazy } from '../../platform/http/lazy.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
-import type { InputSource } from './inputs.ts';
-import { PublicInterface, type SendRequest } from './public-interface.ts';
 
 interface McpOptions {
   gate: CallGate;
@@ -34,7 +30,14 @@ export function openMcp(options: McpOptions): Pick<ProductSlice, 'routes'> {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
 async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: McpOptions): Promise<void> {
-  const calls = new InProcessCalls(app);
+  // The tools are loaded at the first message, not at the start.
+  const loadTools = lazy(async () => {
+    const [{ answerMessage }, { InProcessCalls }] = await Promise.all([
+      import('./protocol.ts'),
+      import('./in-process.ts'),
+    ]);
+    return { answerMessage, calls: new InProcessCalls(app) };
+  });
   const known = new Set(settings.CORS_ORIGINS.split(','));
 
   app.post(
@@ -52,7 +55,7 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
       const { accountId } = gate.requireCaller(request);
       const read = await readMessage(request);
       if ('refusal' in read) return reply.code(400).send(read.refusal);
-      const { answerMessage } = await import('./protocol.ts');
+      const { answerMessage, calls } = await loadTools();
       const client = clientGoneSignal(reply);
       const response = await answerMessage(toWebRequest(request, client), read.message, {
         sourceFor: (signal) => calls.sourceFor(request, accountId, signal),
@@ -118,64 +121,4 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   reply.type(type).header('cache-control', 'no-store');
   if (!type.startsWith(EVENT_STREAM_TYPE)) return reply.send(Buffer.from(await response.arrayBuffer()));
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
-}
-
-/** The maximum number of tool calls per process that hold a picture in memory at the same time. */
-const MAX_PICTURE_HOLDERS = 4;
-const MAX_WAITING_TOOL_CALLS = 1_000;
-
-/**
- * Sends the API calls of tools to the routes of this process, with the credential, the address and the request id of
- * the tool's caller. Each of them is therefore limited, charged, logged and refused as if the caller had sent it.
- */
-class InProcessCalls {
-  readonly #app: FastifyInstance;
-  // Limits how many tool calls hold a picture, because a picture is in memory as a whole. Accounts are served in turn.
-  readonly #pictureSlots = new AdmissionQueue({
-    slots: MAX_PICTURE_HOLDERS,
-    budgetBytes: MAX_PICTURE_HOLDERS * MAX_UPLOAD_BYTES,
-    limits: () => ({ calls: MAX_WAITING_TOOL_CALLS }),
-  });
-
-  constructor(app: FastifyInstance) {
-    this.#app = app;
-  }
-
-  /**
-   * The input source for one tool call.
-   * @param request the HTTP request that calls the tool. It must have passed the gate.
-   * @param signal aborts when nobody waits for the tool's result any more.
-   */
-  sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
-    const caller = { ...credentialHeaders(request), 'x-request-id': request.id };
-    let held: PoolSlot | undefined;
-    const send: SendRequest = async ({ method, path, headers, body, isPicture }) => {
-      signal.throwIfAborted();
-      if (isPicture)
-        held ??= await this.#pictureSlots.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
-      const response = await this.#app.inject({
-        ...{ method, url: path, signal, remoteAddress: request.ip },
-        headers: { ...headers, ...caller },
-        ...(body !== null && { payload: body }),
-      });
-      return {
-        status: response.statusCode,
-        headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
-        bytes: response.rawPayload,
-      };
-    };
-    return {
-      service: new PublicInterface(send, signal),
-      files: null,
-      [Symbol.dispose]: () => held?.release(),
-    };
-  }
-}
-
-/** The credential headers in the form that the API routes accept: the scheme of an API key is always `ApiKey`. */
-function credentialHeaders(request: FastifyRequest): Record<string, string> {
-  const { authorization, cookie = '' } = request.headers;
-  // The header x-console says that a page of this service sent the cookie. The gate has already checked this.
-  if (authorization === undefined) return { cookie, 'x-console': '1' };
-  return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

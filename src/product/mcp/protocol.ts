@@ -7,12 +7,12 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { DarkroomError, type DarkroomErrorInit } from '../../client/errors.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { InputSource } from './inputs.ts';
 import { MCP_INSTRUCTIONS, MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
-import { ServiceCallError, type ServiceError } from './public-interface.ts';
 import { MCP_RESOURCE_TEMPLATES, MCP_RESOURCES, readMcpResource } from './resources.ts';
 import type { ToolDefinition, ToolResult } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
@@ -33,6 +33,8 @@ interface ToolHost {
   /** Logs a fault of the tools. The caller sees it as internal_error. */
   report(fault: unknown): void;
 }
+
+type ToolError = Omit<DarkroomErrorInit, 'status' | 'cause'>;
 
 const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 /**
@@ -128,7 +130,7 @@ function toolResultMessage({ structured, text, pictures = [] }: ToolResult): Cal
  * parameter.
  */
 function toolErrorMessage(thrown: unknown): CallToolResult {
-  const error = withArgumentName(serviceErrorOf(thrown));
+  const error = withArgumentName(toolErrorOf(thrown));
   return {
     isError: true,
     content: [{ type: 'text', text: JSON.stringify(error) }],
@@ -138,13 +140,22 @@ function toolErrorMessage(thrown: unknown): CallToolResult {
 
 /** Whether an error is a bug of the tools themselves, rather than a fault of the call or of the service. */
 function isToolFault(thrown: unknown): boolean {
-  return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
+  return !(thrown instanceof DarkroomError || thrown instanceof ApiError);
 }
 
-function serviceErrorOf(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceCallError) return thrown.error;
-  const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
-  return { code, message, param, retryable, details, retryAfterSeconds };
+/** The error that a tool answers: the one of the API call that failed, or one of the tool itself. */
+function toolErrorOf(thrown: unknown): ToolError {
+  if (!(thrown instanceof DarkroomError)) {
+    const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
+    return { code, message, param, retryable, details, retryAfterSeconds };
+  }
+  const { code, message, param, retryable, details, requestId, docUrl, retryAfterSeconds } = thrown;
+  return {
+    ...{ code, message, param, retryable },
+    ...(Object.keys(details).length > 0 && { details }),
+    ...{ requestId, retryAfterSeconds },
+    ...(docUrl !== undefined && { docUrl: new URL(docUrl).pathname }),
+  };
 }
 
 /** The names of tool arguments, by the API parameter to which they correspond. */
@@ -162,6 +173,6 @@ const TOOL_ARGUMENTS: Readonly<Record<string, string>> = {
   'Idempotency-Key': 'key',
 };
 
-function withArgumentName({ param, ...error }: ServiceError): ServiceError {
+function withArgumentName({ param, ...error }: ToolError): ToolError {
   return { ...error, ...(param !== undefined && { param: TOOL_ARGUMENTS[param] ?? param }) };
 }

@@ -1,7 +1,8 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { DarkroomError } from '../../client/errors.ts';
+import type { Transport } from '../../client/transport.ts';
 import { GUIDE_PAGES } from '../reference/guides/index.ts';
-import { type PublicInterface, ServiceCallError } from './public-interface.ts';
 
 /** The URI scheme of documentation pages. When a person requests a page, the MCP host passes it to the model. */
 const URI_PREFIX = 'darkroom://';
@@ -42,13 +43,14 @@ export const MCP_RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
  * Reads a page of the documentation.
  * @throws ResourceNotFoundError
  */
-export async function readMcpResource(uri: string, service: PublicInterface): Promise<ReadResourceResult> {
+export async function readMcpResource(uri: string, service: Transport): Promise<ReadResourceResult> {
   const [, path] = PAGE_URI_PATTERN.exec(uri) ?? [];
   if (path === undefined) throw new ResourceNotFoundError(uri);
   try {
-    return { contents: [{ uri, mimeType, text: await service.text(path) }] };
+    const page = await service.bytes({ method: 'GET', root: '', path, accept: mimeType });
+    return { contents: [{ uri, mimeType, text: await page.text() }] };
   } catch (error) {
-    throw error instanceof ServiceCallError && error.error.code === 'not_found'
+    throw error instanceof DarkroomError && error.code === 'not_found'
       ? new ResourceNotFoundError(uri)
       : error;
   }

@@ -1,7 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import type { ResultLink } from '../transforms/results.ts';
-import { type InputSource, imageBlob, openImageInput } from './inputs.ts';
-import type { PublicInterface } from './public-interface.ts';
+import { timingOfHeaders } from '../../client/answers.ts';
+import { isImageReference } from '../../client/bodies.ts';
+import { readNamedCall } from '../../client/calls.ts';
+import type { ResultLink } from '../../client/schema.ts';
+import type { Transport } from '../../client/transport.ts';
+import { type InputSource, openImageInput, uploadImage } from './inputs.ts';
 import { AnyObjectSchema, type ToolPicture, type ToolResult } from './tool.ts';
 import { renderModelPicture } from './tools/look.ts';
 
@@ -58,9 +61,7 @@ export function requestedTiming(
   headers: Headers,
   { timing }: { timing?: boolean },
 ): Pick<ToolResultPicture, 'timing'> {
-  if (timing !== true) return {};
-  const parts = (headers.get('server-timing') ?? '').matchAll(/(\w+);dur=([\d.]+)/g);
-  return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };
+  return timing === true ? { timing: timingOfHeaders(headers) } : {};
 }
 
 /** A small preview of a result picture, if the arguments request it. */
@@ -105,15 +106,14 @@ function measurementsIn(headers: Headers): Record<string, string> {
 
 async function saveAsset(link: string, contentType: string, source: InputSource) {
   const image = await openImageInput(link, source);
-  if (!('bytes' in image)) throw new Error('The link of a result does not lead to this service.');
-  const form = new FormData();
-  form.append('file', imageBlob(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
-  const { data } = await source.service.call<{ id: string }>('POST', '/assets/upload', { form });
-  return { asset: data.id, link: await createAssetLink(data.id, source.service) };
+  if (isImageReference(image)) throw new Error('The link of a result does not lead to this service.');
+  const name = `result.${contentType.replace(/^image\/|\+.*$/g, '')}`;
+  const asset = await uploadImage(new File([image], name), source.service);
+  return { asset, link: await createAssetLink(asset, source.service) };
 }
 
 /** Makes a signed link to an asset. The link is valid for a week. */
-export async function createAssetLink(assetId: string, service: PublicInterface): Promise<string> {
-  const path = `/assets/${encodeURIComponent(assetId)}/link?expiresInSeconds=${LINK_LIFE_SECONDS}`;
-  return (await service.call<{ url: string }>('GET', path)).data.url;
+export async function createAssetLink(assetId: string, service: Transport): Promise<string> {
+  const fields = { path: { assetId }, query: { expiresInSeconds: LINK_LIFE_SECONDS } };
+  return (await readNamedCall(service, 'GET /assets/{assetId}/link', fields)).url;
 }

@@ -3,15 +3,12 @@ import { basename, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { LRUCache } from 'lru-cache';
-import {
-  type ApiError,
-  invalidParamError,
-  temporarilyUnavailableError,
-} from '../../platform/http/errors/errors.ts';
+import { createDarkroomError, type DarkroomError } from '../../client/errors.ts';
+import { Transport } from '../../client/transport.ts';
+import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
-import { type InputSource, imageBlob, type LocalFiles } from './inputs.ts';
+import { type InputSource, type LocalFiles, readPicture, uploadImage } from './inputs.ts';
 import { createToolServer } from './protocol.ts';
-import { PublicInterface, type SendRequest } from './public-interface.ts';
 
 interface StdioStreams {
   stdin: Readable;
@@ -32,13 +29,8 @@ export function serveToolsOverStdio(
   remote: RemoteService,
   streams: StdioStreams = process,
 ): () => Promise<void> {
-  const send = sendOverHttp(remote);
   const files = new UploadedFiles();
-  const sourceFor = (signal: AbortSignal): InputSource => ({
-    service: new PublicInterface(send, signal),
-    files,
-    [Symbol.dispose]: () => undefined,
-  });
+  const sourceFor = (signal: AbortSignal) => openSource(remote, files, signal);
   const report = (fault: unknown) =>
     streams.stderr.write(`${fault instanceof Error ? fault.stack : String(fault)}\n`);
   const options = { transport: new StdioServerTransport(streams.stdin, streams.stdout), maxSubscriptions: 0 };
@@ -54,27 +46,32 @@ interface RemoteService {
 }
 
 /**
- * Returns the function that sends calls over HTTP.
- * @throws ApiError (from that function) provider_unavailable when the service cannot be reached.
+ * Opens what one tool call reads its images from.
+ * @param signal aborts when nobody waits for the tool's result any more.
  */
-function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
-  return async ({ method, path, headers, body, signal }) => {
-    try {
-      const response = await fetch(url + path, {
-        ...{ method, body, signal, redirect: 'manual' },
-        headers: { ...headers, authorization: `ApiKey ${apiKey}` },
-      });
-      return {
-        status: response.status,
-        headers: response.headers,
-        bytes: Buffer.from(await response.arrayBuffer()),
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      const message = `The service at ${url} does not answer: start it, or correct its address.`;
-      throw temporarilyUnavailableError('service_unreachable', message, 5, error);
-    }
+function openSource({ url, apiKey }: RemoteService, files: LocalFiles, signal: AbortSignal): InputSource {
+  const service = new Transport({
+    ...{ baseUrl: url, key: apiKey, maxRetries: 0 },
+    fetch: (address, init) =>
+      fetch(address, { ...init, signal }).catch((error) => {
+        throw unreachableServiceError(url, error);
+      }),
+  });
+  return {
+    service,
+    files,
+    readPicture: (path) => readPicture(path, service),
+    [Symbol.dispose]: () => undefined,
   };
+}
+
+function unreachableServiceError(url: string, cause: unknown): DarkroomError {
+  const message = `The service at ${url} does not answer: start it, or correct its address.`;
+  return createDarkroomError({
+    ...{ status: 0, code: 'provider_unavailable', message, retryable: true, cause },
+    details: { reason: 'service_unreachable' },
+    retryAfterSeconds: 5,
+  });
 }
 
 const MAX_CACHED_UPLOADS = 1_000;
@@ -87,17 +84,16 @@ class UploadedFiles implements LocalFiles {
   /** The ids of uploaded assets, by the path, the size and the modification time of the file. */
   readonly #assetIds = new LRUCache<string, string>({ max: MAX_CACHED_UPLOADS });
 
-  async upload(path: string, argument: string, service: PublicInterface): Promise<string> {
+  async upload(path: string, argument: string, service: Transport): Promise<string> {
     const absolutePath = resolve(path);
     const { size, mtimeMs } = await checkFile(absolutePath, path, argument);
     const version = `${absolutePath}\n${size}\n${mtimeMs}`;
     const known = this.#assetIds.get(version);
     if (known !== undefined) return known;
-    const form = new FormData();
-    form.append('file', imageBlob(await readFile(absolutePath)), basename(absolutePath));
-    const { data } = await service.call<{ id: string }>('POST', '/assets/upload', { form });
-    this.#assetIds.set(version, data.id);
-    return data.id;
+    const file = new File([await readFile(absolutePath)], basename(absolutePath));
+    const assetId = await uploadImage(file, service);
+    this.#assetIds.set(version, assetId);
+    return assetId;
   }
 }
 

@@ -55,7 +55,7 @@ export class Tool {
   readonly definition: ToolDefinition;
   /**
    * @param args the arguments as they were sent.
-   * @throws ApiError invalid_param on an argument; ServiceCallError.
+   * @throws ApiError invalid_param on an argument; DarkroomError.
    */
   readonly call: (args: unknown, source: InputSource) => Promise<ToolResult>;
 

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { imagePairRequestBody, isImageReference } from '../../../client/bodies.ts';
+import type { Difference } from '../../../client/schema.ts';
+import type { RequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { ImageInputSchema, imageBlob, openImageInput, type ToolImage } from '../inputs.ts';
-import type { PublicInterface, RequestPayload } from '../public-interface.ts';
+import { ImageInputSchema, type InputSource, openImageInput, type ToolImage } from '../inputs.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
 export const compareTool = Tool.of({
@@ -22,10 +24,9 @@ export const compareTool = Tool.of({
   async run({ input, other, ssimulacra2 = false }, source) {
     const one = await openImageInput(input, source);
     const two = await openImageInput(other, source, 'other');
-    const sent = await encodeImagePair(one, two, source.service);
-    const path = `/images/compare?ssimulacra2=${ssimulacra2}`;
-    const { data } = await source.service.call<object>('POST', path, sent);
-    return { structured: { ...data } };
+    const body = await encodeImagePair(one, two, source);
+    const call = { method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body };
+    return { structured: { ...(await source.service.json<Difference>(call)).data } };
   },
 });
 
@@ -35,21 +36,18 @@ export const compareTool = Tool.of({
 async function encodeImagePair(
   first: ToolImage,
   second: ToolImage,
-  service: PublicInterface,
-): Promise<RequestPayload> {
-  if (!('bytes' in first) && !('bytes' in second)) {
-    const other = 'assetId' in second ? { otherAssetId: second.assetId } : { otherUrl: second.url };
-    return { json: { ...first, ...other } };
-  }
-  const form = new FormData();
-  form.append('file', imageBlob(await readBytes(first, 'input', service)), 'image');
-  form.append('other', imageBlob(await readBytes(second, 'other', service)), 'other');
-  return { form };
+  source: InputSource,
+): Promise<RequestBody> {
+  if (isImageReference(first) && isImageReference(second)) return imagePairRequestBody(first, second);
+  return imagePairRequestBody(
+    await readBytes(first, 'input', source),
+    await readBytes(second, 'other', source),
+  );
 }
 
-async function readBytes(image: ToolImage, argument: string, service: PublicInterface): Promise<Buffer> {
-  if ('bytes' in image) return image.bytes;
-  if ('assetId' in image) return service.read(`/api/v1/assets/${encodeURIComponent(image.assetId)}/content`);
+async function readBytes(image: ToolImage, argument: string, { readPicture }: InputSource): Promise<Blob> {
+  if (!isImageReference(image)) return image;
+  if ('assetId' in image) return readPicture(`/api/v1/assets/${encodeURIComponent(image.assetId)}/content`);
   const message = 'A URL is not compared with a result: save the result first, and send its asset.';
   throw invalidParamError(argument, message);
 }

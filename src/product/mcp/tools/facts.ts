@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
+import { imageRequestBody } from '../../../client/bodies.ts';
+import type { CodesOfImage, ImageMetadata, TextOfImage } from '../../../client/schema.ts';
+import type { QueryFields, Transport } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { ImageInputSchema, imagePayloadOf, openImageInput, type ToolImage } from '../inputs.ts';
-import type { PublicInterface } from '../public-interface.ts';
+import { ImageInputSchema, openImageInput, type ToolImage } from '../inputs.ts';
 import { createAssetLink } from '../results.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
@@ -54,17 +55,11 @@ export const factsTool = Tool.of({
   },
 });
 
-interface MeasuredImage {
-  image: ImageObject & { palette?: object[] };
-  metadata: ImageTags;
-}
-
 /** Measures an image with one call of the API. Kinds of facts that need other calls are left out. */
-async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
+async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: Transport) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
-  const query = kinds.has('palette') ? `?palette=${PALETTE_COLOR_COUNT}` : '';
-  const path = `/images/metadata${query}`;
-  const { data } = await service.call<MeasuredImage>('POST', path, imagePayloadOf(image));
+  const query = kinds.has('palette') ? { palette: PALETTE_COLOR_COUNT } : {};
+  const data = await readImage<ImageMetadata>('metadata', image, service, query);
   const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
   return {
     ...(kinds.has('image') && { image: facts }),
@@ -77,7 +72,7 @@ async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, ser
 }
 
 /** As many tags as fit into the total size. Long values are truncated. */
-function truncatedTags(groups: ImageTags): Record<string, Record<string, unknown>> {
+function truncatedTags(groups: ImageMetadata['metadata']): Record<string, Record<string, unknown>> {
   const short: Record<string, Record<string, unknown>> = {};
   let length = 0;
   for (const [group, tags] of Object.entries(groups)) {
@@ -92,19 +87,27 @@ function truncatedTags(groups: ImageTags): Record<string, Record<string, unknown
   return short;
 }
 
-async function readText(image: ToolImage, service: PublicInterface) {
-  const sent = imagePayloadOf(image);
-  const answer = await service.call<{ text: string; confidence: number }>('POST', '/images/read-text', sent);
-  const { text, confidence } = answer.data;
+async function readText(image: ToolImage, service: Transport) {
+  const { text, confidence } = await readImage<TextOfImage>('read-text', image, service);
   return { text, confidence };
 }
 
-async function readCodes(image: ToolImage, service: PublicInterface) {
-  return (await service.call<{ codes: object[] }>('POST', '/images/read-codes', imagePayloadOf(image))).data
-    .codes;
+async function readCodes(image: ToolImage, service: Transport) {
+  return (await readImage<CodesOfImage>('read-codes', image, service)).codes;
 }
 
-async function linkSavedAsset(image: ToolImage, service: PublicInterface): Promise<string> {
+/** Makes a call that reads something of an image. Its endpoint is the last part of the path. */
+async function readImage<T>(
+  endpoint: string,
+  image: ToolImage,
+  service: Transport,
+  query: QueryFields = {},
+): Promise<T> {
+  const call = { method: 'POST', path: `/images/${endpoint}`, query, body: imageRequestBody(image) };
+  return (await service.json<T>(call)).data;
+}
+
+async function linkSavedAsset(image: ToolImage, service: Transport): Promise<string> {
   if ('assetId' in image) return createAssetLink(image.assetId, service);
   throw invalidParamError('include', 'A link is for an asset: save the image first, or leave link out.');
 }

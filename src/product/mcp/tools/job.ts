@@ -1,7 +1,8 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
+import type { Job, JobEstimate, JobItem } from '../../../client/schema.ts';
+import { jsonRequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { Job, JobItem } from '../../jobs/schema.ts';
 import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
@@ -77,16 +78,15 @@ async function submitJob(args: JobArguments, source: InputSource): Promise<ToolR
   if (id !== undefined)
     throw invalidParamError('id', 'A new job has no id yet: leave it out, or use action get.');
   const images = dryRun === true ? countNewImages(inputs) : await ensureAssets(inputs, source);
-  const json = withoutAbsentFields({ ...request, ...images, presetId: preset, templateId: template });
-  const path = `/jobs?${jobQuery({ dryRun, wait })}`;
-  const sent = { json, ...idempotencyHeaders(key) };
-  const { data } = await source.service.call<Job | object>('POST', path, sent);
+  const body = jsonRequestBody({ ...request, ...images, presetId: preset, templateId: template });
+  const call = { method: 'POST', path: '/jobs', query: { items: MAX_SHOWN_ITEMS, dryRun, wait }, body };
+  const { data } = await source.service.json<Job | JobEstimate>(call, { idempotencyKey: key });
   return { structured: jobViewOrPrice(data) };
 }
 
 async function readJob({ id, wait }: JobArguments, source: InputSource): Promise<ToolResult> {
-  const { data } = await source.service.call<Job>('GET', `${requireJobPath(id)}?${jobQuery({ wait })}`);
-  return { structured: jobView(data) };
+  const call = { method: 'GET', path: requireJobPath(id), query: { items: MAX_SHOWN_ITEMS, wait } };
+  return { structured: jobView((await source.service.json<Job>(call)).data) };
 }
 
 async function changeJob(
@@ -94,32 +94,25 @@ async function changeJob(
   { id, key, dryRun, maxCredits }: JobArguments,
   source: InputSource,
 ): Promise<ToolResult> {
-  const path = `${requireJobPath(id)}/${action}?${jobQuery({ dryRun: action === 'resume' ? dryRun : undefined })}`;
-  const json = action === 'resume' ? withoutAbsentFields({ maxCredits }) : undefined;
-  const sent = { ...(json && { json }), ...idempotencyHeaders(key) };
-  const { data } = await source.service.call<Job | object>('POST', path, sent);
+  const call = {
+    method: 'POST',
+    path: `${requireJobPath(id)}/${action}`,
+    query: { items: MAX_SHOWN_ITEMS, ...(action === 'resume' && { dryRun }) },
+    ...(action === 'resume' && { body: jsonRequestBody({ maxCredits }) }),
+  };
+  const { data } = await source.service.json<Job | JobEstimate>(call, { idempotencyKey: key });
   return { structured: jobViewOrPrice(data) };
 }
 
 /** A job as the tool shows it. If a dry run returned a price instead of a job, the price is returned unchanged. */
-function jobViewOrPrice(data: Job | object) {
-  return 'id' in data ? jobView(data as Job) : { ...data };
+function jobViewOrPrice(data: Job | JobEstimate) {
+  return 'id' in data ? jobView(data) : { ...data };
 }
 
 function requireJobPath(id: string | undefined): string {
   if (id === undefined)
     throw invalidParamError('id', 'id is missing: send that of the job, as submit answered it.');
   return `/jobs/${encodeURIComponent(id)}`;
-}
-
-function jobQuery(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
-  const query = new URLSearchParams({ items: String(MAX_SHOWN_ITEMS) });
-  for (const [name, value] of Object.entries(withoutAbsentFields(fields))) query.set(name, String(value));
-  return query;
-}
-
-function idempotencyHeaders(key: string | undefined) {
-  return key === undefined ? {} : { headers: { 'idempotency-key': key } };
 }
 
 /**

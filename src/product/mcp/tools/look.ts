@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { ImageInputSchema, imagePayloadOf, openImageInput, type ToolImage } from '../inputs.ts';
-import type { PublicInterface, ServiceResponse } from '../public-interface.ts';
+import { imageRequestBody } from '../../../client/bodies.ts';
+import { Picture } from '../../../client/picture.ts';
+import type { Transport } from '../../../client/transport.ts';
+import { ImageInputSchema, openImageInput, type ToolImage } from '../inputs.ts';
 import { Tool, type ToolPicture } from '../tool.ts';
 
 /** The longest edge of a picture that is shown to a model, in pixels. A larger picture costs more tokens. */
@@ -47,7 +49,7 @@ export const lookTool = Tool.of({
 /** Makes the picture of an image that a model sees: the first frame, or a region of it, as WebP. */
 export async function renderModelPicture(
   image: ToolImage,
-  service: PublicInterface,
+  service: Transport,
   { region, size }: { region?: object | undefined; size: number },
 ): Promise<{ picture: ToolPicture; width: number; height: number }> {
   // A small region is enlarged, so that the model sees its details.
@@ -56,24 +58,18 @@ export async function renderModelPicture(
     ...(region === undefined ? [] : [{ op: 'crop', parameters: region }]),
     { op: 'resize', parameters: scaled },
   ];
-  const drawn = (last: object) =>
-    service.picture('/images/transform', imagePayloadOf(image, { steps: [...steps, last] }));
-  let response = await drawn({
-    op: 'convert',
-    parameters: { format: 'webp', quality: MODEL_PICTURE_QUALITY },
-  });
-  if (response.bytes.length > MAX_MODEL_PICTURE_BYTES)
-    response = await drawn({
+  const drawn = async (last: object) => {
+    const body = imageRequestBody(image, { steps: [...steps, last] });
+    const call = { method: 'POST', path: '/images/transform', body, accept: 'image/*' };
+    const picture = new Picture(await service.bytes(call));
+    return { picture, data: Buffer.from(await picture.bytes()) };
+  };
+  let shown = await drawn({ op: 'convert', parameters: { format: 'webp', quality: MODEL_PICTURE_QUALITY } });
+  if (shown.data.length > MAX_MODEL_PICTURE_BYTES)
+    shown = await drawn({
       op: 'compress',
       parameters: { format: 'webp', maxBytes: MAX_MODEL_PICTURE_BYTES },
     });
-  return {
-    picture: { data: response.bytes, mimeType: response.headers.get('content-type') ?? 'image/webp' },
-    width: numberHeader(response, 'x-service-width'),
-    height: numberHeader(response, 'x-service-height'),
-  };
-}
-
-function numberHeader({ headers }: ServiceResponse, name: string): number {
-  return Number(headers.get(name));
+  const { width, height, contentType } = shown.picture;
+  return { picture: { data: shown.data, mimeType: contentType }, width, height };
 }

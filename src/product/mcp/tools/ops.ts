@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import type { OpDefinition, OpParameter } from '../../../client/schema.ts';
 import { TRANSFORM_ENDPOINT } from '../../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../../catalogue/parameters.ts';
-import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
-import type { PublicInterface } from '../public-interface.ts';
 import { Tool } from '../tool.ts';
 
 /** The maximum length of an op's line in the list. */
@@ -23,15 +22,12 @@ export const opsTool = Tool.of({
   input: { name: Type.Optional(Type.String()) },
   output: { ops: Type.Array(Type.String()), op: Type.String(), parameters: Type.Array(Type.String()) },
   async run({ name }, { service }) {
-    if (name === undefined) return opsListText(await readAllOps(service));
-    const { data } = await service.call<OpDefinition>('GET', `/ops/${encodeURIComponent(name)}`);
-    return parameterTable(data);
+    if (name === undefined)
+      return opsListText((await service.json<OpDefinition[]>({ method: 'GET', path: '/ops' })).data);
+    const call = { method: 'GET', path: `/ops/${encodeURIComponent(name)}` };
+    return parameterTable((await service.json<OpDefinition>(call)).data);
   },
 });
-
-async function readAllOps(service: PublicInterface): Promise<OpDefinition[]> {
-  return (await service.call<OpDefinition[]>('GET', '/ops')).data;
-}
 
 /**
  * The groups of the list of ops. Each title says which tools run the ops of the group; the function says whether an op

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import type { PresetData } from '../../../client/schema.ts';
+import { jsonRequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { PresetData } from '../../presets/schema.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
 /** The maximum number of presets that the tool lists, built-in presets first. */
@@ -28,18 +28,18 @@ export const presetsTool = Tool.of({
   },
   async run({ action, preset, name, steps, description }, { service }) {
     if (action === 'list') {
-      const { data } = await service.call<PresetData[]>('GET', '/presets');
+      const { data } = await service.json<PresetData[]>({ method: 'GET', path: '/presets' });
       return { structured: { presets: data.slice(0, MAX_LISTED_PRESETS).map(presetLine) } };
     }
     const path = preset === undefined ? '/presets' : `/presets/${encodeURIComponent(preset)}`;
     if (action === 'get') {
       if (preset === undefined)
         throw invalidParamError('preset', 'preset is missing: send the slug, as list answers it.');
-      return { structured: presetView((await service.call<PresetData>('GET', path)).data) };
+      return { structured: presetView((await service.json<PresetData>({ method: 'GET', path })).data) };
     }
-    const json = withoutAbsentFields({ name, steps, description });
-    const { data } = await service.call<PresetData>(preset === undefined ? 'POST' : 'PUT', path, { json });
-    const { slug, version, warnings = [] } = data;
+    const method = preset === undefined ? 'POST' : 'PUT';
+    const body = jsonRequestBody({ name, steps, description });
+    const { slug, version, warnings = [] } = (await service.json<PresetData>({ method, path, body })).data;
     return { structured: { preset: slug, version, ...(warnings.length > 0 && { warnings }) } };
   },
 });

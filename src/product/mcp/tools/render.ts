@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { ResultLink } from '../../transforms/results.ts';
+import type { ResultLink } from '../../../client/schema.ts';
+import { jsonRequestBody } from '../../../client/transport.ts';
 import { pictureResult, RESULT_OUTPUT_FIELDS, SAVE_ARGUMENTS } from '../results.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
@@ -24,13 +24,17 @@ export const renderTool = Tool.of({
   output: RESULT_OUTPUT_FIELDS,
   async run(args, source) {
     const { template, dryRun, save: _, preview: __, timing: ___, ...page } = args;
-    const json = withoutAbsentFields({ templateId: template, ...page });
+    const call = {
+      method: 'POST',
+      path: '/images/render',
+      body: jsonRequestBody({ templateId: template, ...page }),
+    };
     if (dryRun === true) {
-      const { data } = await source.service.call<object>('POST', '/images/render?dryRun=true', { json });
+      const { data } = await source.service.json<object>({ ...call, query: { dryRun } });
       return { structured: { ...data } };
     }
-    const path = '/images/render?response=url';
-    const { data, headers } = await source.service.call<ResultLink>('POST', path, { json });
+    const query = { response: 'url' };
+    const { data, headers } = await source.service.json<ResultLink>({ ...call, query });
     return pictureResult(data, headers, args, source);
   },
 });

@@ -1,13 +1,13 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { imageRequestBody, isImageReference } from '../../../client/bodies.ts';
+import type { DeliveryLink, ResultLink } from '../../../client/schema.ts';
+import { jsonRequestBody } from '../../../client/transport.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { WITHIN_PARAMETERS } from '../../catalogue/index.ts';
-import type { DeliveryLink } from '../../delivery/schema.ts';
-import type { ResultLink } from '../../transforms/results.ts';
 import {
   ensureAsset,
   ImageInputSchema,
   type InputSource,
-  imagePayloadOf,
   openImageInput,
   type ToolImage,
 } from '../inputs.ts';
@@ -63,19 +63,16 @@ export const runTool = Tool.of({
   async run(args, source) {
     const { input, steps, preset, outputs } = args;
     const image = await openImageInput(input, source);
-    if (args.address === true)
-      return signDeliveryAddress(image, withoutAbsentFields({ steps, preset }), source);
-    const sent = imagePayloadOf(image, withoutAbsentFields({ steps, preset, outputs }));
+    if (args.address === true) return signDeliveryAddress(image, { steps, preset }, source);
+    const body = imageRequestBody(image, withoutAbsentFields({ steps, preset, outputs }));
+    const call = { method: 'POST', path: '/images/transform', body };
     if (args.dryRun === true) {
-      const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
+      const { data } = await source.service.json<object>({ ...call, query: { dryRun: true } });
       return { structured: { ...data } };
     }
     type Answer = ResultLink | { outputs: RunOutput[] };
-    const { data, headers } = await source.service.call<Answer>(
-      'POST',
-      '/images/transform?response=url',
-      sent,
-    );
+    const query = { response: 'url' };
+    const { data, headers } = await source.service.json<Answer>({ ...call, query });
     if (!('outputs' in data)) return pictureResult(data, headers, args, source);
     const { structured, ...others } = await describeOutputs(data.outputs, args, source);
     return { structured: { ...structured, ...requestedTiming(headers, args) }, ...others };
@@ -91,10 +88,9 @@ async function signDeliveryAddress(
   work: object,
   { service }: InputSource,
 ): Promise<ToolResult> {
-  const picture = 'bytes' in image ? { assetId: await ensureAsset(image, service) } : image;
-  const { data } = await service.call<DeliveryLink>('POST', '/delivery-links', {
-    json: { ...picture, ...work },
-  });
+  const picture = isImageReference(image) ? image : { assetId: await ensureAsset(image, service) };
+  const body = jsonRequestBody({ ...picture, ...work });
+  const { data } = await service.json<DeliveryLink>({ method: 'POST', path: '/delivery-links', body });
   return { structured: { link: data.url, html: data.html } };
 }
 

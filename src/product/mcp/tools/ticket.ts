@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { UploadTicket } from '../../assets/schema.ts';
+import type { UploadTicket } from '../../../client/schema.ts';
+import { jsonRequestBody } from '../../../client/transport.ts';
 import { Tool } from '../tool.ts';
 
 export const ticketTool = Tool.of({
@@ -16,10 +16,8 @@ export const ticketTool = Tool.of({
   },
   output: { asset: Type.String(), url: Type.String(), maxBytes: Type.Integer(), expiresAt: Type.String() },
   async run(bounds, { service }) {
-    const { data } = await service.call<UploadTicket>('POST', '/upload-tickets', {
-      json: withoutAbsentFields(bounds),
-    });
-    const { assetId: asset, url, maxBytes, expiresAt } = data;
+    const call = { method: 'POST', path: '/upload-tickets', body: jsonRequestBody(bounds) };
+    const { assetId: asset, url, maxBytes, expiresAt } = (await service.json<UploadTicket>(call)).data;
     return { structured: { asset, url, maxBytes, expiresAt } };
   },
 });
