@@ -20,10 +20,12 @@ COPY tsconfig.json LICENSE README.md ./
 
 RUN mkdir -p /data bench/results && touch /data/darkroom.env && chown -R node:node /data bench/results
 USER node
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data ENV_FILE=/data/darkroom.env
+# What is set here wins over darkroom.env, so PORT is not.
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data ENV_FILE=/data/darkroom.env
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=6s --start-period=20s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD node --env-file-if-exists="${ENV_FILE:-darkroom.env}" -e \
+    "fetch('http://127.0.0.1:' + (process.env.PORT || 3000) + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "src/host/main.ts"]

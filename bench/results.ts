@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { makeFolder } from '../src/platform/folders.ts';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
 /** Folder of the results, unless --out names another. */
@@ -14,7 +15,8 @@ export const RESULTS_FOLDER = join(import.meta.dirname, 'results');
  */
 export function makeWritableFolder(folder: string, option: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    if (folder.startsWith('~')) throw new Error('the shell did not expand its ~');
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new Error(

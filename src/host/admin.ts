@@ -95,7 +95,11 @@ function userName(): string {
 }
 
 const printProgress = (line: string) => void process.stderr.write(`${line}\n`);
-const operator = { by: `${userName()} on ${hostname()}, pid ${process.pid}`, onProgress: printProgress };
+const operator = {
+  by: `${userName()} on ${hostname()}, pid ${process.pid}`,
+  folder: process.cwd(),
+  onProgress: printProgress,
+};
 const WATCH_INTERVAL_MS = 1_000;
 const words = process.argv.slice(2);
 const wantsJson = words.includes('--json');

@@ -61,6 +61,19 @@ export function textSetting(options: {
   };
 }
 
+/** A setting that is a path. */
+export function pathSetting(options: {
+  description: string;
+  fallback?: string;
+  defaultText?: string;
+}): Setting<string> {
+  return textSetting({
+    ...options,
+    pattern: /^[^~]/,
+    accepts: 'a path without the ~ of a shell is expected',
+  });
+}
+
 /** A setting that is `true` or `false`. All other texts, such as `1` and `yes`, are refused. */
 export function flagSetting(options: { description: string; fallback: boolean }): Setting<boolean> {
   return {

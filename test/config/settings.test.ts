@@ -56,6 +56,14 @@ t.test('a variable that is nearly a setting is named, and those of other program
   t.same(misspeltSettings({ ...others, SHELL: 'x', npm_config_port: '1', OTEL_SERVICE_NAME: 'x' }), []);
 });
 
+t.test('a path with ~ is refused, because only a shell expands it', async (t) => {
+  for (const name of ['DATA_DIR', 'RESULTS_DIR', 'BROWSER_PATH'])
+    t.throws(() => readSettings({ [name]: '~/there' }), {
+      message: new RegExp(`${name} is "~/there".*a shell`),
+    });
+  t.equal(readSettings({ DATA_DIR: '/there/~old' }).stores.DATA_DIR, '/there/~old');
+});
+
 t.test('a secret that is not acceptable is not printed', async (t) => {
   const [violation = ''] = violationsOf({ BOOTSTRAP_API_KEY: 'hunter2' });
   t.notMatch(violation, /hunter2/);

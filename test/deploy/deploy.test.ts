@@ -1,6 +1,10 @@
 // needs: nothing
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
 import t from 'tap';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -104,4 +108,31 @@ t.test('settings that the files of deploy/ and the handbook name are there', asy
   for (const [, name] of manifest.matchAll(/^ {2}([A-Z][A-Z0-9_]+): "/gm))
     t.ok(known.has(name), String(name));
   t.ok(readdirSync(join(ROOT, 'deploy')).length >= 5);
+});
+
+t.test('the health check of the image asks the port that the settings file names', async (t) => {
+  const file = read('Dockerfile').replaceAll('\\\n', ' ');
+  const [, ofImage = ''] = /^ENV (.*)$/m.exec(file) ?? [];
+  t.notMatch(ofImage, /\b(?:METRICS_)?PORT=/, 'what the image sets wins over the settings file');
+  const [, command = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(file) ?? [];
+  let status = 200;
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    response.writeHead(status).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const ENV_FILE = join(t.testdir(), 'darkroom.env');
+  writeFileSync(ENV_FILE, `PORT=${(server.address() as AddressInfo).port} # of this host\n`);
+  const check = async () => {
+    const PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`;
+    const [code] = await once(spawn('sh', ['-c', command], { env: { PATH, ENV_FILE } }), 'exit');
+    return code;
+  };
+  t.equal(await check(), 0);
+  status = 503;
+  t.equal(await check(), 1);
+  t.same(asked, ['/readyz', '/readyz']);
 });

@@ -18,6 +18,8 @@ export interface StoresCommandContext {
 export interface CommandContext extends StoresCommandContext {
   /** The person and the process that run the command, such as `anna on host-a, pid 4711`. */
   by: string;
+  /** The folder in which the command was given, to which its paths are relative. */
+  folder: string;
   /** Shows a line to the operator while the command runs. */
   onProgress(line: string): void;
 }

@@ -41,12 +41,12 @@ const BACKUP_COMMAND: AdminCommand = {
   about:
     'Copies the embedded stores into a new directory while the service runs. To go back, start the service with DATA_DIR on the copy.',
   takes: ['DIRECTORY'],
-  async run({ words }, { backUp, onProgress }) {
+  async run({ words }, { backUp, folder, onProgress }) {
     if (backUp === undefined)
       throw new CommandUsageError(
         'The stores are not embedded: copy them with mongodump, and the bucket with its own tools.',
       );
-    const { directory, objects } = await backUp(resolve(words[0] ?? ''), onProgress);
+    const { directory, objects } = await backUp(resolve(folder, words[0] ?? ''), onProgress);
     return {
       data: { directory, objects },
       text: `${directory} holds the documents and ${objects} objects. To go back, stop the service and start it with DATA_DIR=${directory}.`,

@@ -59,10 +59,13 @@ export async function openAdminSocket(
   };
 }
 
+/** Who gave a command, and where. */
+type CommandOrigin = Pick<CommandContext, 'by' | 'folder'>;
+
 /**
  * A request on the socket: to run one command for the person in `by`, or to stream the attempts of a webhook endpoint.
  */
-type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
+type AdminRequest = ({ words: readonly string[] } & CommandOrigin) | { listenTo: string };
 
 /** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
 async function serveConnection(
@@ -77,9 +80,9 @@ async function serveConnection(
       listeners.add(socket.once('close', () => listeners.delete(socket)));
       await streamAttempts(socket, context, request.listenTo);
     } else {
-      const { words, by } = request;
+      const { words, ...origin } = request;
       const onProgress = (progress: string) => void write({ progress });
-      write({ answer: await runCommand(words, { ...context, by, onProgress }) });
+      write({ answer: await runCommand(words, { ...context, ...origin, onProgress }) });
       socket.end();
     }
   } catch (error) {
@@ -115,11 +118,11 @@ async function streamAttempts(
 export async function askPrimary(
   dataDir: string,
   words: readonly string[],
-  { by, onProgress }: Pick<CommandContext, 'by' | 'onProgress'>,
+  { by, folder, onProgress }: CommandOrigin & Pick<CommandContext, 'onProgress'>,
 ): Promise<CommandResult | null> {
   const socket = await connectToPrimary(dataDir);
   if (socket === null) return null;
-  socket.end(JSON.stringify({ words, by } satisfies AdminRequest));
+  socket.end(JSON.stringify({ words, by, folder } satisfies AdminRequest));
   for await (const line of createInterface({ input: socket })) {
     const reply = JSON.parse(line) as ReplyLine;
     if ('error' in reply) throw new Error(reply.error);

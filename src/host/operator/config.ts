@@ -1,4 +1,4 @@
-import { textSetting } from '../../platform/setting.ts';
+import { pathSetting, textSetting } from '../../platform/setting.ts';
 
 export const operatorSettings = {
   OPERATOR_TOKEN: textSetting({
@@ -8,7 +8,7 @@ export const operatorSettings = {
     accepts: '24 to 256 printable characters without spaces are expected',
     secret: true,
   }),
-  RESULTS_DIR: textSetting({
+  RESULTS_DIR: pathSetting({
     description: 'Folder of the reports of bench and tune, which the screen Runs shows.',
     fallback: 'bench/results',
   }),

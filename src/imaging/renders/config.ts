@@ -1,4 +1,4 @@
-import { choiceSetting, integerSetting, textSetting } from '../../platform/setting.ts';
+import { choiceSetting, integerSetting, pathSetting } from '../../platform/setting.ts';
 
 export const rendersSettings = {
   RENDER_THREADS: integerSetting({
@@ -21,10 +21,9 @@ export const rendersSettings = {
     min: 100,
     max: 120_000,
   }),
-  BROWSER_PATH: textSetting({
+  BROWSER_PATH: pathSetting({
     description: 'The Chromium that draws templates, preferably chromium-headless-shell.',
     defaultText: "Playwright's own install, else the system's, else the bundled one",
-    accepts: 'the path of a program is expected',
   }),
   RENDER_SANDBOX: choiceSetting({
     description:

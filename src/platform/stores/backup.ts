@@ -2,6 +2,7 @@ import { type Dirent, existsSync } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '../folders.ts';
 import { isFileMissingError, TEMPORARY_FOLDER } from './objects/files.ts';
 
 /** Reports how much of a copy is done: a line such as `objects: 1200 of 4800 (25 %)` at each tenth, and at the end. */
@@ -57,7 +58,7 @@ export async function backUpEmbeddedStores(
 ): Promise<BackupReport> {
   if (existsSync(to)) throw new Error(`${to} exists already: name a directory for the copy that does not.`);
   const partial = `${to}.partial`;
-  await mkdir(dirname(to), { recursive: true });
+  makeFolder(dirname(to));
   await mkdir(partial, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
     throw new Error(

@@ -1,10 +1,10 @@
-import { integerSetting, textSetting } from '../setting.ts';
+import { integerSetting, pathSetting, textSetting } from '../setting.ts';
 
 /** The database of the documents if MONGODB_URL names none. */
 export const DEFAULT_DATABASE = 'darkroom';
 
 export const storesSettings = {
-  DATA_DIR: textSetting({
+  DATA_DIR: pathSetting({
     description: 'Directory of the embedded stores and of objects kept as files.',
     fallback: './data',
   }),

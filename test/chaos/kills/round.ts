@@ -141,7 +141,7 @@ export async function killRound(
 /** Opens an account through the primary. @returns its API key. */
 async function openAccount(directory: string, number: number): Promise<string> {
   const terms = ['--email', `round${number}@example.com`, '--plan', 'scale', '--credits', String(CREDITS)];
-  const quiet = { by: 'chaos', onProgress: () => {} };
+  const quiet = { by: 'chaos', folder: '.', onProgress: () => {} };
   const opened = await askPrimary(directory, ['account', 'create', ...terms], quiet);
   if (opened === null) throw new Error('The primary does not listen.');
   return (opened.data as { key: string }).key;

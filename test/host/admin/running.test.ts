@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
@@ -56,7 +56,10 @@ t.test('a copy made while the service runs is a data directory that it starts on
   const copy = join(service.directory, '..', `darkroom-copy-${process.pid}`);
   t.teardown(() => rm(copy, { recursive: true, force: true }));
   const admin = (...words: string[]) =>
-    run(process.execPath, [ADMIN, ...words], { env: { ...environment, DATA_DIR: service.directory } });
+    run(process.execPath, [ADMIN, ...words], {
+      cwd: dirname(copy),
+      env: { ...environment, DATA_DIR: service.directory },
+    });
   const picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'teal' } })
     .png()
     .toBuffer();
@@ -68,8 +71,9 @@ t.test('a copy made while the service runs is a data directory that it starts on
   });
   const { id } = ((await uploaded.json()) as { data: { id: string } }).data;
 
-  const made = JSON.parse((await admin('backup', copy, '--json')).stdout);
-  t.match(made, { directory: copy, objects: 1 });
+  const made = JSON.parse((await admin('backup', basename(copy), '--json')).stdout);
+  t.match(made, { directory: copy, objects: 1 }, 'a path is relative to the folder of the command');
+  await t.rejects(admin('backup', '/proc/nothing/copy'), { message: /\/proc\/nothing/ });
   await t.rejects(admin('backup', copy), { message: /exists already/ });
   const lost = await fetch(`${service.url}/api/v1/assets/${id}`, {
     method: 'DELETE',

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '../../folders.ts';
 
 const SQLITE_BUSY = 5;
 
@@ -37,7 +38,7 @@ const heldLocks = new Set<DatabaseSync>();
 function takeLock(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path, 0o700);
     lock = new DatabaseSync(join(path, 'server.lock'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
     return lock;

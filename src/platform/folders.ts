@@ -1,0 +1,14 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Creates a folder and its missing parents. Node's own recursive mkdir tries for ever where the parent exists and the
+ * system still says that it does not, as in /proc.
+ * @throws the error of the file system.
+ */
+export function makeFolder(path: string, mode?: number): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeFolder(parent, mode);
+  mkdirSync(path, { mode });
+}
