@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { ERROR_CODES } from '../../src/platform/http/errors/errors.ts';
+import { WARNING_CODES } from '../../src/platform/http/hooks/warning-codes.ts';
 import { type Answer, sharedServer } from '../support/harness.ts';
 
 const MAX_FIRST_PAGE_BYTES = 100_000;
@@ -205,6 +206,14 @@ t.test('the page of errors lists each code of the closed set once, and no other'
   t.same(
     Array.from(rows, ([, code]) => code),
     Object.keys(ERROR_CODES),
+  );
+});
+
+t.test('the page of warnings has a row for each code, and no other', async (t) => {
+  const rows = (await textAt('/docs/warnings.md')).matchAll(/^\| `(\w+)/gm);
+  t.same(
+    Array.from(rows, ([, code]) => code),
+    WARNING_CODES,
   );
 });
 

@@ -1,3 +1,4 @@
+import { WARNINGS_PAGE } from '../../platform/http/hooks/warning-codes.ts';
 import { type DocumentNode, operationsOf } from '../../platform/http/openapi/document.ts';
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
@@ -6,7 +7,6 @@ import { ERROR_PAGES, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
 import { documentationHomePage, opsByGroup, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
-import { warningsPage } from './warnings.ts';
 
 /** The data from which the pages are made. */
 export interface DocumentationSources {
@@ -118,7 +118,7 @@ function endpointGroups(document: DocumentNode): PageGroup[] {
 function errorPages(): PageSource[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
-    { path: 'warnings', title: 'Warnings', make: warningsPage },
+    { path: 'warnings', title: 'Warnings', make: () => WARNINGS_PAGE },
     ...Object.entries(ERROR_PAGES).map(([code, page]) => ({
       path: `errors/${code}`,
       title: code,

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import type { WarningCode } from './warning-texts.ts';
+import type { WarningCode } from './warning-codes.ts';
 
 /**
  * A warning for the caller of a call that succeeded. `name` is its subject, such as a field, a variable or an asset,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS_TEXT } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors/errors.ts';
-import { WARNING_TEXTS } from '../hooks/warning-texts.ts';
+import { WARNINGS_PAGE } from '../hooks/warning-codes.ts';
 
 /** A part of the OpenAPI document, as plain JSON. */
 export type DocumentNode = { [key: string]: unknown };
@@ -24,9 +24,8 @@ const headerObject = (description: string, type = 'string') => ({ description, s
 
 /** A list of all warnings, each with an example and its meaning. */
 function warningListText(): string {
-  return Object.values(WARNING_TEXTS)
-    .map(({ example, meaning }) => `\`${example}\`: ${meaning}`)
-    .join(' ');
+  const rows = WARNINGS_PAGE.blocks.flatMap((block) => (block.kind === 'table' ? block.rows : []));
+  return rows.map(([example, meaning]) => `${example}: ${meaning}`).join(' ');
 }
 
 /** The headers of responses, each with its description. */
