@@ -19,6 +19,14 @@ export interface Fix {
   decode?: 'base64' | 'data-url';
 }
 
+/** One of several mistakes in a refused call. */
+export interface Mistake {
+  param: string;
+  fix?: Fix[];
+  message?: string;
+  suggest?: (string | number)[];
+}
+
 /** What is known about a failed call. */
 export interface DarkroomErrorInit {
   /** The HTTP status; 0 if there was no response. */
@@ -70,6 +78,14 @@ export class DarkroomError extends Error {
   /** Changes after which the call is accepted; empty if the service is not certain of them. */
   get fix(): Fix[] {
     return toArray(this.details.fix) as Fix[];
+  }
+
+  /**
+   * All mistakes of a call of which only some can certainly be corrected. Each has its own `fix`, or a `message` that
+   * says what to decide. Empty for any other failure.
+   */
+  get mistakes(): Mistake[] {
+    return toArray(this.details.mistakes) as Mistake[];
   }
 
   /** Words or calls that the caller may have meant; empty if the service has no suggestion. */

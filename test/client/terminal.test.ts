@@ -42,6 +42,12 @@ t.test('elsewhere results are NDJSON, and there is no bar', async (t) => {
   const fix = [{ param: 'widht', rename: 'width' }];
   terminal.writeFailure(new InvalidParamError({ ...facts, details: { fix } }), 'photo.jpg');
   t.match(stderr.written, [`photo.jpg: There is no widht. fix: ${JSON.stringify(fix)}\n`]);
+  const mistakes = [
+    { param: 'widht', fix },
+    { param: 'zzqx', message: 'There is no zzqx.' },
+  ];
+  terminal.writeFailure(new InvalidParamError({ ...facts, details: { mistakes } }), 'photo.jpg');
+  t.equal(stderr.written.at(-1), `photo.jpg: There is no widht. mistakes: ${JSON.stringify(mistakes)}\n`);
 });
 
 t.test('a watch tells every job that ends once, and none that had ended before', async (t) => {

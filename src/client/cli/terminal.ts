@@ -96,13 +96,15 @@ export function estimateText({ format, width, height, price = 0 }: Partial<Image
 /** The object that is written as the result of a failed call. */
 export function failureObject(error: unknown): Record<string, unknown> {
   if (!(error instanceof DarkroomError)) return { message: errorMessageOf(error) };
-  const { code, message, param, retryable, fix, suggest, requestId, docUrl } = error;
-  return { code, message, param, retryable, fix, suggest, requestId, docUrl };
+  const { code, message, param, retryable, fix, mistakes, suggest, requestId, docUrl } = error;
+  return { code, message, param, retryable, fix, mistakes, suggest, requestId, docUrl };
 }
 
 function failureTexts(error: unknown): string[] {
-  if (!(error instanceof DarkroomError) || error.fix.length === 0) return [errorMessageOf(error)];
-  return [`${error.message} fix`, JSON.stringify(error.fix)];
+  if (!(error instanceof DarkroomError)) return [errorMessageOf(error)];
+  const { message, fix, mistakes } = error;
+  if (mistakes.length > 0) return [`${message} mistakes`, JSON.stringify(mistakes)];
+  return fix.length === 0 ? [message] : [`${message} fix`, JSON.stringify(fix)];
 }
 
 function errorMessageOf(error: unknown): string {

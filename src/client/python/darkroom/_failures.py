@@ -51,6 +51,11 @@ class DarkroomError(Exception):
         """Changes that make the call pass, where the service is certain of them."""
         return list(self.details.get("fix", []))
 
+    @property
+    def mistakes(self) -> list[dict[str, Any]]:
+        """All mistakes of a call, each with its fix or its message, where only some can certainly be corrected."""
+        return list(self.details.get("mistakes", []))
+
 
 def failure_of(error: Mapping[str, Any], status: int = 0, retry_after: Optional[float] = None) -> DarkroomError:
     """The error object of an envelope."""

@@ -38,6 +38,8 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export interface ApiErrorContext {
   /** The invalid parameter; `body` for the body itself. */
   param?: string | undefined;
+  /** The place at which the parameter was sent, if that differs from its name. */
+  path?: string | undefined;
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
   /**
@@ -65,6 +67,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly retryable: boolean;
   readonly param: string | undefined;
+  readonly path: string;
   readonly details: Record<string, unknown> | undefined;
   readonly corrections: readonly CallCorrection[];
   readonly retryAfterSeconds: number | undefined;
@@ -79,6 +82,7 @@ export class ApiError extends Error {
     this.retryable = ERROR_CODES[code].retryable;
     this.param =
       context.param === undefined ? undefined : truncateMiddle(context.param, MAX_PARAM_CHARACTERS);
+    this.path = context.path ?? context.param ?? '';
     this.details = context.details && truncateDetails(context.details);
     this.corrections = context.corrections ?? [];
     this.retryAfterSeconds = context.retryAfterSeconds;
@@ -86,13 +90,10 @@ export class ApiError extends Error {
     this.headers = context.headers;
   }
 
-  /**
-   * Returns this error with the changes that make the call pass, in `details.fix`. Changes that are too long for the
-   * details are left out.
-   */
-  withFix(fix: readonly CallCorrection[]): ApiError {
-    if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
-    return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
+  /** Returns this error with more details, or this error itself if these are too long. */
+  withDetails(details: Record<string, unknown>): ApiError {
+    if (JSON.stringify(details).length > MAX_DETAIL_CHARACTERS) return this;
+    return new ApiError(this.code, this.message, { ...this, details: { ...this.details, ...details } });
   }
 }
 
@@ -178,7 +179,8 @@ export type SentFieldFinder = (key: string) => SentField;
 export function sentFieldAt(param: string, path = param): SentField {
   return {
     ...{ param, name: param, path },
-    refuse: (message, details, corrections) => invalidParamError(param, message, details, corrections),
+    refuse: (message, details, corrections) =>
+      new ApiError('invalid_param', message, { param, path, details, corrections }),
   };
 }
 

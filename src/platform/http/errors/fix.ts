@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/json.ts';
+import { withoutAbsentFields } from '../../values/present.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { announcedBytes, collectBody } from '../bodies/streamed-body.ts';
 import {
@@ -39,8 +40,8 @@ const MAX_CORRECTED_CHARACTERS = 65_536;
 
 /**
  * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The route
- * itself checks a copy of the call after each change, until it refuses nothing. If that does not succeed, the error
- * stays as it is.
+ * itself checks a copy of the call after each change, until it refuses nothing. If only some mistakes of the call can
+ * be corrected, `details.mistakes` has all of them instead, each with its own changes or its own sentence.
  */
 export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck, pictureSize } = request.routeOptions.config;
@@ -99,7 +100,7 @@ function formValuesIn(text: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Adds to an error the changes after which a check passes, if they can be proven.
+ * Adds to an error the changes after which a check passes, or those of the mistakes that can be corrected.
  * @param check throws an ApiError for a call that it refuses.
  * @param pictureSize reads the size of the picture. It is called only if shares of its sides were sent.
  */
@@ -109,12 +110,16 @@ export async function withProvenFix(
   check: (call: CorrectableCall) => Promise<void>,
   pictureSize: () => Promise<PictureSize | null> = async () => null,
 ): Promise<ApiError> {
-  if (refusal.corrections.length === 0) return refusal;
-  if (refusal.corrections.some(changesMoreThanFields)) return refusal.withFix(refusal.corrections);
+  if (refusal.corrections.some(changesMoreThanFields))
+    return refusal.withDetails({ fix: refusal.corrections });
+  if (refusal.code !== 'invalid_param' && refusal.corrections.length === 0) return refusal;
   if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
     return refusal;
-  const fix = await findFix(refusal, call, check, pictureSize);
-  return fix === null ? refusal : refusal.withFix(fix);
+  const mistakes = await findMistakes(refusal, call, check, pictureSize);
+  const corrected = mistakes.flatMap(({ fix }) => (fix === undefined ? [] : [fix]));
+  if (corrected.length === 0) return refusal;
+  const isFixed = corrected.length === mistakes.length;
+  return refusal.withDetails(isFixed ? { fix: corrected.flat() } : { mistakes });
 }
 
 function sentCallOf(request: FastifyRequest): CorrectableCall {
@@ -126,35 +131,94 @@ function sentCallOf(request: FastifyRequest): CorrectableCall {
   };
 }
 
-/** The changes after which the check passes; null if one of its errors cannot be corrected with certainty. */
-async function findFix(
+/** A mistake in a call: the changes that correct it, or a sentence that says what to decide. */
+interface CallMistake {
+  /** The path of the field as it was sent. */
+  param: string;
+  fix?: CallCorrection[];
+  message?: string;
+  suggest?: unknown;
+}
+
+/**
+ * The mistakes in a call, in the order in which it is refused for them. A field that cannot be corrected is left out of
+ * the copy, so that the fields after it are checked as well. Empty if two changes contradict each other.
+ */
+async function findMistakes(
   first: ApiError,
   sent: CorrectableCall,
   check: (call: CorrectableCall) => Promise<void>,
   pictureSize: () => Promise<PictureSize | null>,
-): Promise<CallCorrection[] | null> {
-  const fix: CallCorrection[] = [];
-  /**
-   * The new names of fields that a change has renamed. If a later change renames or removes such a field, one of the
-   * two changes was wrong.
-   */
-  const named = new Set<string>();
-  let call = sent;
+): Promise<CallMistake[]> {
+  const mistakes: CallMistake[] = [];
+  let call: CorrectableCall | null = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
     const hasShares = refusal.corrections.some((correction) => 'share' in correction);
     const size = hasShares ? await pictureSize() : null;
-    const corrections = correctionsInPixels(refusal.corrections, size, call) ?? [];
-    if (corrections.some(changesMoreThanFields)) return [...fix, ...corrections];
-    if (corrections.length === 0 || fix.length + corrections.length > MAX_CORRECTIONS) return null;
-    for (const correction of addedInPlace(corrections, call)) {
-      const corrected = applyCorrection(call, correction);
-      if (corrected === null || (!('replace' in correction) && named.has(correction.param))) return null;
-      call = corrected;
-      fix.push(correction);
-      if ('rename' in correction && !isMove(correction)) named.add(correction.rename);
+    const corrections = addedInPlace(correctionsInPixels(refusal.corrections, size, call) ?? [], call);
+    if (corrections.some(changesMoreThanFields)) return [...mistakes, ...separateMistakes(corrections)];
+    if (mistakes.length + corrections.length > MAX_CORRECTIONS) return [];
+    if (corrections.length > 0) {
+      call = withCorrections(call, corrections, mistakes);
+      mistakes.push(...separateMistakes(corrections));
+      if (call === null) return [];
+      continue;
     }
+    const isPartial = mistakes.some(({ fix }) => fix === undefined);
+    call = applyCorrection(call, { param: refusal.path, remove: true });
+    // If the refused field was not sent, it may be missing only because of what was left out.
+    if (call !== null || !isPartial) addUncorrected(mistakes, refusal);
+    if (call === null) return mistakes;
   }
-  return fix;
+  return mistakes;
+}
+
+/** A copy of the call with some changes; null if one of them contradicts another, or an earlier one. */
+function withCorrections(
+  sent: CorrectableCall,
+  corrections: readonly CallCorrection[],
+  earlier: readonly CallMistake[],
+): CorrectableCall | null {
+  let call: CorrectableCall | null = sent;
+  for (const correction of corrections) {
+    if (!('replace' in correction) && isRenamed(correction.param, earlier)) return null;
+    call = call && applyCorrection(call, correction);
+  }
+  return call;
+}
+
+/** The mistakes that a list of corrections corrects: one for each renamed field, and one for all other changes. */
+function separateMistakes(corrections: readonly CallCorrection[]): CallMistake[] {
+  const [first] = corrections;
+  if (first === undefined) return [];
+  const areNames = corrections.every((correction) => 'rename' in correction);
+  return areNames
+    ? corrections.map((correction) => ({ param: correction.param, fix: [correction] }))
+    : [{ param: first.param, fix: [...corrections] }];
+}
+
+/**
+ * Adds a mistake without a correction. If a change led to the refused field, that change was wrong. It is dropped, with
+ * all changes below that field.
+ */
+function addUncorrected(mistakes: CallMistake[], { path, message, details = {} }: ApiError): void {
+  const { suggest } = details;
+  const leadsHere = ({ fix = [] }: CallMistake) =>
+    fix.some((correction) => ('rename' in correction ? correction.rename : correction.param) === path);
+  const cause = mistakes.find(leadsHere);
+  const kept = mistakes.filter((one) => one !== cause && !(cause && one.param.startsWith(path)));
+  const mistake = { param: cause?.param ?? path, message, ...withoutAbsentFields({ suggest }) };
+  mistakes.splice(0, mistakes.length, ...kept, mistake);
+}
+
+/**
+ * Whether a change has given a field its name. If a later change renames or removes that field, one of the two changes
+ * is wrong.
+ */
+function isRenamed(name: string, mistakes: readonly CallMistake[]): boolean {
+  return mistakes
+    .flatMap(({ fix = [] }) => fix)
+    .some((correction) => 'rename' in correction && correction.rename === name && !isMove(correction));
 }
 
 /** Whether a correction only moves a field to another level, under its own name. */
