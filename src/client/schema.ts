@@ -1430,7 +1430,7 @@ export interface NewDeliveryLink {
   assetId?: string;
   /** A public http(s) address of the picture. */
   url?: string;
-  /** A deterministic op; or steps, or preset. */
+  /** A deterministic op; or steps, or preset. Default with widths: resize. */
   op?: string;
   /** Those of op. */
   parameters?: Record<string, unknown>;

@@ -151,7 +151,7 @@ export class SignedLinks {
     const { op, parameters, steps, preset, widths } = sent;
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
-    if (name === undefined) {
+    if (name === undefined && widths === undefined) {
       const message = 'The work is missing: give op, steps or preset.';
       throw exclusiveFieldError(`${where}op`, message, ['op', 'steps', 'preset']);
     }
@@ -169,7 +169,7 @@ export class SignedLinks {
       const isOwnLadder = widths?.every((width) => recipe.ladder?.includes(width)) ?? true;
       return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
-    const own = steps ?? [{ op: op ?? '', ...withoutAbsentFields({ parameters }) }];
+    const own = steps ?? [stepOfOp(sent)];
     if (steps === undefined) checkJsonSize(parameters, `${where}parameters`);
     else checkStepSizes(steps, `${where}steps`);
     const at = (key: string): SentField => sentFieldAt(`${where}${key}`);
@@ -193,6 +193,13 @@ export class SignedLinks {
     const found = await this.#options.presets.saveOnce(accountId, sent, where);
     return { what: referenceOf(found), recipe: recipeOfPreset(found), saved: referenceOf(found) };
   }
+}
+
+/** The op of a link. `widths` alone means a resize, and a resize without a size is one to the largest of the widths. */
+function stepOfOp({ op = 'resize', parameters, widths }: NewDeliveryLink): PresetStep {
+  const hasSize = parameters?.width !== undefined || parameters?.height !== undefined;
+  if (op !== 'resize' || hasSize || widths === undefined) return { op, ...withoutAbsentFields({ parameters }) };
+  return { op, parameters: { ...parameters, width: widths.at(-1) } };
 }
 
 function referenceOf({ preset, version }: FoundPreset): string {

@@ -40,7 +40,7 @@ const linkFields = {
   url: Type.Optional(
     Type.String({ minLength: 1, maxLength: 4_000, description: 'A public http(s) address of the picture.' }),
   ),
-  op: Type.Optional(Type.String({ minLength: 1, description: 'A deterministic op; or steps, or preset.' })),
+  op: Type.Optional(Type.String({ minLength: 1, description: 'A deterministic op; or steps, or preset. Default with widths: resize.' })),
   parameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
@@ -102,6 +102,7 @@ export const NewDeliveryLinks = Type.Object(
         parameters: { width: 640 },
         format: 'webp',
       },
+      { assetId: 'ast_000000000000000000000000', widths: [320, 640, 1280] },
     ],
   },
 );

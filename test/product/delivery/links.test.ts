@@ -63,6 +63,18 @@ t.test('widths make a family, whose every rung is a picture', async (t) => {
   t.equal((await sign(work)).json.data.preset, preset, 'the same preset serves the same work');
 });
 
+t.test('widths without other work are a resize to each of them', async (t) => {
+  for (const work of [{}, { op: 'resize' }, { op: 'resize', parameters: { fit: 'cover' } }]) {
+    const { json } = await sign({ assetId, ...work, widths: [50, 100], format: 'png' });
+    const rungs = json.data.srcset.split(', ').map((rung: string) => rung.split(' ')[0]);
+    const made = await Promise.all(rungs.map(async (url: string) => sizeOf((await get(pathOf(url))).bytes)));
+    t.same(made, [
+      [50, 25, 'png'],
+      [100, 50, 'png'],
+    ]);
+  }
+});
+
 t.test('a family promises no width that its picture does not have', async (t) => {
   const url = 'https://example.com/a.jpg';
   const cropped = { steps: [{ op: 'crop', parameters: { x: 0, y: 0, width: 250, height: 200 } }] };
