@@ -90,7 +90,7 @@ const MAX_BACKOFF_MS = 8_000;
 const MAX_RETRY_AFTER_MS = 90_000;
 const IDEMPOTENCY_KEY_BYTES = 16;
 /** The minimum length of a secret whose last characters are shown. For a shorter secret, they would reveal too much. */
-const MIN_MASKED_CHARACTERS = 16;
+const MIN_MASKED_CREDENTIAL_CHARACTERS = 16;
 
 /** Sends calls with one credential. It adds an idempotency key to each write, and handles retries and timeouts. */
 export class Transport {
@@ -270,7 +270,7 @@ export function randomText(): string {
 function maskCredential({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   if (authorization === undefined) return headers;
   const [scheme, secret = ''] = authorization.split(' ');
-  const end = secret.length > MIN_MASKED_CHARACTERS ? secret.slice(-4) : '';
+  const end = secret.length > MIN_MASKED_CREDENTIAL_CHARACTERS ? secret.slice(-4) : '';
   return { ...headers, authorization: `${scheme} …${end}` };
 }
 

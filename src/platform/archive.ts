@@ -52,7 +52,7 @@ interface ArchivePiece {
  * A part of the ETag that identifies the layout of the archive. A change of the layout must change this text, so that
  * no download resumes with bytes of another layout.
  */
-const ARCHIVE_LAYOUT = 'stored, sums before the bytes';
+const ARCHIVE_LAYOUT_ID = 'stored, sums before the bytes';
 
 /*
  * The ZIP format, as APPNOTE.TXT of PKWARE describes it. All numbers are little-endian.
@@ -189,7 +189,7 @@ async function placeEntries(
   entries: readonly ZipArchiveEntry[],
   modifiedAt: Date,
 ): Promise<{ placed: PlacedEntry[]; etag: string }> {
-  const tag = createHash('sha256').update(`${ARCHIVE_LAYOUT}\n${modifiedAt.toISOString()}`);
+  const tag = createHash('sha256').update(`${ARCHIVE_LAYOUT_ID}\n${modifiedAt.toISOString()}`);
   const placed: PlacedEntry[] = [];
   let next = 0;
   for (const entry of entries) {

@@ -6,7 +6,7 @@ import type { JobOrder } from '../../src/product/jobs/submit/order.ts';
 import {
   type ItemCall,
   ItemFailureError,
-  ItemWork,
+  ItemPerformer,
   type ReadInput,
   type SegmentResult,
 } from '../../src/product/jobs/work/perform.ts';
@@ -169,7 +169,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
         },
       } as Tools['objects'],
     };
-    const { perform } = new ItemWork(context, {
+    const { perform } = new ItemPerformer(context, {
       runPass: (call: ItemCall, segment: PassSegment, bytes) => work(call, segment, async () => bytes),
       runModel: (call: ItemCall, segment: ModelSegment, input) => work(call, segment, input),
       runPage: () => Promise.reject(new Error('A chain has no pages.')),

@@ -136,8 +136,8 @@ export function findScoringSizeFailure(size: Size): TaskFailure | undefined {
 }
 
 /**
- * @throws PassRefusal if the format cannot hold a picture of that size, or if no file can meet the target. A target
- * that the input itself reaches is not checked here, because the pass may return the input.
+ * @throws PassRefusal if the format cannot hold a picture of that size, or if no file can meet the target. A byte limit
+ * is not checked if the input is within it and has the same size in pixels, because the pass may return the input.
  */
 function assertWritable(
   made: PictureShape,

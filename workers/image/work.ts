@@ -44,11 +44,11 @@ export function isGeometricStep({ operation, params }: PlannedStep): boolean {
 }
 
 /** The formats that can be written and that libvips calls by the same name. */
-const WRITABLE_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
+const FORMATS_WRITTEN_AS_READ: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
 /** The format of the input if it can be written, otherwise png. */
 export function writableFormatFor(format: string): OutputFormat {
   // AV1 is the only codec of the HEIF family that this service reads.
   if (format === 'heif') return 'avif';
-  return WRITABLE_FORMATS.find((one) => one === format) ?? 'png';
+  return FORMATS_WRITTEN_AS_READ.find((one) => one === format) ?? 'png';
 }

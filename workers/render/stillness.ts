@@ -73,7 +73,7 @@ function frameIdsBelow({ childFrames = [] }: FrameTree): string[] {
   return childFrames.flatMap((child) => [child.frame.id, ...frameIdsBelow(child)]);
 }
 
-/** Joins the texts of several documents. */
+/** Joins the texts of the documents of a page: those of the page itself and of the frames within it. */
 function joinPageTexts(texts: readonly PageText[]): PageText {
   return {
     characters: texts.map(({ characters }) => characters).join(''),

@@ -204,7 +204,7 @@ class DrawingWriter {
   #units: ReadonlyMap<string, number> = new Map();
 
   /**
-   * @param embedded returns a `data:` URL that is safe.
+   * @param embedded takes the `data:` URL of an embedded picture, and returns a safe one that replaces it.
    */
   constructor(embedded: (address: string) => string) {
     this.#embedded = embedded;

@@ -166,7 +166,7 @@ function parseParameter(name: string, text: string, { type, min, max }: OpParame
 /**
  * @throws UsageError unless exactly one of the options that define the work is given.
  */
-export function requireOneWorkOption(works: readonly unknown[], alternative = ''): void {
+export function requireExactlyOneWorkOption(works: readonly unknown[], alternative = ''): void {
   if (works.filter((work) => work !== undefined).length !== 1)
     throw new UsageError(`Say what to do by one of --op, --preset and --steps${alternative}.`);
 }

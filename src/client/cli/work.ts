@@ -9,7 +9,7 @@ import {
   readListOption,
   readOpDefinition,
   readParameters,
-  requireOneWorkOption,
+  requireExactlyOneWorkOption,
 } from './parameters.ts';
 
 const TRANSFORM_ENDPOINT = '/images/transform';
@@ -34,7 +34,7 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   const { preset, steps } = values;
   const second = typeof values.layer === 'string' ? await openLayerImage(values.layer) : undefined;
   const outputs = values.outputs as string[] | undefined;
-  requireOneWorkOption([op, preset, outputs ?? steps], ', or by --outputs');
+  requireExactlyOneWorkOption([op, preset, outputs ?? steps], ', or by --outputs');
   const isNamed = second !== undefined && isImageReference(second);
   if (isNamed && op === undefined)
     throw new UsageError('--layer takes a file here: name layerAssetId or layerUrl in the step.');

@@ -32,7 +32,7 @@ export class BenchReports {
   /** The reports that match, the newest first; none if the folder does not exist. */
   async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: BenchRun[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
-    const matching = (await this.#readAll()).filter(
+    const matching = (await this.#readNewestRuns()).filter(
       (run) =>
         (kind === undefined || run.kind === kind) &&
         (suite === undefined || run.suite === suite) &&
@@ -56,7 +56,7 @@ export class BenchReports {
     return { bytes: file.size, stream: createReadStream(join(this.folder, name), { end: file.size - 1 }) };
   }
 
-  async #readAll(): Promise<BenchRun[]> {
+  async #readNewestRuns(): Promise<BenchRun[]> {
     const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
     const newest = names
       .sort((one, other) => (timestampOf(one) < timestampOf(other) ? 1 : -1))

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../platform/values/units.ts';
  * another deployment may use the prefix.
  */
 const MARK_LIFE_MS = 10 * MINUTE_MS;
-const RENEWAL_INTERVAL_MS = MINUTE_MS;
+const MARK_RENEWAL_INTERVAL_MS = MINUTE_MS;
 const FINGERPRINT_CHARACTERS = 16;
 
 /**
@@ -44,5 +44,5 @@ export async function holdRedisPrefix(
     if (!(await hold())) log.error(`${met} ${SEPARATION_ADVICE}`);
   };
   // While Redis cannot be reached, the mark cannot be renewed. The next round tries again.
-  setInterval(() => void renew().catch(() => undefined), RENEWAL_INTERVAL_MS).unref();
+  setInterval(() => void renew().catch(() => undefined), MARK_RENEWAL_INTERVAL_MS).unref();
 }

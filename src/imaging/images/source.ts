@@ -86,7 +86,7 @@ export class CallPictures {
     size: RequestedDrawingSize,
     passes: readonly ImagePass[],
   ): Promise<ImageSourceFile> {
-    if (isStoredFile(file) && file.facts.format !== 'svg') return toStoredSource(file, passes, param);
+    if (isStoredFile(file) && file.facts.format !== 'svg') return sourceOfStoredFile(file, passes, param);
     const bytes = isStoredFile(file) ? await file.read() : file;
     const opened = openSource(bytes, known, passes, param);
     if (opened.header.format === 'svg') return this.#draw(bytes, opened.header, size, param);
@@ -121,7 +121,7 @@ export class CallPictures {
 }
 
 /** A file in a store, which is read when the call has its slot, or is next in the queue. */
-function toStoredSource(file: StoredFile, passes: readonly ImagePass[], param?: string): ImageSourceFile {
+function sourceOfStoredFile(file: StoredFile, passes: readonly ImagePass[], param?: string): ImageSourceFile {
   let reading: Promise<OpenedSource> | undefined;
   const open = () => {
     reading ??= file.read().then((bytes) => openSource(bytes, null, passes, param));

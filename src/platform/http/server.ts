@@ -22,7 +22,7 @@ import { installCaching, installCompression, installNotModified } from './hooks/
 import { installCors } from './hooks/cors.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
 import { installAccessLog, installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
-import { installFieldWarnings, installMisplacedFields, installMisspeltDryRuns } from './hooks/sent-fields.ts';
+import { installFieldWarnings, installMisplacedFields, refuseMisspeltDryRuns } from './hooks/sent-fields.ts';
 import { lazy } from './lazy.ts';
 
 /**
@@ -52,7 +52,7 @@ export function createHttpServer(
   installCompression(server);
   installNotModified(server);
   installMisplacedFields(server);
-  installMisspeltDryRuns(server);
+  refuseMisspeltDryRuns(server);
   installFieldWarnings(server);
   refuseExpectHeaders(server.server);
   refuseConnectRequests(server.server);

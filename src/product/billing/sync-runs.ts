@@ -3,7 +3,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { billingPeriodOf, type PlanWithoutStorage } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
-import type { BatchNumber, HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
+import type { HourlyUsage, MinuteUsage, UsageBatchId, UsageStore } from './usage-store.ts';
 
 /**
  * The interval between two writes. Each write syncs to the disk, so one write per call would add 2 ms of CPU to each
@@ -103,7 +103,7 @@ export class SyncRunCounter {
     this.#timer = null;
     this.#nextWrite ??= this.#writing.then(() => {
       this.#nextWrite = null;
-      this.#writing = this.#writeWaiting();
+      this.#writing = this.#writePendingCounts();
       return this.#writing;
     });
     return this.#nextWrite;
@@ -127,7 +127,7 @@ export class SyncRunCounter {
     return this.flush();
   }
 
-  async #writeWaiting(): Promise<void> {
+  async #writePendingCounts(): Promise<void> {
     this.#reportDropped();
     if (this.#waiting.size === 0) return;
     this.#sequence += 1;
@@ -155,7 +155,7 @@ export class SyncRunCounter {
     }
   }
 
-  async #addRuns(accountId: string, runs: number, period: string, batch: BatchNumber): Promise<void> {
+  async #addRuns(accountId: string, runs: number, period: string, batch: UsageBatchId): Promise<void> {
     const id = `${batch.writer}-${batch.sequence}`;
     const addOnce = () =>
       this.#store.change(

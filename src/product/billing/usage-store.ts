@@ -46,7 +46,7 @@ export interface MinuteUsage extends Pick<DailyUsage, 'accountId' | 'op' | 'apiK
 }
 
 /** Identifies a batch. A process numbers its batches in ascending order, and finishes one before it begins the next. */
-export interface BatchNumber {
+export interface UsageBatchId {
   /** The name of the process, without dots. */
   writer: string;
   sequence: number;
@@ -95,7 +95,7 @@ export class UsageStore {
    * Adds the counts of a batch to their hours and days. A batch has at most one count per minute, account, op and key.
    * A batch that is written again adds nothing.
    */
-  async add(counts: readonly MinuteUsage[], batch: BatchNumber): Promise<void> {
+  async add(counts: readonly MinuteUsage[], batch: UsageBatchId): Promise<void> {
     const writes = [
       ...hourlyCounts(counts).map((hour) => () => addCount(this.#hours, hour, hour.minutes, batch)),
       ...dailyCounts(counts).map((day) => () => addCount(this.#days, day, {}, batch)),
@@ -141,7 +141,7 @@ async function addCount<T extends DailyUsage>(
   collection: DocumentCollection<T>,
   counted: T,
   minutes: Record<string, number>,
-  { writer, sequence }: BatchNumber,
+  { writer, sequence }: UsageBatchId,
 ): Promise<void> {
   const lastBatch = `batches.${writer}`;
   const increments = Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]);

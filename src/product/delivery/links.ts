@@ -198,7 +198,8 @@ export class SignedLinks {
 /** The op of a link. `widths` alone means a resize, and a resize without a size is one to the largest of the widths. */
 function stepOfOp({ op = 'resize', parameters, widths }: NewDeliveryLink): PresetStep {
   const hasSize = parameters?.width !== undefined || parameters?.height !== undefined;
-  if (op !== 'resize' || hasSize || widths === undefined) return { op, ...withoutAbsentFields({ parameters }) };
+  if (op !== 'resize' || hasSize || widths === undefined)
+    return { op, ...withoutAbsentFields({ parameters }) };
   return { op, parameters: { ...parameters, width: widths.at(-1) } };
 }
 

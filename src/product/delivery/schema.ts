@@ -40,7 +40,12 @@ const linkFields = {
   url: Type.Optional(
     Type.String({ minLength: 1, maxLength: 4_000, description: 'A public http(s) address of the picture.' }),
   ),
-  op: Type.Optional(Type.String({ minLength: 1, description: 'A deterministic op; or steps, or preset. Default with widths: resize.' })),
+  op: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'A deterministic op; or steps, or preset. Default with widths: resize.',
+    }),
+  ),
   parameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',

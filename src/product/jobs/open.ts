@@ -18,7 +18,7 @@ import { JobEndWaiters } from './waits.ts';
 import { createModelWork, TypicalItemSeconds } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
 import { createPassWork, type PassWorkOptions } from './work/pass.ts';
-import { ItemWork } from './work/perform.ts';
+import { ItemPerformer } from './work/perform.ts';
 
 interface JobsOptions
   extends Omit<JobsContext, keyof JobStores | 'owner' | 'concurrency' | 'maxClaimedItems' | 'onEnd'>,
@@ -73,7 +73,7 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     onEnd: waits.notify,
   };
   const typicalSeconds = await TypicalItemSeconds.open(documents);
-  const { perform } = new ItemWork(context, {
+  const { perform } = new ItemPerformer(context, {
     runPass: createPassWork(options),
     runPage: createPageWork(options),
     runModel: createModelWork(context, { providers, typicalSeconds }),

@@ -28,7 +28,7 @@ export interface RequestedOutputsWork {
 /**
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`, when the check finds a violation.
  */
-const checkShape = createValidator(Type.Object({ outputs: RequestedOutputs }), 'outputs');
+const validateOutputs = createValidator(Type.Object({ outputs: RequestedOutputs }), 'outputs');
 
 /** The fields that define the work of an output. Each output has exactly one of them. */
 const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
@@ -40,7 +40,7 @@ const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
 export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   if (Array.isArray(sent) && sent.length === 1 && isJsonObject(sent[0])) throw singleOutputError(sent[0]);
   if (Array.isArray(sent)) checkOutputNames(sent);
-  const { outputs } = checkShape({ outputs: sent });
+  const { outputs } = validateOutputs({ outputs: sent });
   for (const [index, output] of outputs.entries()) checkOutputWork(output, `outputs[${index}]`);
   return outputs;
 }

@@ -315,7 +315,7 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
 /**
  * @throws ApiError invalid_param on steps, or `steps[i]…`, when the check finds a violation.
  */
-const checkShape = createValidator(Type.Object({ steps: RequestedTransformSteps }), 'steps');
+const validateSteps = createValidator(Type.Object({ steps: RequestedTransformSteps }), 'steps');
 
 /**
  * Parses the steps of a call. Because the steps define all of the work, any other field that describes work is refused.
@@ -333,7 +333,7 @@ function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: Bo
 }
 
 function checkSentSteps(sent: unknown): PresetStep[] {
-  const { steps } = checkShape({ steps: sent });
+  const { steps } = validateSteps({ steps: sent });
   checkStepSizes(steps, 'steps');
   return steps;
 }

@@ -73,7 +73,7 @@ function meanOf(length: number, to: number, valueAt: (at: number) => number): nu
   return sum / (until - from);
 }
 
-/** The strengths of the lowest frequencies in both directions, per pixel. */
+/** The coefficients of the lowest horizontal and vertical frequencies (DCT), divided by the number of pixels. */
 function lowestFrequencies(square: Float64Array): Float64Array {
   const across = new Float64Array(FREQUENCIES_PER_AXIS * SQUARE_EDGE_PX);
   for (let y = 0; y < SQUARE_EDGE_PX; y++)

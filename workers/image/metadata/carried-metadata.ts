@@ -41,8 +41,8 @@ export type CarriedProfile = 'own' | 'srgb' | 'none';
 /** The metadata blocks that the policy copies from a file to its result, in addition to the profile. */
 export interface CarriedMetadataBlocks {
   /**
-   * The EXIF block of the file as a TIFF structure, which the codec copies from the file itself. With `fields`, only
-   * these fields of its first directory are written.
+   * The EXIF block of the file, as a TIFF structure. Usually the codec copies the block from the file. With `fields`,
+   * only these fields of its first directory are written instead.
    */
   exif?: { structure: Uint8Array; fields?: Record<string, string> } | undefined;
   xmp?: XmpPacket | undefined;

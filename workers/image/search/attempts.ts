@@ -249,7 +249,7 @@ async function tryWhole<J extends EncodingTrial>({
       },
     }),
   );
-  // If there is a single setting, no other effort gives a better file that reaches the target.
+  // With a single setting, a file that reaches the target is final: another effort is tried only for a better setting.
   const isBestEffort = effort === efforts[0] || (best !== undefined && settings.length === 1);
   return { best, nearest, trials, isThorough: isSettled && isBestEffort };
 }

@@ -7,7 +7,7 @@ import type { Job, JobRequest, JobSummary, PresetStep } from '../../schema.ts';
 import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
-import { type ParsedOp, parseOp, readListOption, requireOneWorkOption } from '../parameters.ts';
+import { type ParsedOp, parseOp, readListOption, requireExactlyOneWorkOption } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
 
 const RUN_OPTIONS = {
@@ -91,7 +91,7 @@ type Variant = NonNullable<JobRequest['variants']>[number];
 
 async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
-  requireOneWorkOption([op, preset, steps]);
+  requireExactlyOneWorkOption([op, preset, steps]);
   const entries = Object.entries(parameters);
   const isField = ([name]: [string, unknown]) => JOB_FIELD_PARAMETERS.includes(name);
   const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));

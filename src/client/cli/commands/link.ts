@@ -3,7 +3,7 @@ import type { NewDeliveryLink } from '../../schema.ts';
 import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
-import { parseOp, readListOption, requireOneWorkOption } from '../parameters.ts';
+import { parseOp, readListOption, requireExactlyOneWorkOption } from '../parameters.ts';
 
 const LINK_OPTIONS = {
   preset: { type: 'string' },
@@ -25,7 +25,7 @@ address; a file is uploaded, and kept.
   async run(args, context) {
     const { positionals, values, op, parameters } = await parseOp(args, LINK_OPTIONS, () => context.client());
     const { preset, steps, widths, 'expires-in': expiresIn } = values as Record<string, string | undefined>;
-    requireOneWorkOption([op, preset, steps]);
+    requireExactlyOneWorkOption([op, preset, steps]);
     const [input, second] = (await findInputs(positionals, process.stdin)).inputs;
     if (input === undefined || second !== undefined) throw new UsageError('Name one image.');
     const client = await context.client();

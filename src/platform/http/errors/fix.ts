@@ -36,7 +36,7 @@ declare module 'fastify' {
 
 const MAX_CORRECTIONS = 20;
 /** The most characters of JSON in a query and body that are corrected. Both are checked again after each change. */
-const MAX_CORRECTED_CHARACTERS = 65_536;
+const MAX_FIXABLE_CALL_CHARACTERS = 65_536;
 
 /**
  * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The route
@@ -60,7 +60,7 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
 }
 
 /** The most bytes of a body with an unsupported media type that are read to correct it. */
-const MAX_EXAMINED_BYTES = 65_536;
+const MAX_EXAMINED_BODY_BYTES = 65_536;
 
 /**
  * Adds corrections to the refusal of a media type, if the body is JSON or a form. A form with names and values becomes
@@ -71,8 +71,8 @@ async function withBodyCorrections(refusal: ApiError, request: FastifyRequest): 
   const isFile = /^(image|multipart)\//.test(mediaTypeOf(request));
   if (code !== 'unsupported_media_type' || param !== 'Content-Type' || isFile) return refusal;
   const sizeBytes = announcedBytes(request) ?? 0;
-  if (sizeBytes === 0 || sizeBytes > MAX_EXAMINED_BYTES) return refusal;
-  const text = (await collectBody(request.raw, request, MAX_EXAMINED_BYTES, 'body')).toString();
+  if (sizeBytes === 0 || sizeBytes > MAX_EXAMINED_BODY_BYTES) return refusal;
+  const text = (await collectBody(request.raw, request, MAX_EXAMINED_BODY_BYTES, 'body')).toString();
   const isJson = isJsonObject(parseJsonOrUndefined(text));
   const replace = isJson ? undefined : formValuesIn(text);
   if (!isJson && replace === undefined) return refusal;
@@ -113,7 +113,10 @@ export async function withProvenFix(
   if (refusal.corrections.some(changesMoreThanFields))
     return refusal.withDetails({ fix: refusal.corrections });
   if (refusal.code !== 'invalid_param' && refusal.corrections.length === 0) return refusal;
-  if (truncatedJson([call.query, call.body], MAX_CORRECTED_CHARACTERS + 1).length > MAX_CORRECTED_CHARACTERS)
+  if (
+    truncatedJson([call.query, call.body], MAX_FIXABLE_CALL_CHARACTERS + 1).length >
+    MAX_FIXABLE_CALL_CHARACTERS
+  )
     return refusal;
   const mistakes = await findMistakes(refusal, call, check, pictureSize);
   const corrected = mistakes.flatMap(({ fix }) => (fix === undefined ? [] : [fix]));

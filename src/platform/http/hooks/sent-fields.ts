@@ -37,7 +37,7 @@ export function installMisplacedFields(app: FastifyInstance): void {
  * Refuses a query field that is not read, and whose name is nearly `dryRun`. The call would otherwise do, and charge
  * for, what was only to be checked.
  */
-export function installMisspeltDryRuns(app: FastifyInstance): void {
+export function refuseMisspeltDryRuns(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const read = fieldNamesOf(route.schema?.querystring);
     if (!read.has(DRY_RUN)) return;

@@ -145,7 +145,7 @@ interface ProcessLinks {
   onGone(listener: (processId: number) => void): void;
 }
 
-/** A channel host for every process that cluster.fork() started or will start. */
+/** The host of the channels to all processes that cluster.fork() started or will start. */
 export function clusterChannelHost(): PrimaryChannelHost {
   return channelHostOverLinks({
     send(processId, message) {

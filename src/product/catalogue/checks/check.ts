@@ -161,7 +161,7 @@ export function findFirstViolation(
   if (validate(value)) return undefined;
   // A misspelt name is reported before a missing one, because a misspelt name usually causes the missing one.
   const [unknown, ...others] = unknownKeys(schema, value);
-  if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
+  if (unknown !== undefined) return violationByUndeclaredKeys([], [unknown, ...others], value, schema, owner);
   // For a choice between schemas, ajv lists the failures of each schema first, and the failure of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
@@ -175,7 +175,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   if (unknown !== undefined) {
     const parent = path.slice(0, -1);
     const names = [unknown, ...others] as const;
-    return undeclaredKeys(parent, names, error.data, schema, spellPath(parent) || owner);
+    return violationByUndeclaredKeys(parent, names, error.data, schema, spellPath(parent) || owner);
   }
   if (missingProperty !== undefined) {
     const { message } = missingFieldDiagnosis(spellPath(path), error.data, schema, violationSubjectOf(owner));
@@ -211,10 +211,10 @@ function unknownKeys(schema: TSchema, value: unknown): string[] {
 }
 
 /**
- * The undeclared keys of an object.
+ * The violation of a schema by the undeclared keys of an object. It names the first key.
  * @param parent the path of the object.
  */
-function undeclaredKeys(
+function violationByUndeclaredKeys(
   parent: readonly string[],
   names: readonly [string, ...string[]],
   sent: unknown,

@@ -84,7 +84,7 @@ function repeatedResizeWarning(earlier: PlacedStep, later: PlacedStep): StepWarn
     const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;
     found.push({ code: 'resize_shadowed', message, steps: [earlier.index, later.index] });
   }
-  if (asksForMore(earlier.step, later.step)) {
+  if (requestsLargerSize(earlier.step, later.step)) {
     const message = `Step ${later.index} asks for more pixels than step ${earlier.index} leaves, and without enlarge it does not get them.`;
     found.push({ code: 'enlarge_ignored', message, steps: [later.index, earlier.index] });
   }
@@ -96,7 +96,7 @@ function isPlainResize({ operation, params }: OperationStep): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
 
-function asksForMore(earlier: OperationStep, later: OperationStep): boolean {
+function requestsLargerSize(earlier: OperationStep, later: OperationStep): boolean {
   if (later.params.enlarge === true || earlier.params.fit === 'outside') return false;
   const edges = (['width', 'height'] as const).filter((edge) => later.params[edge] !== undefined);
   return edges.every(

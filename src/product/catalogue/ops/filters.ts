@@ -11,7 +11,7 @@ export const blurOp = definePixelOp({
   compile: ({ sigma }) => ({ steps: [operationStep('blur', { sigma })] }),
 });
 
-/** The maximum on sharp's scale. Higher values only amplify noise. */
+/** The greatest strength that this op accepts. sharp takes greater ones, but they only amplify noise. */
 const MAX_STRENGTH = 100;
 
 export const sharpenOp = definePixelOp({

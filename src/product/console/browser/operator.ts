@@ -103,7 +103,10 @@ async function sendOperatorRequest(
   throw failure;
 }
 
-/** Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set. */
+/**
+ * Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set, except
+ * below `/runs/`, where it means that the run does not exist.
+ */
 function isSessionMissing({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }

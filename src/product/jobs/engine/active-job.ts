@@ -198,7 +198,7 @@ export class ItemPrefetch {
     return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));
   }
 
-  /** How many of these items may belong to a single job. */
+  /** The most items of one job that are prefetched, so that slots stay free for other jobs. */
   get limitPerJob(): number {
     return Math.max(1, this.limit - SLOTS_FOR_OTHER_JOBS);
   }

@@ -85,7 +85,7 @@ export async function checkJobSubmit(
   if (from !== undefined) refuseOtherInputs(body, work);
   const sentIds = from === undefined ? checkAssetIds(body, work, imageCount) : [];
   const template = await findTemplate(accountId, work, body, options);
-  await throwMissingImage(accountId, sentIds, work.named, assets);
+  await requireVisibleAssets(accountId, sentIds, work.named, assets);
   const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
   await refuseImpossibleWork(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
@@ -105,7 +105,7 @@ async function findTemplate(
   return { id, version };
 }
 
-async function throwMissingImage(
+async function requireVisibleAssets(
   accountId: string,
   assetIds: readonly string[],
   named: readonly NamedAsset[],

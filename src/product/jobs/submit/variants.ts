@@ -82,7 +82,7 @@ const SentVariants = Type.Array(VariantFields, { minItems: 1, maxItems: 20 });
 /**
  * @throws ApiError invalid_param on variants, or `variants[i]…`, when the check finds a violation.
  */
-const checkShape = createValidator(Type.Object({ variants: SentVariants }), 'variants');
+const validateVariants = createValidator(Type.Object({ variants: SentVariants }), 'variants');
 
 /**
  * The variants of a job with merged parameters, but without steps. If none were sent, the job itself is the only
@@ -91,7 +91,7 @@ const checkShape = createValidator(Type.Object({ variants: SentVariants }), 'var
  */
 function mergedVariants({ parameters = {}, variants: sent }: JobRequest): Omit<RequestedVariant, 'steps'>[] {
   if (sent === undefined) return [{ parameters, at: sentFieldAt }];
-  const { variants } = checkShape({ variants: sent });
+  const { variants } = validateVariants({ variants: sent });
   return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
     const at = (key: string) => {

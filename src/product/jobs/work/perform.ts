@@ -86,7 +86,7 @@ const NO_PROGRESS: ChainProgress = { segment: 0, objectKey: null, runs: 0, credi
  * next one. It is stored and recorded in the item, so that a retry or a resume continues after the last finished
  * segment.
  */
-export class ItemWork {
+export class ItemPerformer {
   readonly #context: WorkContext;
   readonly #workers: SegmentWorkers;
 
