@@ -16,7 +16,7 @@ interface WaitsOptions {
   draining: AbortSignal;
 }
 
-interface WaitOptions {
+interface JobEndWait {
   accountId: string;
   /** Aborts when the client disconnects. */
   client: AbortSignal;
@@ -59,7 +59,7 @@ export class JobEndWaiters {
    * client has disconnected, the process is stopping, or a full process needs the place for another account.
    * @throws ApiError provider_unavailable (capacity) when too many calls wait in this process
    */
-  async untilEnded(jobId: string, waitMs: number, terms: WaitOptions): Promise<JobDocument> {
+  async untilEnded(jobId: string, waitMs: number, terms: JobEndWait): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();
     const { accountId } = terms;
     const given = new AbortController();
@@ -84,7 +84,7 @@ export class JobEndWaiters {
     }
   }
 
-  async #wait(jobId: string, waitMs: number, { client, read, known }: WaitOptions): Promise<JobDocument> {
+  async #wait(jobId: string, waitMs: number, { client, read, known }: JobEndWait): Promise<JobDocument> {
     const until = performance.now() + waitMs;
     const signal = AbortSignal.any([client, this.#options.draining]);
     for (let first = known; ; first = undefined) {

@@ -38,8 +38,8 @@ export interface AnimationPlayback {
 
 /**
  * Default qualities at which the formats look alike: for six photographs, jpeg, webp and avif have a mean SSIMULACRA 2
- * of 77 to 78. WebP differs most: it is up to 6 points worse than JPEG for a soft picture, and up to 3 points better for
- * a rough one. A quality chosen by the roughness of a picture would need all pixels before the first is written.
+ * of 77 to 78. WebP differs most: it is up to 6 points worse than JPEG for a soft picture, and up to 3 points better
+ * for a rough one. A quality chosen by the roughness of a picture would need all pixels before the first is written.
  */
 const DEFAULT_QUALITIES = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 /** At this quality or a higher one, chroma is not subsampled. */
