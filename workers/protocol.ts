@@ -212,6 +212,7 @@ export interface PassWarning {
     | 'larger_than_input'
     | 'no_effect'
     | 'alpha_lost'
+    | 'metadata_dropped'
     | 'frames_lost'
     | 'pages_lost'
     | 'text_cut'

@@ -95,6 +95,23 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
   return segment;
 }
 
+/** The limit of the content of a segment that is built here. A segment can have 65,533 bytes. */
+export const MAX_JPEG_SEGMENT_BYTES = 65_000;
+
+/** The segments of a JPEG (APP2) that hold an ICC profile. */
+export function profileSegments(profile: Uint8Array): Buffer[] {
+  const count = Math.ceil(profile.byteLength / MAX_JPEG_SEGMENT_BYTES);
+  return Array.from({ length: count }, (_, index) => {
+    const part = profile.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);
+    return buildJpegSegment(
+      JPEG_MARKERS.app2,
+      Buffer.from('ICC_PROFILE\0'),
+      Buffer.from([index + 1, count]),
+      part,
+    );
+  });
+}
+
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
 const LEADING_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.app1, JPEG_MARKERS.app2];
 

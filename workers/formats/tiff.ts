@@ -120,7 +120,7 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
 }
 
 /**
- * The first directory of a classic TIFF structure and those that its entries point to (Exif, GPS, Interoperability),
+ * The first directory of a TIFF or BigTIFF structure and those that its entries point to (Exif, GPS, Interoperability),
  * each once, even if they form a circle; none for any other bytes. The chain is not followed, because the second
  * directory of EXIF belongs to a thumbnail.
  * @throws TooManyPartsError for more directories than any EXIF has, or for directories that overlap: a change to one
@@ -128,7 +128,7 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
  */
 export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
-  if (layout === undefined || layout.isBig) return;
+  if (layout === undefined) return;
   const pending: { at: number; parentEntry?: TiffEntry }[] = [
     { at: readFirstDirectoryOffset(bytes, layout) },
   ];
@@ -143,7 +143,10 @@ export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, vo
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTER_TAGS.has(entry.tag))
-        pending.push({ at: readOffsetAt(bytes, layout, entry.at + 8), parentEntry: entry });
+        pending.push({
+          at: readOffsetAt(bytes, layout, entry.at + 4 + layout.wordBytes),
+          parentEntry: entry,
+        });
     yield parentEntry === undefined ? directory : { ...directory, parentEntry };
   }
 }
@@ -169,6 +172,10 @@ function layoutOf(bytes: ByteReader): TiffLayout | undefined {
   const layout = version === BIG_LAYOUT.version ? BIG_LAYOUT : CLASSIC_LAYOUT;
   if (version !== layout.version || bytes.length < layout.headBytes) return undefined;
   return { littleEndian, ...layout };
+}
+
+export function isBigTiff(file: Uint8Array): boolean {
+  return layoutOf(new ByteReader(file))?.isBig ?? false;
 }
 
 /** Reads the offset of the first directory from the head of the file. */
@@ -217,7 +224,10 @@ function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEnt
 
 function directoriesOverlap(one: TiffDirectory, other: TiffDirectory): boolean {
   // The offset of the next directory is not counted as a part of this one, because some writers omit it.
-  const endOf = ({ at, entries }: TiffDirectory) => at + 2 + entries.length * 12;
+  const endOf = ({ at, isBig, entries }: TiffDirectory) => {
+    const { countBytes, entryBytes } = isBig ? BIG_LAYOUT : CLASSIC_LAYOUT;
+    return at + countBytes + entries.length * entryBytes;
+  };
   return one.at < endOf(other) && other.at < endOf(one);
 }
 

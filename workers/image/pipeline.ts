@@ -80,6 +80,7 @@ export async function runPass(
       ...lostFramesWarnings(work.chosen, source.format),
       ...context.sideResults.warnings,
       ...writing,
+      ...(work.carried.isIncomplete ? [{ code: 'metadata_dropped' } as const] : []),
       ...sizeWarnings(work, task, written),
     ];
     return {
@@ -128,6 +129,7 @@ async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadab
     header: file.header,
     policy: encode.metadata,
     format: source.format,
+    outputFormat: encode.format,
     page: chosen.first,
     isAnimated: chosen.count > 1,
     movesPixels: steps.length > 0 || source.orientation > 1,

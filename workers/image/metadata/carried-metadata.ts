@@ -1,13 +1,15 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import {
+  buildJpegSegment,
   JPEG_MARKER_BYTES,
   JPEG_MARKERS,
-  type JpegSegment,
   jpegHeadSegments,
+  MAX_JPEG_SEGMENT_BYTES,
+  profileSegments,
   withJpegSegments,
 } from '../../formats/jpeg.ts';
-import { tiffFromPage } from '../../formats/tiff.ts';
+import { EXIF_PREFIX, tiffFromPage } from '../../formats/tiff.ts';
 import type { EncodeOptions, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import { encodeOutput, type PipelineOutput } from '../../transport/output.ts';
 import type { ChosenFrames } from '../frames.ts';
@@ -16,9 +18,9 @@ import type { PassPicture } from '../picture.ts';
 import { type DeepPixels, is16BitPixels, type Pixels } from '../pixels/pixels.ts';
 import { blankUncarriedExif } from './edited-exif.ts';
 import { carriedIptc, iptcSegment } from './iptc.ts';
-import { carriedPngTexts, withPngTexts } from './png.ts';
-import { readRights } from './rights.ts';
-import { withExifTags } from './tiff-tags.ts';
+import { type PngText, pngTexts, withPngTexts } from './png.ts';
+import { readRights, readRightsOutsideXmp } from './rights.ts';
+import { exifBlockOf, withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
@@ -47,15 +49,19 @@ export interface CarriedMetadataBlocks {
   exif?: { structure: Uint8Array; fields?: Record<string, string> } | undefined;
   xmp?: XmpPacket | undefined;
   iptc?: Buffer | undefined;
-  /** Text chunks of a PNG. */
-  texts?: Uint8Array[];
+  texts?: readonly PngText[];
   /**
    * A small file with the same blocks. The codec copies the blocks from it, so that it need not open the whole file
    * again.
    */
   carrier?: Uint8Array<ArrayBuffer> | undefined;
-  /** Whether the codec would copy an embedded preview from the file. Only the pixels of such a file may be used. */
-  fileLeaks?: true;
+  /**
+   * Whether only the pixels of the file may be used: the codec would copy an embedded preview from it, or would not
+   * find its EXIF.
+   */
+  pixelsOnly?: true;
+  /** Whether the result lacks blocks that the file has, because its format cannot carry them. */
+  isIncomplete?: boolean;
 }
 
 /** The facts about a pass that decide its metadata. */
@@ -65,13 +71,14 @@ interface CarriedMetadataOptions {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
+  outputFormat: OutputFormat;
   /** The index of the page from which the picture is read; each page of a TIFF has its own metadata. */
   page: number;
   /** Whether the result is an animation. The codec does not turn its frames upright. */
   isAnimated: boolean;
   /** Whether the pass may move a pixel of the picture. */
   movesPixels: boolean;
-  /** Whether the pass hides something. Metadata blocks that cannot be searched are then dropped. */
+  /** Whether the pass hides something. Of metadata blocks that cannot be searched, only the rights are then kept. */
   hidesContent: boolean;
 }
 
@@ -81,7 +88,16 @@ interface CarriedMetadataOptions {
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,
-  { header: known, policy, format, page, isAnimated, movesPixels, hidesContent }: CarriedMetadataOptions,
+  {
+    header: known,
+    policy,
+    format,
+    outputFormat,
+    page,
+    isAnimated,
+    movesPixels,
+    hidesContent,
+  }: CarriedMetadataOptions,
 ): Promise<CarriedMetadataBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
   const input = format === 'tiff' ? tiffFromPage(file, page) : file;
@@ -90,24 +106,37 @@ export async function prepareCarriedBlocks(
     header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isAnimated });
   const structure = format === 'tiff' ? input : header.exif;
   if (policy === 'copyright') {
-    const { fields, xmp, iptc } = readRights(input, header);
+    const { fields, ...rights } = readRights(input, header);
     const hasFields = Object.keys(fields).length > 0;
     const exif = structure && hasFields ? { structure, fields } : undefined;
-    return { exif, xmp, iptc, ...(!isCorrected && { fileLeaks: true }) };
+    return { exif, ...rights, ...(!isCorrected && { pixelsOnly: true }) };
   }
   const exif = structure && isCorrected ? { structure } : undefined;
-  // The carrier is one pixel in sRGB, so a profile of another colour space would not fit it.
-  const carrier =
-    format === 'jpeg' && header.space === 'srgb' ? await makeOnePixelJpegWith(input) : undefined;
-  if (hidesContent) return { exif, carrier };
+  const carrier = await makeCarrier(input, header, outputFormat);
+  const carried = { exif, carrier, ...(format === 'tiff' && carrier && { pixelsOnly: true as const }) };
+  if (hidesContent) {
+    const { fields: _, ...rights } = readRights(input, header);
+    return { ...carried, ...rights };
+  }
   const packet = xmpPacket(input, header);
-  return {
-    exif,
-    carrier,
-    xmp: packet && carriedXmp(packet, { movesPixels, second: secondXmpPacket(input, header, packet) }),
-    iptc: header.iptc && carriedIptc(header.iptc),
-    texts: carriedPngTexts(input),
-  };
+  const xmp = packet && carriedXmp(packet, { movesPixels, second: secondXmpPacket(input, header, packet) });
+  const iptc = header.iptc && carriedIptc(header.iptc);
+  const texts = pngTexts(input);
+  const isIncomplete =
+    (iptc !== undefined && !IPTC_FORMATS.includes(outputFormat)) ||
+    (texts.length > 0 && outputFormat !== 'png');
+  // Rights are never lost with the block that states them.
+  const rights = isIncomplete ? readRightsOutsideXmp(input, header) : undefined;
+  return { ...carried, xmp: withDescriptions(xmp, rights), iptc, texts, isIncomplete };
+}
+
+/** The formats that can carry IPTC. */
+const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
+
+/** A packet with the descriptions of another one, which has no property of the first. */
+function withDescriptions(packet: XmpPacket | undefined, more: XmpPacket | undefined): XmpPacket | undefined {
+  if (packet === undefined || more === undefined) return packet ?? more;
+  return { ...packet, descriptions: [...packet.descriptions, ...more.descriptions] };
 }
 
 /**
@@ -133,7 +162,7 @@ export async function pipelineWithMetadata(
   pass: PassOverMetadata & { picture: PassPicture },
 ): Promise<Sharp> {
   const { picture, carried } = pass;
-  if (picture.fromFile && !carried.fileLeaks && !wouldCorruptProfile(pass))
+  if (picture.fromFile && !carried.pixelsOnly && !wouldCorruptProfile(pass))
     return withMetadataBlocks(picture.finish(), pass);
   const pixels = picture.isDeep ? await picture.runPipeline() : await picture.pixels();
   return pixelsWithMetadata(pixels, pass, picture.writtenIn);
@@ -222,22 +251,39 @@ const CARRIED_JPEG_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.app1, JPEG_MARKERS
 let onePixelJpeg: Promise<PipelineOutput> | undefined;
 
 /**
- * A JPEG of one pixel with the metadata blocks of another JPEG. The codec copies blocks only together with pixels of
- * the same file. It copies them from this file, so that the other file is not decoded again.
+ * A JPEG of one pixel with the metadata blocks of a JPEG, or with the EXIF and the profile of a TIFF, which libvips
+ * writes to no other format. The codec copies blocks only together with pixels of the same file. It copies them from
+ * this file, so that the other file is not decoded again. Undefined for any other file, and where the pixel, which is
+ * in sRGB, would not fit the profile.
  */
-async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  const create = { width: 1, height: 1, channels: 3, background: 'white' } as const;
-  onePixelJpeg ??= encodeOutput(sharp({ create }).jpeg());
-  const { data: white } = await onePixelJpeg;
-  const blocks = carriedSegmentsOf(jpeg).filter(({ marker }) => CARRIED_JPEG_MARKERS.includes(marker));
-  const own = carriedSegmentsOf(white).find(({ marker }) => marker === JPEG_MARKERS.app0);
-  return Buffer.concat([
-    white.subarray(0, JPEG_MARKER_BYTES),
-    ...blocks.map(({ at, next }) => jpeg.subarray(at, next)),
-    white.subarray(own?.next ?? JPEG_MARKER_BYTES),
+async function makeCarrier(
+  file: Uint8Array,
+  { format, space, icc }: Metadata,
+  outputFormat: OutputFormat,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (format === 'jpeg' && space === 'srgb') {
+    const blocks = jpegHeadSegments(new ByteReader(file)).filter(({ marker }) =>
+      CARRIED_JPEG_MARKERS.includes(marker),
+    );
+    return makeOnePixelJpegWith([...blocks].map(({ at, next }) => file.subarray(at, next)));
+  }
+  const exif = format === 'tiff' && outputFormat !== 'tiff' ? exifBlockOf(file) : undefined;
+  if (exif === undefined || exif.length > MAX_JPEG_SEGMENT_BYTES) return undefined;
+  const profile = icc !== undefined && (space === 'srgb' || space === 'rgb16') ? profileSegments(icc) : [];
+  return makeOnePixelJpegWith([
+    buildJpegSegment(JPEG_MARKERS.app1, Buffer.from(EXIF_PREFIX, 'latin1'), exif),
+    ...profile,
   ]);
 }
 
-function carriedSegmentsOf(jpeg: Uint8Array): JpegSegment[] {
-  return [...jpegHeadSegments(new ByteReader(jpeg))];
+async function makeOnePixelJpegWith(segments: readonly Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
+  const create = { width: 1, height: 1, channels: 3, background: 'white' } as const;
+  onePixelJpeg ??= encodeOutput(sharp({ create }).jpeg());
+  const { data: white } = await onePixelJpeg;
+  const own = jpegHeadSegments(new ByteReader(white)).find(({ marker }) => marker === JPEG_MARKERS.app0);
+  return Buffer.concat([
+    white.subarray(0, JPEG_MARKER_BYTES),
+    ...segments,
+    white.subarray(own?.next ?? JPEG_MARKER_BYTES),
+  ]);
 }

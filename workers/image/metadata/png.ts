@@ -50,9 +50,13 @@ function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
   if (keywordEnd === -1) return undefined;
   if (type === 'tEXt') return undefined;
   if (type === 'zTXt') return data.subarray(keywordEnd + 2);
-  if (data[keywordEnd + 1] !== 1) return undefined;
+  return data[keywordEnd + 1] === 1 ? data.subarray(internationalTextAt(data, keywordEnd)) : undefined;
+}
+
+/** The offset of the text in an iTXt chunk, after its language and its translated keyword. */
+function internationalTextAt(data: Buffer, keywordEnd: number): number {
   const languageEnd = data.indexOf(0, keywordEnd + 3);
-  return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
+  return data.indexOf(0, languageEnd + 1) + 1;
 }
 
 const XMP_KEYWORD = 'XML:com.adobe.xmp';
@@ -160,25 +164,48 @@ const TEXT_CHUNK_TYPES = ['tEXt', 'zTXt', 'iTXt'];
 /** Matches text chunks that hold a whole block of another format, such as EXIF with its thumbnail. */
 const METADATA_BLOCK_START = /^(?:Raw profile type |XML:com\.adobe\.xmp\0)/;
 
-/** The text chunks of a PNG that a result carries, each with its length and checksum; none for any other file. */
-export function carriedPngTexts(input: Uint8Array): Uint8Array[] {
+export interface PngText {
+  keyword: string;
+  text: string;
+  /** The chunk that holds the text, with its length and checksum. */
+  chunk: Uint8Array;
+}
+
+/** The texts of a PNG that a result may carry; none for any other file. */
+export function pngTexts(input: Uint8Array): PngText[] {
   const bytes = new ByteReader(input);
-  const carried: Uint8Array[] = [];
+  const texts: PngText[] = [];
   for (const { type, at, start, end, next, truncated } of pngChunks(bytes)) {
     if (!TEXT_CHUNK_TYPES.includes(type) || truncated || METADATA_BLOCK_START.test(bytes.text(start, 32)))
       continue;
     const content = Buffer.from(bytes.slice(start, end));
-    const packed = deflatedTextIn(type, content);
-    const text = packed === undefined ? content : inflateWithLimit(packed, MAX_INFLATED_TEXT_BYTES);
-    if (text !== undefined && !containsPicture(text)) carried.push(Buffer.from(bytes.slice(at, next)));
+    const text = textOf(type, content);
+    if (text === undefined || containsPicture(content) || containsPicture(text)) continue;
+    const keyword = content.toString('latin1', 0, content.indexOf(0));
+    const chunk = Buffer.from(bytes.slice(at, next));
+    texts.push({ keyword, text: text.toString(type === 'iTXt' ? 'utf8' : 'latin1'), chunk });
   }
-  return carried;
+  return texts;
+}
+
+/** The encoded text of a text chunk; undefined if the chunk is damaged, or the text too long. */
+function textOf(type: string, content: Buffer): Buffer | undefined {
+  const packed = deflatedTextIn(type, content);
+  if (packed !== undefined) return inflateWithLimit(packed, MAX_INFLATED_TEXT_BYTES);
+  const keywordEnd = content.indexOf(0);
+  if (keywordEnd === -1) return undefined;
+  return content.subarray(type === 'iTXt' ? internationalTextAt(content, keywordEnd) : keywordEnd + 1);
 }
 
 /** A PNG with more chunks after its header. */
-export function withPngTexts(png: Uint8Array<ArrayBuffer>, texts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function withPngTexts(
+  png: Uint8Array<ArrayBuffer>,
+  texts: readonly PngText[],
+): Uint8Array<ArrayBuffer> {
   if (texts.length === 0) return png;
   return replacePngChunks(png, ({ type, at, next }, file) =>
-    type === 'IHDR' ? Buffer.concat([file.subarray(at, next), ...texts]) : undefined,
+    type === 'IHDR'
+      ? Buffer.concat([file.subarray(at, next), ...texts.map(({ chunk }) => chunk)])
+      : undefined,
   );
 }

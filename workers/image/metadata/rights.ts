@@ -2,6 +2,7 @@ import type { Metadata } from 'sharp';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
 import { containsPicture } from './embedded-pictures.ts';
 import { buildRightsIptc } from './iptc.ts';
+import { type PngText, pngTexts } from './png.ts';
 import type { PlainTagValue } from './tag-values.ts';
 import { readImageTags } from './tags.ts';
 import { RDF_NAMESPACE, type XmpPacket } from './xmp.ts';
@@ -12,6 +13,8 @@ interface RightsFields {
   xmp: XmpPacket | undefined;
   /** Copyright notice and by-line as IPTC, if the file has IPTC. */
   iptc: Buffer | undefined;
+  /** Copyright and author as texts of a PNG. */
+  texts: readonly PngText[];
 }
 
 type PlainTags = Record<string, PlainTagValue>;
@@ -35,32 +38,63 @@ const RIGHTS_XMP_FIELDS: readonly (readonly [
   ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
-/** The IPTC fields that replace absent XMP fields. They are written as XMP, because every format can carry XMP. */
+/**
+ * The fields that replace absent XMP fields: those of IPTC, then texts of a PNG. They are written as XMP, because every
+ * format but GIF can carry XMP.
+ */
 const IPTC_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
+const PNG_KEYWORD_BY_XMP_TAG: Record<string, RegExp> = {
+  rights: /^copyright$/i,
+  creator: /^(?:author|artist)$/i,
+};
+const RIGHTS_KEYWORDS = Object.values(PNG_KEYWORD_BY_XMP_TAG);
 
 /** Reads the rights fields of a file. */
 export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): RightsFields {
   const { exif = {}, xmp = {}, iptc = {} } = readImageTags(input, header);
+  const texts = pngTexts(input);
   const fields = RIGHTS_EXIF_FIELDS.flatMap((name) =>
     textsOf(exif[name]).map((text) => [name, text] as const),
   );
   return {
     fields: Object.fromEntries(fields),
-    xmp: rightsXmpOf(xmp, iptc),
+    xmp: rightsXmpOf((tag) => firstTexts(textsOf(xmp[tag]), otherRights(tag, iptc, texts))),
     iptc: buildRightsIptc(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
+    texts: texts.filter(({ keyword }) => RIGHTS_KEYWORDS.some((pattern) => pattern.test(keyword))),
   };
 }
 
-function rightsXmpOf(xmp: PlainTags, iptc: PlainTags): XmpPacket | undefined {
+/** The rights that the XMP of a file lacks, because only its IPTC or the texts of a PNG state them. */
+export function readRightsOutsideXmp(
+  input: Uint8Array<ArrayBuffer>,
+  header: Metadata,
+): XmpPacket | undefined {
+  const { xmp = {}, iptc = {} } = readImageTags(input, header);
+  const texts = pngTexts(input);
+  return rightsXmpOf((tag) => (textsOf(xmp[tag]).length > 0 ? [] : otherRights(tag, iptc, texts)));
+}
+
+function otherRights(tag: string, iptc: PlainTags, texts: readonly PngText[]): string[] {
+  const pattern = PNG_KEYWORD_BY_XMP_TAG[tag];
+  const named = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
+  return firstTexts(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(named));
+}
+
+function firstTexts(one: string[], other: string[]): string[] {
+  return one.length > 0 ? one : other;
+}
+
+/** The packet with the rights fields that have texts; undefined if none has. */
+function rightsXmpOf(textsOfTag: (tag: string) => string[]): XmpPacket | undefined {
   const elements = RIGHTS_XMP_FIELDS.map(([name, tag, shape]) => {
-    const texts = textsOf(xmp[tag] ?? iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']);
+    const texts = textsOfTag(tag);
     return texts.length === 0 ? '' : `<${name}>${shapedMarkup(texts, shape)}</${name}>`;
   }).join('');
   if (elements === '') return undefined;
-  const namespaces =
-    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmpRights="http://ns.adobe.com/xap/1.0/rights/"';
+  const rdf = `xmlns:rdf="${RDF_NAMESPACE}"`;
+  const namespaces = `${rdf} xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmpRights="http://ns.adobe.com/xap/1.0/rights/"`;
   return {
-    start: `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="${RDF_NAMESPACE}">`,
+    start: `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF ${rdf}>`,
     descriptions: [`<rdf:Description rdf:about="" ${namespaces}>${elements}</rdf:Description>`],
     end: '</rdf:RDF></x:xmpmeta>',
   };

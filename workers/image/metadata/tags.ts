@@ -2,12 +2,20 @@ import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
 import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
-import { buildJpegSegment, JPEG_MARKER_BYTES, JPEG_MARKERS, jpegHeadSegments } from '../../formats/jpeg.ts';
+import {
+  buildJpegSegment,
+  JPEG_MARKER_BYTES,
+  JPEG_MARKERS,
+  jpegHeadSegments,
+  MAX_JPEG_SEGMENT_BYTES,
+  profileSegments,
+} from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
-import { withoutExifPrefix } from '../../formats/tiff.ts';
+import { isBigTiff, withoutExifPrefix } from '../../formats/tiff.ts';
 import { withoutBulkyTags } from './edited-exif.ts';
-import { decodeHexProfile } from './png.ts';
+import { decodeHexProfile, pngTexts } from './png.ts';
 import { decodeExifText, type PlainTagValue, plainTagsOf } from './tag-values.ts';
+import { exifBlockOf } from './tiff-tags.ts';
 import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** The groups of tags as the reader returns them. A tag is a value, or an object that holds one. */
@@ -25,7 +33,6 @@ const CONTAINER_TAG_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.baselineFrame, JP
 /** The first byte of a little-endian TIFF structure: `I` of `II`. */
 const LITTLE_ENDIAN_START = 0x49;
 const MAX_BLOCK_BYTES = 1024 * 1024;
-const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
 /**
  * The reported groups, in the order of the response. The thumbnail is left out, as are values that the reader computes
@@ -87,7 +94,7 @@ export function readImageTags(
       const held = valueOfTag(tag, group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name));
       return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(held, littleEndian) : held] as const;
     });
-    const texts = group === 'png' ? inflatedPngTexts(values, header) : [];
+    const texts = group === 'png' ? missingPngTexts(values, input) : [];
     const plain = plainTagsOf([...values, ...texts], budget);
     if (Object.keys(plain).length > 0) reported[group] = plain;
   }
@@ -123,9 +130,12 @@ function containerHeadOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): 
   return Buffer.from(input.buffer, input.byteOffset, length);
 }
 
-/** The EXIF as a TIFF structure. It is the file itself if that is a TIFF, otherwise a block of the container. */
+/**
+ * The EXIF as a TIFF structure: the file itself if that is a TIFF, otherwise a block of the container. The reader does
+ * not know BigTIFF, so the EXIF of such a file is written as a block.
+ */
 function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
-  if (header.format === 'tiff') return withoutBulkyTags(input);
+  if (header.format === 'tiff') return isBigTiff(input) ? exifBlockOf(input) : withoutBulkyTags(input);
   const block = header.exif ?? rawProfile('exif', header);
   if (block === undefined) return undefined;
   return withoutBulkyTags(withoutExifPrefix(block));
@@ -157,21 +167,7 @@ function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefin
 
 /** A JPEG that consists of ICC and IPTC blocks only. The reader does not accept these blocks outside of a JPEG. */
 function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
-  const segments: Buffer[] = [];
-  if (icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES) {
-    const count = Math.ceil(icc.byteLength / MAX_JPEG_SEGMENT_BYTES);
-    for (let index = 0; index < count; index++) {
-      const part = icc.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);
-      segments.push(
-        buildJpegSegment(
-          JPEG_MARKERS.app2,
-          Buffer.from('ICC_PROFILE\0'),
-          Buffer.from([index + 1, count]),
-          part,
-        ),
-      );
-    }
-  }
+  const segments = icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES ? profileSegments(icc) : [];
   if (iptc !== undefined && iptc.byteLength <= MAX_JPEG_SEGMENT_BYTES)
     segments.push(buildJpegSegment(JPEG_MARKERS.app13, iptcResource(iptc)));
   if (segments.length === 0) return undefined;
@@ -183,13 +179,12 @@ function iptcResource(iptc: Buffer): Buffer {
   return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }
 
-/** The texts that libvips has inflated and that the reader did not return. */
-function inflatedPngTexts(
+/** The texts of a PNG that the reader did not return, because they are compressed. */
+function missingPngTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
-  header: Metadata,
+  input: Uint8Array,
 ): [string, string][] {
-  return (header.comments ?? [])
-    .filter(({ keyword }) => !keyword.startsWith(RAW_PROFILE_KEYWORD))
+  return pngTexts(input)
     .filter(({ keyword }) => !known.some(([name]) => name === keyword || name.startsWith(`${keyword} (`)))
     .map(({ keyword, text }) => [keyword, text]);
 }

@@ -72,6 +72,17 @@ export function withExifTags(
   return withTiffDirectory(extended, first, [...entries, ...own], { next: first.next });
 }
 
+/** A TIFF without directories. */
+const EMPTY_TIFF = Buffer.from('II*\0\0\0\0\0', 'latin1');
+
+/** The EXIF of a TIFF as a block for other formats: its descriptive tags. Undefined if there are none. */
+export function exifBlockOf(tiff: Uint8Array): Buffer | undefined {
+  const described = carriedEntriesOf(tiff).filter(({ tag }) => DESCRIPTIVE_TAGS.has(tag));
+  if (described.length === 0) return undefined;
+  const { extended, entries } = appendValues(EMPTY_TIFF, described);
+  return withTiffDirectory(extended, LITTLE_ENDIAN, entries);
+}
+
 /**
  * The entries of an EXIF structure that are copied to a result. An entry that points to a directory includes the
  * entries of that directory.
