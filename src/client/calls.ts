@@ -18,7 +18,8 @@ type PartOf<N extends CallName, K extends string> = Calls[N] extends { [key in K
 export type QueryOf<N extends CallName> = PartOf<N, 'query'>;
 export type BodyOf<N extends CallName> = PartOf<N, 'body'>;
 export type DataOf<N extends CallName> = Calls[N]['data'];
-type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
+/** The type of a row, of a call that returns a list. */
+export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
 
 type AllOptional = Record<never, never>;
 /** An object with one part of a call. The part is optional if none of its fields is required. */

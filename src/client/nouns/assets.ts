@@ -1,8 +1,6 @@
-import type { Pages } from '../answers.ts';
 import { type ImageBytes, imageRequestBody } from '../bodies.ts';
-import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import { Download } from '../picture.ts';
-import type { Asset, Link, ListedAsset } from '../schema.ts';
+import type { Asset, Link } from '../schema.ts';
 import type { CallOptions } from '../transport.ts';
 import { CallGroup } from './call-group.ts';
 
@@ -27,13 +25,9 @@ export class Assets extends CallGroup {
   }
 
   /** Lists assets, newest first. With similarTo, the most similar ones come first. */
-  list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
-    return listNamedCall(this.transport, 'GET /assets', { query }, options);
-  }
-
-  get(assetId: string, options?: CallOptions): Promise<Asset> {
-    return readNamedCall(this.transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
-  }
+  readonly list = this.listWithQuery('GET /assets');
+  readonly get = this.withId('GET /assets/{assetId}');
+  readonly delete = this.withId('DELETE /assets/{assetId}');
 
   /** The bytes of an asset. */
   async download(assetId: string, options?: CallOptions): Promise<Download> {
@@ -60,11 +54,6 @@ export class Assets extends CallGroup {
     { expiresInSeconds, ...options }: CallOptions & { expiresInSeconds?: number } = {},
   ): Promise<Link> {
     const query = expiresInSeconds === undefined ? {} : { expiresInSeconds };
-    const name = 'GET /assets/{assetId}/link';
-    return readNamedCall(this.transport, name, { path: { assetId }, query }, options);
-  }
-
-  async delete(assetId: string, options?: CallOptions): Promise<void> {
-    await readNamedCall(this.transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
+    return this.send('GET /assets/{assetId}/link', { path: { assetId }, query }, options);
   }
 }

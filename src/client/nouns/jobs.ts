@@ -1,7 +1,6 @@
-import type { Pages } from '../answers.ts';
-import { type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
+import type { QueryOf } from '../calls.ts';
 import { Download } from '../picture.ts';
-import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } from '../schema.ts';
+import type { Job, JobEstimate, JobRequest, ResumedJob } from '../schema.ts';
 import type { CallOptions } from '../transport.ts';
 import { CallGroup } from './call-group.ts';
 
@@ -24,12 +23,12 @@ export class Jobs extends CallGroup {
   /** Checks a job and computes its price, without submitting it. */
   async estimate(request: JobRequest, options?: CallOptions): Promise<JobEstimate> {
     const fields = { query: { dryRun: true }, body: request };
-    return (await readNamedCall(this.transport, 'POST /jobs', fields, options)) as JobEstimate;
+    return (await this.send('POST /jobs', fields, options)) as JobEstimate;
   }
 
   /** Submits a job, and returns it in its first state. If the call is retried, no second job is created. */
   async submit(request: JobRequest, options?: CallOptions): Promise<Job> {
-    return (await readNamedCall(this.transport, 'POST /jobs', { body: request }, options)) as Job;
+    return (await this.send('POST /jobs', { body: request }, options)) as Job;
   }
 
   /**
@@ -64,35 +63,17 @@ export class Jobs extends CallGroup {
   }
 
   get(jobId: string, query: QueryOf<'GET /jobs/{jobId}'> = {}, options?: CallOptions): Promise<Job> {
-    return readNamedCall(this.transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
+    return this.send('GET /jobs/{jobId}', { path: { jobId }, query }, options);
   }
 
   /** Lists the jobs, newest first. */
-  list(query: QueryOf<'GET /jobs'> = {}, options?: CallOptions): Pages<JobSummary> {
-    return listNamedCall(this.transport, 'GET /jobs', { query }, options);
-  }
-
+  readonly list = this.listWithQuery('GET /jobs');
   /** The number of jobs by status and type. */
-  counts(
-    query: QueryOf<'GET /jobs/counts'> = {},
-    options?: CallOptions,
-  ): Promise<DataOf<'GET /jobs/counts'>> {
-    return readNamedCall(this.transport, 'GET /jobs/counts', { query }, options);
-  }
-
+  readonly counts = this.withQuery('GET /jobs/counts');
   /** Lists the items of a job in their order. */
-  items(
-    jobId: string,
-    query: QueryOf<'GET /jobs/{jobId}/items'> = {},
-    options?: CallOptions,
-  ): Pages<JobItem> {
-    return listNamedCall(this.transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
-  }
-
+  readonly items = this.listWithId('GET /jobs/{jobId}/items');
   /** Cancels a job. Items that are already running are allowed to finish. */
-  cancel(jobId: string, options?: CallOptions): Promise<Job> {
-    return readNamedCall(this.transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
-  }
+  readonly cancel = this.withId('POST /jobs/{jobId}/cancel');
 
   /**
    * Submits a new job that repeats the items that failed or were cancelled.
@@ -104,7 +85,7 @@ export class Jobs extends CallGroup {
   ): Promise<ResumedJob> {
     const body = maxCredits === undefined ? {} : { maxCredits };
     const fields = { path: { jobId }, body };
-    return (await readNamedCall(this.transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
+    return (await this.send('POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
   }
 
   /**
