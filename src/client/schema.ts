@@ -1953,10 +1953,13 @@ export interface TextOfImage {
   height: number;
   /** All of it, in reading order; empty if there is none. */
   text: string;
-  /** 0 to 1. */
+  /** 0 to 1: the mean of the words, by their characters. */
   confidence: number;
   lines: {
     text: string;
+    /**
+     * 0 to 1: that of its least certain word. A word that is read differently at a second scale has at most 0.5.
+     */
     confidence: number;
     x: number;
     y: number;

@@ -1,10 +1,6 @@
 import type { BoundingBox } from '../../../workers/models/protocol.ts';
+import { joinWords, rightOf, type WordedLine } from './lines.ts';
 import type { TextLine } from './reading.ts';
-
-/** A line with its words, from left to right. */
-export interface WordedLine extends TextLine {
-  words: readonly TextLine[];
-}
 
 /** The blank between two words of a line. */
 interface Space {
@@ -134,18 +130,6 @@ function wordsBeside({ left, right }: Space, { words }: WordedLine) {
   return [words.filter(isBefore), words.filter((word) => !isBefore(word))] as const;
 }
 
-function joinWords(words: readonly TextLine[]): WordedLine {
-  const [x, y] = [Math.min(...words.map((word) => word.x)), Math.min(...words.map((word) => word.y))];
-  return {
-    text: words.map(({ text }) => text).join(' '),
-    confidence: words.reduce((sum, { confidence }) => sum + confidence, 0) / words.length,
-    ...{ x, y },
-    width: Math.max(...words.map(rightOf)) - x,
-    height: Math.max(...words.map((word) => word.y + word.height)) - y,
-    words,
-  };
-}
-
 /** The spaces between the words of a line. */
 function spacesOf(words: readonly TextLine[]): Space[] {
   return words.slice(1).map((word, index) => ({ left: rightOf(words[index] as TextLine), right: word.x }));
@@ -153,10 +137,6 @@ function spacesOf(words: readonly TextLine[]): Space[] {
 
 function widthOf({ left, right }: Space): number {
   return right - left;
-}
-
-function rightOf({ x, width }: BoundingBox): number {
-  return x + width;
 }
 
 export function medianOf(values: readonly number[]): number {

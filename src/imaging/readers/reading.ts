@@ -8,8 +8,8 @@ import type { BoundingBox } from '../../../workers/models/protocol.ts';
 export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
 /**
- * The text of a picture, and the size of the picture to which the boxes refer. Confidences are 0 to 1, as reported by
- * the reader.
+ * The text of a picture, and the size of the picture to which the boxes refer. Confidences are 0 to 1. That of the text
+ * is the mean of its words, by their characters.
  */
 export interface TextReading extends Size {
   /** The lines of the text in reading order, with line breaks between them. */
@@ -20,17 +20,8 @@ export interface TextReading extends Size {
 
 export interface TextLine extends BoundingBox {
   text: string;
+  /** The lowest confidence of its words, because one wrong digit makes a row wrong. */
   confidence: number;
-}
-
-/** Text with at least this confidence counts as read correctly. */
-export const MIN_SURE_CONFIDENCE = 0.6;
-
-/** The number of characters that a reader has probably read correctly. */
-export function confidentCharacterCount({ lines }: Pick<TextReading, 'lines'>): number {
-  return lines
-    .filter(({ confidence }) => confidence >= MIN_SURE_CONFIDENCE)
-    .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
 }
 
 /** A picture that was prepared for a reader: upright, on white, and within the largest size. */

@@ -43,7 +43,7 @@ const ATTENTION_TEXT =
 
 /** Explains the result on the page of the op that reads text. */
 const READ_TEXT_NOTE =
-  'The text is what the reader took each shape for. It has no notation of its own: brackets and signs in it, such as [¢] in place of a small g, are characters that were misread, mostly small or blurred ones. Check amounts and units against the picture where the confidence of their line is low; twice the size often helps (resize before).';
+  'The text is what the reader took each shape for. It has no notation of its own: brackets and signs in it, such as [¢] in place of a small g, are characters that were misread, mostly small or blurred ones. The picture is read at two scales if there is time. The confidence of a line is that of its least certain word, and a word that the two readings took for different ones has at most 0.5: check amounts and units of lines below 0.6 against the picture.';
 
 /**
  * The page of an op.

@@ -140,8 +140,17 @@ const TextOfImage = Type.Object(
   {
     ...SIZE_FIELDS,
     text: Type.String({ description: 'All of it, in reading order; empty if there is none.' }),
-    confidence: Type.Number({ description: '0 to 1.' }),
-    lines: Type.Array(Type.Object({ text: Type.String(), confidence: Type.Number(), ...BOX_FIELDS })),
+    confidence: Type.Number({ description: '0 to 1: the mean of the words, by their characters.' }),
+    lines: Type.Array(
+      Type.Object({
+        text: Type.String(),
+        confidence: Type.Number({
+          description:
+            '0 to 1: that of its least certain word. A word that is read differently at a second scale has at most 0.5.',
+        }),
+        ...BOX_FIELDS,
+      }),
+    ),
   },
   { title: 'TextOfImage' },
 );

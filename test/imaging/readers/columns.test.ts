@@ -1,6 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { orderByColumns, type WordedLine } from '../../../src/imaging/readers/columns.ts';
+import { orderByColumns } from '../../../src/imaging/readers/columns.ts';
+import type { WordedLine } from '../../../src/imaging/readers/lines.ts';
 
 const WORDS_PER_LINE = 8;
 const LINE_HEIGHT = 20;

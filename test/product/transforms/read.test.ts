@@ -73,6 +73,63 @@ t.test('text is read whichever way the picture is turned, and its boxes are wher
   t.match((await read('text', tagged, '', 'image/jpeg')).json.data, sized(800, 300));
 });
 
+/** Rows of a text at the left and an amount at the right, on paper that lies a little askew. */
+async function askew(
+  rows: [string, string][],
+  { size, width, angle }: Record<'size' | 'width' | 'angle', number>,
+) {
+  const written = (text: string) =>
+    pngOf(sharp({ text: { text, font: `DejaVu Sans ${size}`, dpi: 72, rgba: true } }));
+  const top = (row: number) => Math.round(size * (2 + 1.8 * row));
+  const cells = rows.flatMap((row, index) =>
+    row.map(async (text, column) => {
+      const input = Buffer.from(await written(text));
+      const left = column === 0 ? 60 : width - 60 - ((await sharp(input).metadata()).width ?? 0);
+      return { input, left, top: top(index) };
+    }),
+  );
+  const page = await pngOf(white(width, top(rows.length + 1)).composite(await Promise.all(cells)));
+  return pngOf(sharp(page).rotate(angle, { background: '#ffffff' }));
+}
+
+t.test(
+  'each row of an invoice is one line, with its amount and its unit, however far they stand apart',
+  async (t) => {
+    const rows: [string, string][] = [
+      ['40 reams of paper, 80 g', '182.40'],
+      ['Delivery', '12.00'],
+      ['Total EUR', '194.40'],
+    ];
+    for (const angle of [0, 1.6, 2.2]) {
+      const picture = await askew(rows, { size: 27, width: 1_000, angle });
+      const { json } = await read('text', picture);
+      t.same(
+        json.data.lines.map(({ text }: Found) => text),
+        rows.map((row) => row.join(' ')),
+        `at ${angle} degrees`,
+      );
+    }
+  },
+);
+
+t.test('a line that is read wrong is not called a sure one', async (t) => {
+  const rows: [string, string][] = [
+    ['Milk 1.5 l', '1.19'],
+    ['Card **** 4021', '21.20'],
+    ['Cash', '50.00'],
+    ['Approval code 93X72Q', '560.00'],
+  ];
+  const picture = await askew(rows, { size: 13, width: 360, angle: 0 });
+  const small = new Uint8Array(await sharp(picture).jpeg({ quality: 60 }).toBuffer());
+  const { json } = await read('text', small, '', 'image/jpeg');
+  const lines = json.data.lines as (Found & { confidence: number })[];
+  t.equal(lines.length, rows.length);
+  const wrong = lines.filter(({ text }, index) => text !== rows[index]?.join(' '));
+  t.ok(wrong.length > 0 && wrong.length <= 2, 'small letters are hard to read');
+  for (const { text, confidence } of wrong) t.ok(confidence < 0.6, `${text}: ${confidence}`);
+  t.ok(lines.some(({ confidence }) => confidence > 0.8));
+});
+
 t.test('the boxes of a large picture are in its own pixels', async (t) => {
   const large = await pngOf(
     white(4_000, 1_500).composite([
