@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { COLLECTIONS } from '../src/host/collections.ts';
 import { newId } from '../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
 import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts';
@@ -11,7 +12,7 @@ import { JobQuota } from '../src/product/assets/quota.ts';
 import { JobHolds } from '../src/product/billing/holds.ts';
 import { CreditMovements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
-import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts';
+import { type JobsContext, jobStoresOf } from '../src/product/jobs/context.ts';
 import { JobLifecycle } from '../src/product/jobs/lifecycle.ts';
 import type { JobOrder } from '../src/product/jobs/submit/order.ts';
 
@@ -39,14 +40,15 @@ export async function engineAlone(
   const documents = servers
     ? await connectMongoDocuments(servers.mongodb)
     : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  await Promise.all(COLLECTIONS.map((spec) => documents.prepare(spec)));
   const coordination = servers
     ? new RedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
-    : await EmbeddedCoordination.open(documents, Date.now);
+    : new EmbeddedCoordination(documents, Date.now);
   const now = () => new Date();
-  const store = await BillingStore.open(documents);
+  const store = new BillingStore(documents);
   const nothing = async () => undefined;
   const draining = new AbortController();
-  const stores = await openJobStores(documents, now);
+  const stores = jobStoresOf(documents, now);
   const context: JobsContext = {
     ...stores,
     ...{ coordination, now },
@@ -57,7 +59,7 @@ export async function engineAlone(
       topUpUrl: () => '',
     }),
     assets: {
-      quota: await JobQuota.open(documents, now),
+      quota: new JobQuota(documents, now),
       outputs: { show: nothing, discard: nothing },
     } as unknown as JobsContext['assets'],
     objects: {} as JobsContext['objects'],
@@ -80,7 +82,7 @@ export async function engineAlone(
     },
   }));
   const accountId = newId('acc');
-  const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
+  const accounts = documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
   await accounts.insertOne({
     ...{ _id: accountId, email: accountId, plan: TEST_PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
-import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
+import type { CollectionSpec, DocumentStore } from '../src/platform/stores/documents/port.ts';
 import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -49,7 +49,7 @@ async function measureMongo(): Promise<SuiteRow[]> {
 }
 
 async function measure(store: string, documents: DocumentStore): Promise<SuiteRow[]> {
-  const accounts = await documents.collection<{ _id: string; [field: string]: unknown }>({
+  const spec: CollectionSpec = {
     name: 'accounts',
     indexes: [
       { name: 'email', fields: [['email', 1]], unique: true },
@@ -61,7 +61,9 @@ async function measure(store: string, documents: DocumentStore): Promise<SuiteRo
         ],
       },
     ],
-  });
+  };
+  await documents.prepare(spec);
+  const accounts = documents.collection<{ _id: string; [field: string]: unknown }>(spec);
   const createdAt = '2026-01-01T00:00:00.000Z';
   const filler = 'x'.repeat(500);
   await accounts.insertMany(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../config/index.ts';
+import { COLLECTIONS } from '../src/host/collections.ts';
 import { newId, randomText } from '../src/platform/ids/ids.ts';
 import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
 import { clusterChannelHost } from '../src/platform/stores/embedded/channel.ts';
@@ -72,6 +73,7 @@ async function measure(setup: WebhookSetup): Promise<SuiteRow[]> {
     }
     const stores = await openStores(readSettings(environment).stores, HOST);
     cleanUp.unshift(() => stores.close());
+    await Promise.all(COLLECTIONS.map((spec) => stores.documents.prepare(spec)));
     const receiver = await startReceiver(setup.protocol);
     cleanUp.unshift(async () => void receiver.process.disconnect());
     const accountIds = await registerEndpoints(stores.documents, receiver.url, setup.hanging);
@@ -132,7 +134,7 @@ async function measureRate(
 
 /** Registers one endpoint per account; hanging ones are spread over the accounts as further endpoints. */
 async function registerEndpoints(documents: DocumentStore, base: string, hanging: number): Promise<string[]> {
-  const endpoints = await EndpointsStore.open(documents);
+  const endpoints = new EndpointsStore(documents);
   const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
   const common = { description: '', events: ['job.completed' as const], enabled: true };
   const longAgo = new Date(Date.now() - 60_000);

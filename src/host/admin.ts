@@ -14,6 +14,7 @@ import {
   printDeliveryAttempt,
   type WebhookListenOptions,
 } from './admin/webhook-commands.ts';
+import { COLLECTIONS } from './collections.ts';
 
 /**
  * Runs the operator's commands: through the running primary if it owns the stores, otherwise directly on the stores.
@@ -33,6 +34,8 @@ async function main(words: readonly string[]): Promise<CommandResult> {
   if (!storesExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, clusterChannelHost());
   try {
+    // The command may be the first one on these stores.
+    await Promise.all(COLLECTIONS.map((spec) => stores.documents.prepare(spec)));
     return await runCommand(words, { ...createStoresContext(settings, stores), ...operator });
   } finally {
     await stores.close();

@@ -72,7 +72,7 @@ export async function prepareCollections(
       stop = clock.after(LOG_INTERVAL_MS, report);
     });
     try {
-      await documents.collection(spec);
+      await documents.prepare(spec);
     } finally {
       stop();
     }

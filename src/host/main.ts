@@ -28,7 +28,7 @@ import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { CreditMovements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
-import { openJobStores } from '../product/jobs/context.ts';
+import { jobStoresOf } from '../product/jobs/context.ts';
 import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
 import { createStoresContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
@@ -169,8 +169,8 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
   if (hasEmbeddedStores(settings.stores)) {
     // API processes end with the primary whose stores they use. All leases that are found now therefore belong to
     // processes that have ended.
-    const { items, jobs } = await openJobStores(stores.documents, () => new Date());
-    const billing = await BillingStore.open(stores.documents);
+    const { items, jobs } = jobStoresOf(stores.documents, () => new Date());
+    const billing = new BillingStore(stores.documents);
     await Promise.all([items.endAllLeases(), jobs.endSubmits(), billing.releaseReservations()]);
   }
   const capacity = new ChangeableCapacity({
@@ -273,14 +273,15 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
   const { coordination, documents } = stores;
   const name = `${hostId}/${processId}`;
   const holders = `${name}/`;
+  const { items, jobs } = jobStoresOf(documents, () => new Date());
+  const billing = new BillingStore(documents);
   const giveBack = () =>
     Promise.all([
       coordination.releaseSlotsByPrefix(holders),
       releaseEndpointsByHolder(coordination, holders),
-      openJobStores(documents, () => new Date()).then(({ items, jobs }) =>
-        Promise.all([items.endLeases(name), jobs.endSubmits(name)]),
-      ),
-      BillingStore.open(documents).then((billing) => billing.releaseReservations(name)),
+      items.endLeases(name),
+      jobs.endSubmits(name),
+      billing.releaseReservations(name),
     ]);
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>
     log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),
@@ -325,7 +326,7 @@ async function printWelcome(
   { stores, log }: Primary,
   { url, firstStart, mustOpen }: { url: string; firstStart: BootstrapResult | null; mustOpen: boolean },
 ): Promise<void> {
-  const accounts = await AccountsStore.open(stores.documents);
+  const accounts = new AccountsStore(stores.documents);
   const signInAddress =
     firstStart !== null || mustOpen ? await createSignInAddress(accounts, url, { now: new Date() }) : null;
   const wasPrinted = await printToStdout(welcomeText(url, firstStart, signInAddress));
@@ -365,13 +366,13 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
 }
 
 async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
-  const movements = new CreditMovements(await BillingStore.open(documents), () => new Date());
+  const movements = new CreditMovements(new BillingStore(documents), () => new Date());
   const grant = async (accountId: string, credits: number) => {
     const note = 'first start';
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0, note });
   };
   return bootstrapFirstAccount({
-    store: await AccountsStore.open(documents),
+    store: new AccountsStore(documents),
     settings: accounts,
     grant,
     mayCreate: () => coordination.lease('bootstrap', hostId, BOOTSTRAP_LEASE_MS),

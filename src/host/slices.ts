@@ -79,7 +79,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   };
 
   const accounts: AccountsSlice = addSlice(
-    await openAccounts({
+    openAccounts({
       ...platform,
       settings: { ...settings.http, ...settings.accounts },
       describe: later.describeAccount,
@@ -89,7 +89,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   const requests = addSlice(await openRequests({ ...platform, gate }));
   const shared = { ...platform, ...imaging, gate, ...(await openShared(settings, platform)) };
   const billing: BillingSlice = addSlice(
-    await openBilling({
+    openBilling({
       ...shared,
       accounts: accounts.store,
       countAssets: later.countAssets,
@@ -101,13 +101,13 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   const { typicalSeconds } = later;
   const catalogue = addSlice(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
   addSlice(openModels(shared));
-  addSlice(await openFeedback(shared));
+  addSlice(openFeedback(shared));
   const assets: AssetsSlice = addSlice(
     await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
   );
-  const templates = addSlice(await openTemplates(shared));
+  const templates = addSlice(openTemplates(shared));
   const { missingAssets } = assets;
-  const presets = addSlice(await openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
+  const presets = addSlice(openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
   const { allowance } = billing;
   const transforms = addSlice(
     openTransforms({

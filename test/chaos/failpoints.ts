@@ -126,7 +126,8 @@ export function mortal(
   return {
     life,
     documents: {
-      collection: async (spec) => through(spec.name, await documents.collection(spec)),
+      collection: (spec) => through(spec.name, documents.collection(spec)),
+      prepare: (spec) => documents.prepare(spec),
       ping: () => documents.ping(),
       close: async () => undefined,
     },

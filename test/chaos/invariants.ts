@@ -14,7 +14,7 @@ const POLLS = 2_000;
 const MORE_SPANS = 12;
 
 export async function all<T extends DocumentWithId>({ documents }: World, name: string): Promise<T[]> {
-  const collection = await documents.collection<T>({ name, indexes: [] });
+  const collection = documents.collection<T>({ name, indexes: [] });
   return collection.find({}, { sort: [['_id', 1]] });
 }
 

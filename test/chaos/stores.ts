@@ -27,11 +27,12 @@ async function openStore(): Promise<BorrowedStore> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const emptying = new Map<string, () => Promise<unknown>>();
   const store: BorrowedStore = {
-    async collection(spec) {
-      const collection = await documents.collection<never>(spec);
+    collection(spec) {
+      const collection = documents.collection<never>(spec);
       emptying.set(spec.name, () => collection.deleteMany({}));
       return collection;
     },
+    prepare: (spec) => documents.prepare(spec),
     ping: () => documents.ping(),
     async close() {
       await documents.close();

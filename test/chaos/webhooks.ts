@@ -16,6 +16,7 @@ import { EventOutbox } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
 import { newSigningSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
+import { prepared } from '../support/documents.ts';
 
 /**
  * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL
@@ -38,11 +39,12 @@ const environment = {
   PROCESSES: '1',
 };
 const stores = await openStores(readSettings(environment).stores, clusterChannelHost());
+await prepared(stores.documents);
 const events = await EventOutbox.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
 const [url] = (await once(receiver, 'message')) as [string];
 const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
-const endpoints = await EndpointsStore.open(stores.documents);
+const endpoints = new EndpointsStore(stores.documents);
 const settings = { description: '', events: ['job.completed' as const], enabled: true };
 for (const id of accountIds)
   await endpoints.insert(id, { ...settings, url: `${url}/${id}`, secret: newSigningSecret() }, new Date());

@@ -20,8 +20,9 @@ import { JobHolds } from '../../src/product/billing/holds.ts';
 import { CreditMovements } from '../../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import { type JobStores, type JobsContext, openJobStores } from '../../src/product/jobs/context.ts';
+import { type JobStores, type JobsContext, jobStoresOf } from '../../src/product/jobs/context.ts';
 import { JobLifecycle } from '../../src/product/jobs/lifecycle.ts';
+import { prepared } from '../support/documents.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
 import { BLIND, performing, scripted, type Work } from './script.ts';
 import { borrowStore } from './stores.ts';
@@ -78,11 +79,11 @@ export async function openWorld({
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-chaos-'));
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
   const memory = await borrowStore();
-  const documents = database === null ? memory : await connectMongoDocuments(database);
+  const documents = database === null ? memory : await prepared(await connectMongoDocuments(database));
   const objects = new FileObjectStore(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
-  const coordination = await EmbeddedCoordination.open(memory, () => nowMs);
+  const coordination = new EmbeddedCoordination(memory, () => nowMs);
   const publish = coordination.publish.bind(coordination);
   coordination.publish = async (channel, message) => (losesSignal() ? 0 : publish(channel, message));
   const hosts: Host[] = [];
@@ -90,22 +91,22 @@ export async function openWorld({
   async function start(failpoint: Failpoint | null, work: Work = scripted(performing(now))): Promise<Host> {
     const owner = newId('run');
     const { documents: reached, life } = mortal(documents, failpoint);
-    const billing = await BillingStore.open(reached);
+    const billing = new BillingStore(reached);
     const movements = new CreditMovements(billing, now);
     const holds = new JobHolds({
       ...{ store: billing, movements, now },
       plan: () => LIMITED,
       topUpUrl: () => 'http://localhost/docs',
     });
-    const store = await AssetsStore.open(reached, now);
-    const quota = await AssetQuota.open(reached, now);
-    const collections = await AssetCollections.open(reached, store, now);
+    const store = new AssetsStore(reached, now);
+    const quota = new AssetQuota(reached, now);
+    const collections = new AssetCollections(reached, store, now);
     const records = await AssetRecordCache.open(store, coordination, now);
     const removal = new AssetRemoval({ store, records, quota, objects, log: QUIET });
     const outputs = new JobOutputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
-    const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
+    const announced = reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
-    const stores = await openJobStores(reached, now);
+    const stores = jobStoresOf(reached, now);
     const context: JobsContext = {
       ...stores,
       ...{ coordination, objects, holds, now, log: QUIET },
@@ -117,7 +118,7 @@ export async function openWorld({
         pictures: async () => new Map(),
         countOfJob: async () => 0,
         open: () => Promise.reject(new Error('Nothing is downloaded here.')),
-        quota: await JobQuota.open(reached, now),
+        quota: new JobQuota(reached, now),
         outputs,
       },
       events: {
@@ -156,15 +157,15 @@ export async function openWorld({
   return {
     documents,
     objects,
-    announced: await documents.collection<Announced>({ name: 'announced', indexes: [] }),
+    announced: documents.collection<Announced>({ name: 'announced', indexes: [] }),
     now,
     elapse(ms) {
       nowMs += ms;
     },
     async account(credits) {
       const accountId = newId('acc');
-      const billing = await BillingStore.open(documents);
-      const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
+      const billing = new BillingStore(documents);
+      const accounts = documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
       await accounts.insertOne({
         ...{ _id: accountId, email: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
         processing: { period: '', used: 0, reservations: [] },

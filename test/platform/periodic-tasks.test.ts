@@ -18,7 +18,7 @@ async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   const clock = { nowMs: 0 };
   const documents = openEmbeddedDocuments(':memory:');
   t.teardown(() => documents.close());
-  const coordination = await EmbeddedCoordination.open(documents, () => clock.nowMs);
+  const coordination = new EmbeddedCoordination(documents, () => clock.nowMs);
   let logged = '';
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);
@@ -125,10 +125,10 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
   const server = await startServer(t, { now, settings: { SWEEP_INTERVAL_MS: '10' } });
   const { id, email, password, key } = await server.account({ plan: 'free', credits: 1 });
   const { documents, objects } = server.stores;
-  const sessions = await documents.collection({ name: 'sessions', indexes: [] });
-  const billing = await BillingStore.open(documents);
-  const [hours, days] = await Promise.all(
-    ['usageHours', 'usageDays'].map((name) => documents.collection({ name, indexes: [] })),
+  const sessions = documents.collection({ name: 'sessions', indexes: [] });
+  const billing = new BillingStore(documents);
+  const [hours, days] = ['usageHours', 'usageDays'].map((name) =>
+    documents.collection({ name, indexes: [] }),
   );
 
   await server.call('/auth/sign-in', { json: { email, password } });

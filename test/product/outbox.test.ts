@@ -11,7 +11,7 @@ const AT = new Date('2026-05-04T03:02:01.000Z');
 
 async function openRoom(t: Test) {
   const documents = openEmbeddedDocuments(join(t.testdir(), 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = new EmbeddedCoordination(documents);
   const events = await EventOutbox.open({ documents, coordination });
   t.teardown(async () => {
     events.stop();
@@ -63,7 +63,7 @@ t.test('events wait in the order of their outcomes, whatever the order they were
 
 t.test('only what an enabled endpoint of the account subscribes to is wanted', async (t) => {
   const { documents, events } = await openRoom(t);
-  const endpoints = await documents.collection<{ _id: string }>({
+  const endpoints = documents.collection<{ _id: string }>({
     name: ENDPOINTS_COLLECTION_NAME,
     indexes: [],
   });

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { COLLECTIONS } from '../../src/host/collections.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type {
   DocumentCollection,
@@ -21,6 +22,12 @@ export async function openDocuments(t: Test): Promise<DocumentStore> {
   return documents;
 }
 
+/** Documents in which the indexes of every collection were made, as the primary makes them. */
+export async function prepared<D extends DocumentStore>(documents: D): Promise<D> {
+  await Promise.all(COLLECTIONS.map((spec) => documents.prepare(spec)));
+  return documents;
+}
+
 /** Documents whose process dies just before it would update one. */
 export function dyingAtUpdate(documents: DocumentStore): DocumentStore {
   return withBeforeUpdate(documents, () => Promise.reject(new Error('The process died.')));
@@ -33,8 +40,8 @@ export function withBeforeUpdate(
 ): DocumentStore {
   return {
     ...documents,
-    async collection(spec) {
-      const collection: DocumentCollection<never> = await documents.collection(spec);
+    collection(spec) {
+      const collection: DocumentCollection<never> = documents.collection(spec);
       const updateOne = async (filter: DocumentFilter, update: DocumentUpdate) => {
         await beforeUpdate();
         return collection.updateOne(filter, update);

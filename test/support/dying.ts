@@ -57,8 +57,9 @@ export function dyingStores<S extends { documents: DocumentStore }>(stores: S, d
   }
 
   const documents: DocumentStore = {
-    collection: async <T extends DocumentWithId>(spec: Parameters<DocumentStore['collection']>[0]) =>
-      mortal<DocumentCollection<T>>(await stores.documents.collection<T>(spec)),
+    collection: <T extends DocumentWithId>(spec: Parameters<DocumentStore['collection']>[0]) =>
+      mortal<DocumentCollection<T>>(stores.documents.collection<T>(spec)),
+    prepare: (spec) => stores.documents.prepare(spec),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };

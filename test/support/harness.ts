@@ -18,6 +18,7 @@ import { createApiKey, hashPassword } from '../../src/product/accounts/accounts.
 import { AccountsStore } from '../../src/product/accounts/store.ts';
 import { CreditMovements } from '../../src/product/billing/movements.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';
+import { prepared } from './documents.ts';
 
 export interface TestAccount {
   id: string;
@@ -161,7 +162,7 @@ export async function openTestStores(directory: string, now: () => Date): Promis
 
 async function embeddedStores(directory: string, now: () => Date): Promise<[DocumentStore, Coordination]> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
+  return [documents, new EmbeddedCoordination(documents, () => now().getTime())];
 }
 
 /** A database and a key prefix of its own on the servers of this run. Their drivers are loaded only here. */
@@ -172,7 +173,7 @@ async function clusterStores(now: () => Date): Promise<[DocumentStore, Coordinat
   mongodb.pathname = `/${name}`;
   // The clock that hosts share is the test's own here too.
   const coordination = await connectToRedis(`${name}:`, async () => now().getTime());
-  return [await connectMongoDocuments(mongodb.href), coordination];
+  return [await prepared(await connectMongoDocuments(mongodb.href)), coordination];
 }
 
 /** The prefix of the keys of each coordination on Redis. */
@@ -206,7 +207,7 @@ async function makeAccount(
   now: () => Date,
   { plan = 'scale', credits = 0 }: { plan?: string; credits?: number } = {},
 ): Promise<TestAccount> {
-  const store = await AccountsStore.open(documents);
+  const store = new AccountsStore(documents);
   const email = `${randomText(8).toLowerCase()}@example.test`;
   const password = randomText(16);
   const id = newId('acc', now().getTime());
@@ -215,7 +216,7 @@ async function makeAccount(
   await store.insert({ _id: id, email, name: email, plan, passwordHash, createdAt });
   const { apiKey, key } = await createApiKey(store, id, 'test key', now());
   if (credits > 0) {
-    const movements = new CreditMovements(await BillingStore.open(documents), now);
+    const movements = new CreditMovements(new BillingStore(documents), now);
     await movements.move(id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
   }
   return { id, email, password, keyId: apiKey._id, key };

@@ -35,7 +35,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
       const credits = parseCredits(String(options.credits ?? '0'), 0);
       const password = givenOrRandomPassword(options.password);
       const name = typeof options.name === 'string' ? { name: options.name } : {};
-      const store = await AccountsStore.open(documents);
+      const store = new AccountsStore(documents);
       const account = await createAccount(store, { email, password, plan, ...name }, now());
       if (credits > 0) await grantCredits(account._id, credits, documents, now);
       const { key } = await createApiKey(store, account._id, 'first key', now());
@@ -50,8 +50,8 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     name: 'account list',
     about: 'Lists every account.',
     async run(_given, { documents }) {
-      const all = await (await AccountsStore.open(documents)).findEveryAccount();
-      const billing = await BillingStore.open(documents);
+      const all = await new AccountsStore(documents).findEveryAccount();
+      const billing = new BillingStore(documents);
       const balances = await billing.readBalances(all.map(({ _id }) => _id));
       const accounts = all.map((account) => publicAccount(account, balances.get(account._id) ?? 0));
       const lines = accounts.map(
@@ -67,7 +67,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     about: 'Shows an account with its credits, its live keys and its sessions.',
     takes: ['ACCOUNT'],
     async run({ words: [id = ''] }, { documents }) {
-      const store = await AccountsStore.open(documents);
+      const store = new AccountsStore(documents);
       const found = await store.find(id);
       if (found === null) throw noAccountError(id);
       const [keys, sessions, { balance }] = await Promise.all([
@@ -159,7 +159,7 @@ async function setAccountState(
   state: string,
   change: (operator: AccountAdministration, accountId: string) => Promise<boolean>,
 ): Promise<CommandResult> {
-  const store = await AccountsStore.open(documents);
+  const store = new AccountsStore(documents);
   if (!(await change(new AccountAdministration({ store, coordination, now }), accountId)))
     throw noAccountError(accountId);
   return { data: { accountId, state }, text: `${accountId} is ${state}.` };
@@ -173,21 +173,21 @@ async function setAccountState(
 async function removeAccountData(accountId: string, { documents, now }: CommandContext): Promise<void> {
   for (const spec of COLLECTIONS) {
     if (spec.onAccountDeletion === 'keep') continue;
-    const collection = await documents.collection(spec);
+    const collection = documents.collection(spec);
     if (spec.onAccountDeletion === 'delete') await collection.deleteMany({ accountId });
     else await collection.updateMany({ accountId }, { $set: { expiresAt: now().toISOString() } });
   }
 }
 
 async function grantCredits(accountId: string, credits: number, documents: DocumentStore, now: () => Date) {
-  const movements = new CreditMovements(await BillingStore.open(documents), now);
+  const movements = new CreditMovements(new BillingStore(documents), now);
   const reference = `grant/${newId('led', now().getTime())}`;
   const note = 'granted by the operator';
   await movements.move(accountId, { reference, type: 'grant', credits, heldChange: 0, note });
 }
 
 async function readCredits(documents: DocumentStore, accountId: string) {
-  return (await BillingStore.open(documents)).findCredits(accountId);
+  return new BillingStore(documents).findCredits(accountId);
 }
 
 /**
@@ -198,7 +198,7 @@ export async function openAccountsStoreFor(
   accountId: string,
   documents: DocumentStore,
 ): Promise<AccountsStore> {
-  const store = await AccountsStore.open(documents);
+  const store = new AccountsStore(documents);
   if ((await store.findStanding(accountId)) === null) throw noAccountError(accountId);
   return store;
 }

@@ -12,7 +12,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
     about: 'Lists the jobs that run or wait, oldest first, with their progress.',
     options: { account: 'ACCOUNT' },
     async run({ options }, { documents, now }) {
-      const store = await JobsStore.open(documents, now);
+      const store = new JobsStore(documents, now);
       const unfinished = await store.findUnfinished(MAX_LISTED_JOBS);
       const jobs = unfinished
         .filter(({ accountId }) => options.account === undefined || accountId === options.account)
@@ -31,14 +31,14 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
     about: 'Cancels a job of any account: waiting items are stopped, running items finish.',
     takes: ['JOB'],
     async run({ words: [jobId = ''] }, { documents, coordination, now }) {
-      const store = await JobsStore.open(documents, now);
+      const store = new JobsStore(documents, now);
       const job = await store.get(jobId);
       if (job === null || job.shown === 0) throw new CommandUsageError(`There is no job ${jobId}.`);
       const cancelling = await store.move(jobId, JOB_TRANSITIONS.cancel);
       if (cancelling === null)
         throw new CommandUsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
       sendJobSignal({ coordination, log: console }, 'stop', jobId);
-      await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
+      await new ItemsStore(documents, now).cancelWaiting(jobId);
       return {
         data: { jobId, status: cancelling.status },
         text: `${jobId} is being cancelled; it ends when the items that run have ended, at the latest with the next sweep.`,

@@ -40,7 +40,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     about: 'Revokes a key at once.',
     takes: ['KEY_ID'],
     async run({ words: [keyId = ''] }, { documents, coordination, now }) {
-      const accounts = await AccountsStore.open(documents);
+      const accounts = new AccountsStore(documents);
       const instant = now();
       if (!(await accounts.revokeAnyKey(keyId, instant)))
         throw new CommandUsageError(`There is no live key ${keyId}.`);
@@ -60,7 +60,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
         const address = `${publicUrl}/console/operate#${link}`;
         return { data: { address }, text: address };
       }
-      const store = await AccountsStore.open(documents);
+      const store = new AccountsStore(documents);
       const given = typeof account === 'string' ? { accountId: account } : {};
       const address = await createSignInAddress(store, publicUrl, { ...given, now: now() });
       if (address === null) throw new CommandUsageError(`There is no account ${account ?? 'yet'}.`);

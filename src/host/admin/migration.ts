@@ -179,8 +179,9 @@ export async function migrateStores(
   );
   const collections: Record<string, number> = {};
   for (const spec of specs) {
-    const source = await from.documents.collection<DocumentWithId>(spec);
-    const target = await to.documents.collection<DocumentWithId>(spec);
+    const source = from.documents.collection<DocumentWithId>(spec);
+    await to.documents.prepare(spec);
+    const target = to.documents.collection<DocumentWithId>(spec);
     const progress = new CopyProgressReporter(`${spec.name}, documents`, await source.count({}), onProgress);
     await copyDocuments(source, target, progress);
     collections[spec.name] = await compareDocuments(spec.name, source, target);
@@ -196,7 +197,7 @@ async function markTarget(documents: ListableDocumentStore): Promise<DocumentCol
   const { marker, isUnfinished } = await readMigrationMarker(documents);
   if (isUnfinished) return marker;
   for (const spec of held) {
-    const collection = await documents.collection<DocumentWithId>(spec);
+    const collection = documents.collection<DocumentWithId>(spec);
     if ((await collection.findOne({})) !== null)
       throw new MigrationError(`The target holds ${spec.name} already: migrate into stores that are empty.`);
   }

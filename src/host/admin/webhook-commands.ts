@@ -20,8 +20,8 @@ export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
     name: 'webhooks',
     about: 'Lists every webhook endpoint with its state, its failures in a row and its queued deliveries.',
     async run(_given, { documents }) {
-      const store = await EndpointsStore.open(documents);
-      const deliveries = await DeliveriesStore.open(documents);
+      const store = new EndpointsStore(documents);
+      const deliveries = new DeliveriesStore(documents);
       const endpoints = [];
       const lines: string[] = [];
       for (const endpoint of await store.findEveryEndpoint()) {

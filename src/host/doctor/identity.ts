@@ -61,7 +61,7 @@ async function readSecretFromMongo(url: string): Promise<string | null> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   try {
-    const secrets = await documents.collection<{ _id: string; value: string }>({
+    const secrets = documents.collection<{ _id: string; value: string }>({
       name: LINK_SECRET_LOCATION.collection,
       indexes: [],
     });

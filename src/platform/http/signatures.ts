@@ -22,7 +22,7 @@ export class LinkSigner {
 
   /** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
   static async open(documents: DocumentStore): Promise<LinkSigner> {
-    const secrets = await documents.collection<{ _id: string; value: string }>(SERVICE_SECRETS_COLLECTION);
+    const secrets = documents.collection<{ _id: string; value: string }>(SERVICE_SECRETS_COLLECTION);
     const fresh = randomBytes(32).toString('base64url');
     const update = { $setOnInsert: { value: fresh } };
     await secrets.updateOne({ _id: LINK_SECRET_LOCATION.id }, update, { upsert: true });

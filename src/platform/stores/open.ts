@@ -61,7 +61,7 @@ export async function openStores(
       await connectRedisCoordination(settings, log),
       await openObjectStore(settings),
     );
-  const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
+  const coordination = new EmbeddedCoordination(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
   return combineStores(documents, coordination, await openObjectStore(settings));
@@ -145,7 +145,7 @@ export async function connectStores(
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
-  const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
+  const connected = await connectMongoDocuments(settings.MONGODB_URL);
   const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT));
   return combineStores(documents, await connectRedisCoordination(settings, log), objects);
 }

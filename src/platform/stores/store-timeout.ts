@@ -34,7 +34,7 @@ export function wrapDocuments(
 ): DocumentStore {
   return {
     ...wrapMethods(documents, interceptorOf),
-    collection: async (spec) => wrapMethods(await documents.collection(spec), interceptorOf),
+    collection: (spec) => wrapMethods(documents.collection(spec), interceptorOf),
   };
 }
 
@@ -100,7 +100,7 @@ export class StoreTimeout {
 }
 
 /** Methods without a timeout: they do not use the store, or they run once and may take long. */
-const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
+const UNTIMED_METHODS = new Set(['prepare', 'subscribe', 'observe', 'close']);
 
 function timeoutInterceptorOf(timeout: StoreTimeout): (method: string) => StoreStepInterceptor {
   return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));

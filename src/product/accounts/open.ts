@@ -25,9 +25,9 @@ export interface AccountsSlice extends ProductSlice {
 }
 
 /** Opens accounts, keys and sessions, and the gate that checks them. */
-export async function openAccounts(options: AccountsOptions): Promise<AccountsSlice> {
+export function openAccounts(options: AccountsOptions): AccountsSlice {
   const { coordination, describe, now } = options;
-  const store = await AccountsStore.open(options.documents);
+  const store = new AccountsStore(options.documents);
   const nowMs = () => now().getTime();
   const cookie = new SessionCookie(options.publicUrl);
   const authentication = new Authentication(store, cookie, nowMs);

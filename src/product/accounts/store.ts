@@ -98,22 +98,10 @@ export class AccountsStore {
   readonly #keys: DocumentCollection<ApiKeyDocument>;
   readonly #sessions: DocumentCollection<SessionDocument>;
 
-  private constructor(
-    accounts: DocumentCollection<StoredAccount>,
-    keys: DocumentCollection<ApiKeyDocument>,
-    sessions: DocumentCollection<SessionDocument>,
-  ) {
-    this.#accounts = accounts;
-    this.#keys = keys;
-    this.#sessions = sessions;
-  }
-
-  static async open(documents: DocumentStore): Promise<AccountsStore> {
-    return new AccountsStore(
-      await documents.collection(ACCOUNTS_COLLECTION),
-      await documents.collection(API_KEYS_COLLECTION),
-      await documents.collection(SESSIONS_COLLECTION),
-    );
+  constructor(documents: DocumentStore) {
+    this.#accounts = documents.collection(ACCOUNTS_COLLECTION);
+    this.#keys = documents.collection(API_KEYS_COLLECTION);
+    this.#sessions = documents.collection(SESSIONS_COLLECTION);
   }
 
   /** @throws DuplicateKeyError when the e-mail is taken. */

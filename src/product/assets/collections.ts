@@ -42,23 +42,10 @@ export class AssetCollections {
   readonly #assets: AssetsStore;
   readonly #now: () => Date;
 
-  private constructor(
-    collections: DocumentCollection<AssetCollectionDocument>,
-    assets: AssetsStore,
-    now: () => Date,
-  ) {
-    this.#collections = collections;
+  constructor(documents: DocumentStore, assets: AssetsStore, now: () => Date) {
+    this.#collections = documents.collection(ASSET_COLLECTIONS);
     this.#assets = assets;
     this.#now = now;
-  }
-
-  static async open(
-    documents: DocumentStore,
-    assets: AssetsStore,
-    now: () => Date,
-  ): Promise<AssetCollections> {
-    const collections = await documents.collection<AssetCollectionDocument>(ASSET_COLLECTIONS);
-    return new AssetCollections(collections, assets, now);
   }
 
   /** All collections of an account by name, each with its number of assets. */

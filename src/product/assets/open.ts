@@ -91,9 +91,9 @@ export interface StoredAssetContent {
 /** Opens the assets: uploads, collections, content and links. */
 export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   const { documents, objects, gate, now, log } = options;
-  const store = await AssetsStore.open(documents, now);
-  const quota = await AssetQuota.open(documents, now);
-  const collections = await AssetCollections.open(documents, store, now);
+  const store = new AssetsStore(documents, now);
+  const quota = new AssetQuota(documents, now);
+  const collections = new AssetCollections(documents, store, now);
   const intake = new UploadIntake(options);
   const incoming = new IncomingImageReader(options.outbound);
   const links = new AccountLinks(options.signatures, options.publicUrl, now);
@@ -148,7 +148,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       },
       countOfJob: (accountId, jobId) => store.countOutputs(accountId, jobId),
       open: async (picture, range) => (await openAssetContent(objects, picture, range)).body,
-      quota: await JobQuota.open(documents, now),
+      quota: new JobQuota(documents, now),
       outputs,
     },
 

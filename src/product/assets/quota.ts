@@ -56,13 +56,9 @@ export class AssetQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
   readonly #now: () => Date;
 
-  private constructor(quota: DocumentCollection<QuotaDocument>, now: () => Date) {
-    this.#quota = quota;
+  constructor(documents: DocumentStore, now: () => Date) {
+    this.#quota = documents.collection(ASSET_QUOTA_COLLECTION);
     this.#now = now;
-  }
-
-  static async open(documents: DocumentStore, now: () => Date): Promise<AssetQuota> {
-    return new AssetQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
   async countStored(accountId: string): Promise<number> {
@@ -137,13 +133,9 @@ export class JobQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
   readonly #now: () => Date;
 
-  private constructor(quota: DocumentCollection<QuotaDocument>, now: () => Date) {
-    this.#quota = quota;
+  constructor(documents: DocumentStore, now: () => Date) {
+    this.#quota = documents.collection(ASSET_QUOTA_COLLECTION);
     this.#now = now;
-  }
-
-  static async open(documents: DocumentStore, now: () => Date): Promise<JobQuota> {
-    return new JobQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
   /** Takes quota for all outputs of a job, or for none. False when too little is left. */

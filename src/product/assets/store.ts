@@ -58,13 +58,9 @@ export class AssetsStore {
   readonly #assets: DocumentCollection<AssetDocument>;
   readonly #now: () => Date;
 
-  private constructor(assets: DocumentCollection<AssetDocument>, now: () => Date) {
-    this.#assets = assets;
+  constructor(documents: DocumentStore, now: () => Date) {
+    this.#assets = documents.collection(ASSETS_COLLECTION);
     this.#now = now;
-  }
-
-  static async open(documents: DocumentStore, now: () => Date): Promise<AssetsStore> {
-    return new AssetsStore(await documents.collection<AssetDocument>(ASSETS_COLLECTION), now);
   }
 
   async find(accountId: string, assetId: string): Promise<AssetDocument | null> {

@@ -47,9 +47,9 @@ export interface BillingSlice extends ProductSlice {
 }
 
 /** Opens billing: the credits of accounts, the ledger, and usage. */
-export async function openBilling(options: BillingOptions): Promise<BillingSlice> {
+export function openBilling(options: BillingOptions): BillingSlice {
   const { documents, now, log } = options;
-  const store = await BillingStore.open(documents);
+  const store = new BillingStore(documents);
   const movements = new CreditMovements(store, now);
   const syncRuns = new SyncRunCounter(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),

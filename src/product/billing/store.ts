@@ -110,25 +110,11 @@ export class BillingStore {
   readonly #runMovements: DocumentCollection<LedgerRow>;
   readonly usage: UsageStore;
 
-  private constructor(
-    money: DocumentCollection<BillingAccount>,
-    ledger: DocumentCollection<LedgerRow>,
-    runMovements: DocumentCollection<LedgerRow>,
-    usage: UsageStore,
-  ) {
-    this.#accounts = money;
-    this.#ledger = ledger;
-    this.#runMovements = runMovements;
-    this.usage = usage;
-  }
-
-  static async open(documents: DocumentStore): Promise<BillingStore> {
-    return new BillingStore(
-      await documents.collection(ACCOUNTS_COLLECTION),
-      await documents.collection(LEDGER_ROWS_COLLECTION),
-      await documents.collection(RUN_MOVEMENTS_COLLECTION),
-      await UsageStore.open(documents),
-    );
+  constructor(documents: DocumentStore) {
+    this.#accounts = documents.collection(ACCOUNTS_COLLECTION);
+    this.#ledger = documents.collection(LEDGER_ROWS_COLLECTION);
+    this.#runMovements = documents.collection(RUN_MOVEMENTS_COLLECTION);
+    this.usage = new UsageStore(documents);
   }
 
   /** The billing view of an account; null when there is no such account. */

@@ -79,16 +79,9 @@ export class UsageStore {
   readonly #hours: DocumentCollection<HourlyUsage>;
   readonly #days: DocumentCollection<DailyUsage>;
 
-  private constructor(hours: DocumentCollection<HourlyUsage>, days: DocumentCollection<DailyUsage>) {
-    this.#hours = hours;
-    this.#days = days;
-  }
-
-  static async open(documents: DocumentStore): Promise<UsageStore> {
-    return new UsageStore(
-      await documents.collection(USAGE_HOURS_COLLECTION),
-      await documents.collection(USAGE_DAYS_COLLECTION),
-    );
+  constructor(documents: DocumentStore) {
+    this.#hours = documents.collection(USAGE_HOURS_COLLECTION);
+    this.#days = documents.collection(USAGE_DAYS_COLLECTION);
   }
 
   /**

@@ -42,12 +42,8 @@ export const SIGNING_KEYS_COLLECTION: DeclaredCollection = {
 export class SigningKeysStore {
   readonly #keys: DocumentCollection<SigningKeyDocument>;
 
-  private constructor(keys: DocumentCollection<SigningKeyDocument>) {
-    this.#keys = keys;
-  }
-
-  static async open(documents: DocumentStore): Promise<SigningKeysStore> {
-    return new SigningKeysStore(await documents.collection(SIGNING_KEYS_COLLECTION));
+  constructor(documents: DocumentStore) {
+    this.#keys = documents.collection(SIGNING_KEYS_COLLECTION);
   }
 
   /**

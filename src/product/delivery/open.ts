@@ -37,7 +37,7 @@ export async function openDelivery(
   options: DeliveryOptions,
 ): Promise<ProductSlice & { addressRoutes(app: FastifyInstance): Promise<void> }> {
   const { coordination, settings, presets, accounts, gate, now } = options;
-  const keys = await SigningKeysStore.open(options.documents);
+  const keys = new SigningKeysStore(options.documents);
   const signers = await SigningKeyCache.open({ keys, accounts, coordination, now });
   const recipes = new PictureRecipes(options.models, presets, now);
   const assets = options.assets.reader;

@@ -67,27 +67,15 @@ export class EventOutbox {
   #unsubscribe: () => void = () => {};
   #listener: EventsListener | null = null;
 
-  private constructor(
-    events: DocumentCollection<OutboxDocument>,
-    endpoints: DocumentCollection<Subscription>,
-    coordination: Coordination,
-  ) {
-    this.#events = events;
-    this.#endpoints = endpoints;
+  private constructor({ documents, coordination }: Pick<ProcessParts, 'documents' | 'coordination'>) {
+    this.#events = documents.collection(OUTBOX_COLLECTION);
+    this.#endpoints = documents.collection({ name: ENDPOINTS_COLLECTION_NAME, indexes: [] });
     this.#coordination = coordination;
   }
 
-  static async open({
-    documents,
-    coordination,
-  }: Pick<ProcessParts, 'documents' | 'coordination'>): Promise<EventOutbox> {
-    const events = await documents.collection<OutboxDocument>(OUTBOX_COLLECTION);
-    const endpoints = await documents.collection<Subscription>({
-      name: ENDPOINTS_COLLECTION_NAME,
-      indexes: [],
-    });
-    const outbox = new EventOutbox(events, endpoints, coordination);
-    outbox.#unsubscribe = await coordination.subscribe(SUBSCRIPTIONS_CHANNEL, (accountId) =>
+  static async open(parts: Pick<ProcessParts, 'documents' | 'coordination'>): Promise<EventOutbox> {
+    const outbox = new EventOutbox(parts);
+    outbox.#unsubscribe = await parts.coordination.subscribe(SUBSCRIPTIONS_CHANNEL, (accountId) =>
       outbox.#wantedTypes.delete(accountId),
     );
     return outbox;

@@ -27,8 +27,8 @@ interface FeedbackOptions {
 }
 
 /** Opens the feedback slice, which stores reports of agents and people about gaps and bugs. */
-export async function openFeedback(options: FeedbackOptions): Promise<ProductSlice> {
-  const store = await FeedbackStore.open(options.documents);
+export function openFeedback(options: FeedbackOptions): ProductSlice {
+  const store = new FeedbackStore(options.documents);
   return { routes: async (app) => feedbackRoutes(app, store, options) };
 }
 

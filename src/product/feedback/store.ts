@@ -37,12 +37,8 @@ export const FEEDBACK_COLLECTION: DeclaredCollection = {
 export class FeedbackStore {
   readonly #reports: DocumentCollection<FeedbackDocument>;
 
-  private constructor(reports: DocumentCollection<FeedbackDocument>) {
-    this.#reports = reports;
-  }
-
-  static async open(documents: DocumentStore): Promise<FeedbackStore> {
-    return new FeedbackStore(await documents.collection(FEEDBACK_COLLECTION));
+  constructor(documents: DocumentStore) {
+    this.#reports = documents.collection(FEEDBACK_COLLECTION);
   }
 
   async insert({ accountId, apiKeyId }: Caller, report: FeedbackReport, now: Date): Promise<Feedback> {

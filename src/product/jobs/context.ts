@@ -16,13 +16,12 @@ export interface JobStores {
   definitions: JobDefinitions;
 }
 
-export async function openJobStores(documents: DocumentStore, now: () => Date): Promise<JobStores> {
-  const [jobs, items, definitions] = await Promise.all([
-    JobsStore.open(documents, now),
-    ItemsStore.open(documents, now),
-    JobDefinitions.open(documents),
-  ]);
-  return { jobs, items, definitions };
+export function jobStoresOf(documents: DocumentStore, now: () => Date): JobStores {
+  return {
+    jobs: new JobsStore(documents, now),
+    items: new ItemsStore(documents, now),
+    definitions: new JobDefinitions(documents),
+  };
 }
 
 /** What all parts of the jobs slice need: its stores, and functions of other slices. It is built in open.ts. */

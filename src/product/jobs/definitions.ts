@@ -216,12 +216,8 @@ export class JobDefinitions {
   readonly #definitions: DocumentCollection<DefinitionDocument>;
   readonly #cached = new LRUCache<string, JobDefinition>({ maxSize: MAX_CACHED_CHARACTERS });
 
-  private constructor(definitions: DocumentCollection<DefinitionDocument>) {
-    this.#definitions = definitions;
-  }
-
-  static async open(documents: DocumentStore): Promise<JobDefinitions> {
-    return new JobDefinitions(await documents.collection(JOB_DEFINITIONS_COLLECTION));
+  constructor(documents: DocumentStore) {
+    this.#definitions = documents.collection(JOB_DEFINITIONS_COLLECTION);
   }
 
   /**

@@ -67,13 +67,9 @@ export class ItemsStore {
   readonly #items: DocumentCollection<ItemDocument>;
   readonly #now: () => Date;
 
-  private constructor(items: DocumentCollection<ItemDocument>, now: () => Date) {
-    this.#items = items;
+  constructor(documents: DocumentStore, now: () => Date) {
+    this.#items = documents.collection(JOB_ITEMS_COLLECTION);
     this.#now = now;
-  }
-
-  static async open(documents: DocumentStore, now: () => Date): Promise<ItemsStore> {
-    return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS_COLLECTION), now);
   }
 
   /** Lists one page of items, in the order of the job. */

@@ -8,7 +8,7 @@ import { AccountLinks } from '../assets/content/links.ts';
 import type { UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { Providers } from '../providers/open.ts';
-import { type JobStores, type JobsContext, openJobStores } from './context.ts';
+import { type JobStores, type JobsContext, jobStoresOf } from './context.ts';
 import { JobLifecycle } from './lifecycle.ts';
 import { JobResults, resultRoutes } from './results.ts';
 import { jobRoutes } from './routes.ts';
@@ -61,7 +61,7 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
   });
   const context: JobsContext = {
     ...options,
-    ...(await openJobStores(documents, now)),
+    ...jobStoresOf(documents, now),
     owner: `${options.hostId}/${options.processId}`,
     concurrency: {
       pixels: capacity.imageThreads,

@@ -81,13 +81,9 @@ export class JobsStore {
   readonly #jobs: DocumentCollection<JobDocument>;
   readonly #now: () => Date;
 
-  private constructor(jobs: DocumentCollection<JobDocument>, now: () => Date) {
-    this.#jobs = jobs;
+  constructor(documents: DocumentStore, now: () => Date) {
+    this.#jobs = documents.collection(JOBS_COLLECTION);
     this.#now = now;
-  }
-
-  static async open(documents: DocumentStore, now: () => Date): Promise<JobsStore> {
-    return new JobsStore(await documents.collection(JOBS_COLLECTION), now);
   }
 
   /** A job that its account may see: it is visible and has not expired. */

@@ -53,8 +53,8 @@ const SLUG_HASH_CHARACTERS = 12;
 /** The maximum number of compiled versions that a process caches. Each takes a few kilobytes. */
 const MAX_CACHED_PASSES = 1_000;
 
-export async function openPresets({ documents, ...options }: PresetsOptions): Promise<PresetsSlice> {
-  const store = await PresetsStore.open(documents);
+export function openPresets({ documents, ...options }: PresetsOptions): PresetsSlice {
+  const store = new PresetsStore(documents);
   /**
    * The compiled passes by preset version. They stay correct, because versions never change. The error for a version
    * that cannot be compiled is not cached.

@@ -71,20 +71,10 @@ export class PresetsStore {
   readonly #named: NamedDocuments<PresetDocument>;
   readonly #versions: DocumentCollection<PresetVersionDocument>;
 
-  private constructor(
-    presets: DocumentCollection<PresetDocument>,
-    versions: DocumentCollection<PresetVersionDocument>,
-  ) {
-    this.#presets = presets;
-    this.#named = new NamedDocuments(presets, PRESET_KIND);
-    this.#versions = versions;
-  }
-
-  static async open(documents: DocumentStore): Promise<PresetsStore> {
-    return new PresetsStore(
-      await documents.collection(PRESETS_COLLECTION),
-      await documents.collection(PRESET_VERSIONS_COLLECTION),
-    );
+  constructor(documents: DocumentStore) {
+    this.#presets = documents.collection(PRESETS_COLLECTION);
+    this.#named = new NamedDocuments(this.#presets, PRESET_KIND);
+    this.#versions = documents.collection(PRESET_VERSIONS_COLLECTION);
   }
 
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {

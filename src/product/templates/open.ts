@@ -13,8 +13,8 @@ export interface TemplatesSlice extends ProductSlice {
   findForRender(accountId: string, reference: string): Promise<TemplateToRender>;
 }
 
-export async function openTemplates({ documents, gate, now }: TemplatesOptions): Promise<TemplatesSlice> {
-  const store = await TemplatesStore.open(documents);
+export function openTemplates({ documents, gate, now }: TemplatesOptions): TemplatesSlice {
+  const store = new TemplatesStore(documents);
   return {
     routes: (app) => templateRoutes(app, { store, gate, now }),
     findForRender: (accountId, reference) => findTemplateToRender(store, accountId, reference),

@@ -64,20 +64,10 @@ export class TemplatesStore {
   readonly #named: NamedDocuments<TemplateDocument>;
   readonly #versions: DocumentCollection<TemplateVersionDocument>;
 
-  private constructor(
-    templates: DocumentCollection<TemplateDocument>,
-    versions: DocumentCollection<TemplateVersionDocument>,
-  ) {
-    this.#templates = templates;
-    this.#named = new NamedDocuments(templates, TEMPLATE_KIND);
-    this.#versions = versions;
-  }
-
-  static async open(documents: DocumentStore): Promise<TemplatesStore> {
-    return new TemplatesStore(
-      await documents.collection(TEMPLATES_COLLECTION),
-      await documents.collection(TEMPLATE_VERSIONS_COLLECTION),
-    );
+  constructor(documents: DocumentStore) {
+    this.#templates = documents.collection(TEMPLATES_COLLECTION);
+    this.#named = new NamedDocuments(this.#templates, TEMPLATE_KIND);
+    this.#versions = documents.collection(TEMPLATE_VERSIONS_COLLECTION);
   }
 
   find(accountId: string, idOrSlug: string): Promise<Template | null> {

@@ -51,8 +51,8 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
   const { documents, coordination, capacity, events, settings, now, log } = options;
   const { WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
-  const endpoints = await EndpointsStore.open(documents);
-  const deliveries = await DeliveriesStore.open(documents);
+  const endpoints = new EndpointsStore(documents);
+  const deliveries = new DeliveriesStore(documents);
   const parts = { ...options, endpoints, deliveries, subscriptionsChanged };
   const tail = await AttemptTail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);

@@ -152,7 +152,7 @@ t.test('a deleted account is gone with what it kept, and its e-mail is free', as
   await run(`account delete ${id} --yes`);
   t.equal((await server.call('/account', { key })).status, 401);
   for (const spec of COLLECTIONS.filter(({ onAccountDeletion }) => onAccountDeletion === 'delete')) {
-    const collection = await server.stores.documents.collection(spec);
+    const collection = server.stores.documents.collection(spec);
     t.equal(await collection.count({ accountId: id }), 0, spec.name);
   }
   t.match((await run(`account create --email ${email}`)).account, { email });

@@ -25,7 +25,7 @@ async function folder(t: Test): Promise<string> {
 async function sides(t: Test, lines: readonly string[]) {
   const [from, to] = [await folder(t), await folder(t)];
   const documents = openEmbeddedDocuments(join(from, 'documents.sqlite'));
-  const things = await documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
+  const things = documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
   await things.insertMany(Array.from({ length: 50 }, (_, n) => ({ _id: `thing${n}`, n })));
   await documents.close();
   const objects = new FileObjectStore(join(from, 'objects'));

@@ -24,7 +24,7 @@ const KILLED_AT_BYTES = [100_000, 2_000_000];
 async function filled(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const things = await documents.collection({ name: 'things', indexes: [] });
+  const things = documents.collection({ name: 'things', indexes: [] });
   const text = 'a sentence that takes some room. '.repeat(10);
   await things.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `thing${n}`, n, text })));
   await documents.close();
@@ -104,7 +104,7 @@ t.test('a killed migration goes on where it stopped, and nothing starts before',
   t.same(copied, { collections: { things: DOCUMENTS }, objects: OBJECTS, bytes: OBJECTS * 2_000 });
   const documents = openEmbeddedDocuments(join(target, 'documents.sqlite'));
   t.teardown(() => documents.close());
-  const things = await documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
+  const things = documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
   t.equal(await things.count({}), DOCUMENTS);
   t.match(await things.findOne({ _id: `thing${DOCUMENTS - 1}` }), { n: DOCUMENTS - 1 });
 });

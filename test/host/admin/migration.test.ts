@@ -47,7 +47,7 @@ async function embeddedSide(t: Test): Promise<MigrationStores> {
 }
 
 async function filled(side: MigrationStores, count: number): Promise<void> {
-  const things = await side.documents.collection<Thing>(SPEC);
+  const things = side.documents.collection<Thing>(SPEC);
   await things.insertMany(
     Array.from({ length: count }, (_, n) => ({
       _id: `thing${String(n).padStart(6, '0')}`,
@@ -67,10 +67,8 @@ function dyingAfter(side: MigrationStores, batches: number): MigrationStores {
     objects: side.objects,
     documents: {
       ...side.documents,
-      async collection<T extends DocumentWithId>(
-        spec: Parameters<MigrationStores['documents']['collection']>[0],
-      ) {
-        const collection = await side.documents.collection<T>(spec);
+      collection<T extends DocumentWithId>(spec: Parameters<MigrationStores['documents']['collection']>[0]) {
+        const collection = side.documents.collection<T>(spec);
         return {
           ...collection,
           async insertMany(documents: readonly T[]) {
@@ -92,7 +90,7 @@ t.test(
     await t.rejects(migrateStores(from, dyingAfter(to, 2), quiet), /killed/);
     const report = await migrateStores(from, to, quiet);
     t.same(report, { collections: { things: 1_700 }, objects: 12, bytes: 12 * 1000 + 66 });
-    const things = await to.documents.collection<Thing>(SPEC);
+    const things = to.documents.collection<Thing>(SPEC);
     t.same(await things.findOne({ _id: 'thing000003' }), {
       _id: 'thing000003',
       accountId: 'acc3',
@@ -114,7 +112,7 @@ t.test('a target that holds something else is refused, and what changed since is
   await filled(other, 1);
   await t.rejects(migrateStores(from, other, quiet), /The target holds things already/);
   await t.rejects(migrateStores(from, dyingAfter(to, 0), quiet), /killed/);
-  const half = await to.documents.collection<Thing>(SPEC);
+  const half = to.documents.collection<Thing>(SPEC);
   await half.insertOne({ _id: 'thing000001', accountId: 'old', nested: { list: [], text: 'old' } });
   await migrateStores(from, to, quiet);
   t.match(await half.findOne({ _id: 'thing000001' }), { accountId: 'acc1' });
@@ -124,7 +122,7 @@ t.test('a document that is there alone is told as a difference', async (t) => {
   const [from, to] = [await embeddedSide(t), await embeddedSide(t)];
   await filled(from, 5);
   await t.rejects(migrateStores(from, dyingAfter(to, 0), quiet), /killed/);
-  const there = await to.documents.collection<Thing>(SPEC);
+  const there = to.documents.collection<Thing>(SPEC);
   await there.insertOne({ _id: 'alone', accountId: 'a', nested: { list: [], text: '' } });
   await t.rejects(
     migrateStores(from, to, quiet),

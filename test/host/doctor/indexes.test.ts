@@ -6,6 +6,7 @@ import { checkIndexes, indexesFinding } from '../../../src/host/doctor/mongodb.t
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListableDocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import { prepared } from '../../support/documents.ts';
 import { startServer } from '../../support/harness.ts';
 
 const withIndexes = COLLECTIONS.filter(({ indexes }) => indexes.length > 0);
@@ -52,9 +53,8 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
   if (process.env.MONGODB_URL === undefined) return t.pass('skipped: there is no MongoDB');
   const url = new URL(process.env.MONGODB_URL);
   url.pathname = `/doctor-${randomText(8)}`;
-  const documents = await connectMongoDocuments(url.href);
+  const documents = await prepared(await connectMongoDocuments(url.href));
   t.teardown(() => documents.close());
-  for (const spec of COLLECTIONS) await documents.collection(spec);
   const found = () => checkIndexes(url.href);
   t.match(await found(), { state: 'ok', message: /has the \d+ indexes/ });
   const client = new MongoClient(url.href);

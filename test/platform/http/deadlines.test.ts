@@ -64,8 +64,8 @@ const timeout = (name: string) =>
 const hangableDocuments = {
   ...documents,
   ping: () => hangable(documents, 'documents').ping(),
-  collection: async (spec: Parameters<typeof documents.collection>[0]) =>
-    hangable(await documents.collection(spec), 'documents'),
+  collection: (spec: Parameters<typeof documents.collection>[0]) =>
+    hangable(documents.collection(spec), 'documents'),
 } as typeof documents;
 const settings = {
   TRANSFORM_TIMEOUT_MS: String(CALL_MS),

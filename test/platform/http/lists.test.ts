@@ -13,7 +13,7 @@ interface Note {
 /** A collection of notes, and a list of the number of rows in each read. */
 async function notesOf(t: Test, texts: readonly string[]) {
   const documents = await openDocuments(t);
-  const notes = await documents.collection<Note>({ name: 'notes', indexes: [] });
+  const notes = documents.collection<Note>({ name: 'notes', indexes: [] });
   await notes.insertMany(texts.map((text, at) => ({ _id: `n${String(at).padStart(3, '0')}`, text })));
   const reads: number[] = [];
   const watched: DocumentCollection<Note> = {

@@ -39,7 +39,7 @@ t.test(
       'a result is kept behind its link',
     );
     await server.call('/auth/sign-in', { json: { email, password } });
-    const sessions = await server.stores.documents.collection({ name: 'sessions', indexes: [] });
+    const sessions = server.stores.documents.collection({ name: 'sessions', indexes: [] });
     t.equal(await sessions.count({}), 1);
     const upload = async () => server.call('/assets/upload', { key, body: await noise(), type: 'image/png' });
     // As in a service that ran before its disk filled, the log has its usual length.
@@ -133,7 +133,7 @@ async function writeAndDelete(
   store: DocumentStore,
   { batches, documents }: { batches: number; documents: number },
 ): Promise<void> {
-  const scraps = await store.collection<{ _id: string; text: string }>({ name: 'scraps', indexes: [] });
+  const scraps = store.collection<{ _id: string; text: string }>({ name: 'scraps', indexes: [] });
   for (let batch = 0; batch < batches; batch += 1) {
     const written = Array.from({ length: documents }, (_, at) => ({
       _id: `${batch}-${at}`,
@@ -155,7 +155,7 @@ function restartsOf(log: string): number {
 
 async function storesOn(directory: string): Promise<Stores> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = new EmbeddedCoordination(documents);
   const objects = new FileObjectStore(join(directory, 'objects'), RESERVE_BYTES);
   const close = async () => {
     await coordination.close();

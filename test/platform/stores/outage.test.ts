@@ -9,6 +9,7 @@ import { RedisCoordination } from '../../../src/platform/stores/coordination/red
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
+import { prepared } from '../../support/documents.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Proxy as CuttableProxy, startProxy } from '../../support/services/proxy.ts';
 
@@ -69,7 +70,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
     keyPrefix: `outage-${database.pathname.slice(1)}:`,
     deadlineMs: 3_000,
   });
-  const documents = await connectMongoDocuments(through.href);
+  const documents = await prepared(await connectMongoDocuments(through.href));
   const objects = new FileObjectStore(join(directory, 'objects'));
   const stores: Stores = { documents, coordination, objects, close: async () => undefined };
   t.teardown(async () => {

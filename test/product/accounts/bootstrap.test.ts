@@ -16,8 +16,8 @@ const UNSET = { BOOTSTRAP_EMAIL: 'owner@localhost', BOOTSTRAP_PASSWORD: '', BOOT
 
 async function startEmpty(t: Test) {
   const server = await startServer(t);
-  const store = await AccountsStore.open(server.stores.documents);
-  const movements = new CreditMovements(await BillingStore.open(server.stores.documents), () => now);
+  const store = new AccountsStore(server.stores.documents);
+  const movements = new CreditMovements(new BillingStore(server.stores.documents), () => now);
   const grant = async (accountId: string, credits: number) => {
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0 });
   };
@@ -65,7 +65,7 @@ t.test('hosts that start at once make one account', async (t) => {
   const made = await Promise.all(Array.from({ length: 3 }, () => start(UNSET)));
   t.equal(made.filter((first) => first !== null).length, 1);
   t.equal((await store.findEveryAccount()).length, 1);
-  const keys = await server.stores.documents.collection({ name: 'apiKeys', indexes: [] });
+  const keys = server.stores.documents.collection({ name: 'apiKeys', indexes: [] });
   t.equal(await keys.count({}), 1);
 });
 

@@ -87,7 +87,7 @@ t.test('a session revokes the keys of its own account', async (t) => {
 
 t.test('the last use of a key is written at most once per minute', async (t) => {
   const { id, key } = (await issue({ name: 'busy' })).json.data;
-  const store = await AccountsStore.open(server.stores.documents);
+  const store = new AccountsStore(server.stores.documents);
   const lastUsedAt = async () =>
     (await store.findLiveKeys(account.id)).find(({ _id }) => _id === id)?.lastUsedAt;
   const seen = new Set<unknown>();
@@ -117,7 +117,7 @@ t.test('an account has at most 1,000 keys', async (t) => {
   const crowded = await server.account();
   const credentials = { json: { email: crowded.email, password: crowded.password } };
   const { token } = (await server.call('/auth/sign-in', credentials)).json.data;
-  const keys = await server.stores.documents.collection<ApiKeyDocument>(API_KEYS_COLLECTION);
+  const keys = server.stores.documents.collection<ApiKeyDocument>(API_KEYS_COLLECTION);
   const known = await keys.findOne({ accountId: crowded.id, revokedAt: null });
   if (known === null) throw new Error('The account has no key.');
   const others = Array.from({ length: 998 }, (_, at) => ({ ...known, _id: `key_${at}`, hash: `hash ${at}` }));

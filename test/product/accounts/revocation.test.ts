@@ -12,7 +12,7 @@ async function startHosts(t: Test, settings: Record<string, string> = {}) {
   const here = await startServer(t, { now, settings });
   const { stores } = here;
   const neighbour = await startServer(t, { now, stores, settings });
-  const coordination = await EmbeddedCoordination.open(stores.documents, () => clock.nowMs);
+  const coordination = new EmbeddedCoordination(stores.documents, () => clock.nowMs);
   const elsewhere = await startServer(t, { now, stores: { ...stores, coordination }, hostId: 'other-host' });
   return { clock, here, neighbour, elsewhere };
 }

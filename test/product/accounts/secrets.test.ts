@@ -14,6 +14,7 @@ import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/em
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
+import { prepared } from '../../support/documents.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
 
@@ -87,7 +88,7 @@ async function embedded(t: Test): Promise<OpenBook> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = new EmbeddedCoordination(documents);
   return {
     stores: storesOf(t, {
       documents,
@@ -109,7 +110,7 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   const url = randomDatabase(mongodbUrl);
   t.teardown(() => dropDatabase(url));
   const keyPrefix = `secrets-${randomText(8)}:`;
-  const documents = await connectMongoDocuments(url);
+  const documents = await prepared(await connectMongoDocuments(url));
   const coordination = new RedisCoordination({ url: redisUrl, keyPrefix });
   return {
     stores: storesOf(t, {

@@ -99,7 +99,7 @@ async function sweepAll(t: Test, { sweeps }: AssetsSlice): Promise<void> {
 
 /** Every object has an asset that is seen, every DONE asset its object, and the count is true. */
 async function checkWhole(t: Test, assets: AssetsSlice, message: string): Promise<void> {
-  const documents = await stores.documents.collection<AssetDocument>({ name: 'assets', indexes: [] });
+  const documents = stores.documents.collection<AssetDocument>({ name: 'assets', indexes: [] });
   const all = await documents.find({});
   const keys = await stores.objects.listOlder('assets/', Number.MAX_SAFE_INTEGER, 1000);
   t.same(

@@ -63,9 +63,9 @@ function manyAssets(): AssetDocument[] {
 const hashOf = ({ image }: AssetDocument) => image?.perceptualHash ?? '';
 
 onEachStore(t, 'among thousands the nearest are found, and none is missed', async (t, { documents, url }) => {
-  const store = await AssetsStore.open(documents, () => new Date());
+  const store = new AssetsStore(documents, () => new Date());
   const assets = manyAssets();
-  const collection = await documents.collection<AssetDocument>(ASSETS_COLLECTION);
+  const collection = documents.collection<AssetDocument>(ASSETS_COLLECTION);
   for (let start = 0; start < assets.length; start += 500)
     await collection.insertMany(assets.slice(start, start + 500));
   const [first] = assets;

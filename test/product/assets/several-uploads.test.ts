@@ -153,7 +153,7 @@ t.test('a body that breaks off behind its first file leaves nothing', async (t) 
   const { newAccount, server, objects } = await sharedGallery();
   const { call } = await newAccount();
   const { key } = await server.account();
-  const documents = await server.stores.documents.collection({ name: 'assets', indexes: [] });
+  const documents = server.stores.documents.collection({ name: 'assets', indexes: [] });
   const before = await documents.count({});
   const { port } = new URL(server.url);
   const head = `POST /api/v1/assets/upload HTTP/1.1\r\nhost: a\r\nauthorization: ApiKey ${key}\r\ncontent-type: multipart/form-data; boundary=x\r\ncontent-length: 1000000\r\n\r\n`;

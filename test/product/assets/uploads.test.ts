@@ -116,7 +116,7 @@ t.test('an upload that breaks off leaves no object and no asset', async (t) => {
   const { key } = await server.account();
   const { call } = await newAccount();
   const { port } = new URL(server.url);
-  const documents = await server.stores.documents.collection({ name: 'assets', indexes: [] });
+  const documents = server.stores.documents.collection({ name: 'assets', indexes: [] });
   const heads = [
     'content-type: image/png\r\ncontent-length: 1000000',
     'content-type: multipart/form-data; boundary=x\r\ncontent-length: 1000000',

@@ -8,7 +8,7 @@ import { hold } from './money.ts';
 const clock = { now: new Date('2026-12-31T23:59:59.999Z') };
 const now = () => clock.now;
 const server = await startServer(t, { now, settings: { REQUESTS_PER_MINUTE: '700' } });
-const store = await BillingStore.open(server.stores.documents);
+const store = new BillingStore(server.stores.documents);
 
 t.test('an account is told whole, to a key and to a session alike', async (t) => {
   const { id, email, password, key } = await server.account({ plan: 'pro', credits: 9 });

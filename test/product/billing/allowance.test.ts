@@ -36,7 +36,7 @@ async function runOnce(allowance: RunAllowance, caller: { accountId: string; pla
 
 /** The days of an account's usage, as they lie in the store. */
 async function daysOf(documents: DocumentStore, accountId: string): Promise<DailyUsage[]> {
-  const days = await documents.collection<DailyUsage>({ name: 'usageDays', indexes: [] });
+  const days = documents.collection<DailyUsage>({ name: 'usageDays', indexes: [] });
   return days.find({ accountId });
 }
 
@@ -195,7 +195,7 @@ t.test('a run on an unlimited plan waits for no write', async (t) => {
   const documents = {
     collection: async ({ name }: CollectionSpec) => (name === 'accounts' ? account : waiting),
   } as unknown as DocumentStore;
-  const { allowance, syncRuns } = processAt(t, await BillingStore.open(documents));
+  const { allowance, syncRuns } = processAt(t, new BillingStore(documents));
   const run = await allowance.begin({ accountId: 'acc_1', plan: UNLIMITED.id });
   await run.succeed(USE);
   await run.release();

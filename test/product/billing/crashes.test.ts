@@ -34,11 +34,11 @@ onEachStore(
     for (const death of deaths(3)) {
       const { store, accountId } = await openAccount(current, { credits: 10 });
       await new CreditMovements(store, now).move(accountId, hold(4, 'hold'));
-      const dying = new CreditMovements(await dyingStore(current, death), now);
+      const dying = new CreditMovements(dyingStore(current, death), now);
       await dying.move(accountId, charge(4, 'charge')).catch(() => 'killed');
 
       current = await restart();
-      const after = await BillingStore.open(current);
+      const after = new BillingStore(current);
       const rows = await checkLedger(t, after, accountId);
       const place = `${death.moment} write ${death.change}`;
       const moved = rows.some(({ reference }) => reference === 'charge');
@@ -66,7 +66,7 @@ onEachStore(
           [first, 'one'],
           [second, 'two'],
         ] as const) {
-          const dying = new CreditMovements(await dyingStore(documents, death), now);
+          const dying = new CreditMovements(dyingStore(documents, death), now);
           await dying.move(accountId, grant(1, reference)).catch(() => 'killed');
         }
         const rows = await checkLedger(t, store, accountId);
@@ -97,7 +97,7 @@ onEachStore(
       for (let run = 0; run < LIMITED.processLimit; run += 1) {
         await (await living.begin(caller)).succeed({ op: 'resize', apiKeyId: null });
       }
-      const dying = allowanceOf(await dyingStore(documents, death), now);
+      const dying = allowanceOf(dyingStore(documents, death), now);
       await dying
         .begin(caller)
         .then((run) => run.succeed({ op: 'resize', apiKeyId: null }))

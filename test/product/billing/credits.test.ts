@@ -8,7 +8,7 @@ import { charge, dyingStore, grant, hold, release } from './money.ts';
 
 const now = () => new Date('2026-03-04T05:06:07.890Z');
 const server = await startServer(t, { now, settings: { TOP_UP_URL: 'https://example.test/pay' } });
-const store = await BillingStore.open(server.stores.documents);
+const store = new BillingStore(server.stores.documents);
 const movements = new CreditMovements(store, now);
 
 t.test('credits are the balance, what is held of it, and the rest', async (t) => {
@@ -59,7 +59,7 @@ t.test('the ledger tells every movement, newest first, and sums to the balance',
 t.test('a row that a crash left behind is told', async (t) => {
   const { id, key } = await server.account({ credits: 1 });
   const dying = new CreditMovements(
-    await dyingStore(server.stores.documents, { change: 3, moment: 'before' }),
+    dyingStore(server.stores.documents, { change: 3, moment: 'before' }),
     now,
   );
   await dying.move(id, grant(2, 'crashed'));

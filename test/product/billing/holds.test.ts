@@ -146,12 +146,12 @@ onEachStore(
       for (let write = 1; write <= 9; write += 1) {
         const death: Death = { change: write, moment };
         const { accountId } = await openAccount(documents, { credits: 20, plan: LIMITED.id });
-        const dying = holdsOf(await dyingStore(documents, death));
+        const dying = holdsOf(dyingStore(documents, death));
         const hold = await dying.take(accountId, 'job_1', { runs: 5, credits: 10 }).catch(() => null);
         const used = { runs: 4, credits: 6 };
         if (hold !== null) await dying.charge(accountId, 'job_1', hold, used).catch(() => undefined);
 
-        const after = await BillingStore.open(documents);
+        const after = new BillingStore(documents);
         if (hold === null) await holdsOf(after).undo(accountId, 'job_1');
         else await holdsOf(after).charge(accountId, 'job_1', hold, used);
         const expected = hold === null ? { balance: 20, used: 0 } : { balance: 12, used: 4 };

@@ -27,8 +27,8 @@ const documents = MONEY_STORE_URL
   : documentsOverChannel(channelToPrimary());
 const store =
   MONEY_DIES_AT === undefined
-    ? await BillingStore.open(documents)
-    : await dyingStore(documents, {
+    ? new BillingStore(documents)
+    : dyingStore(documents, {
         change: Number(MONEY_DIES_AT),
         moment: MONEY_DIES === 'before' ? 'before' : 'after',
         kill: () => {

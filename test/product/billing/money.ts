@@ -26,9 +26,7 @@ export function planOf(id: string): PlanWithoutStorage {
 }
 
 /** The accounts of a store, as they lie in it. */
-export function accountsIn(
-  documents: DocumentStore,
-): Promise<DocumentCollection<BillingAccount & { email: string }>> {
+export function accountsIn(documents: DocumentStore): DocumentCollection<BillingAccount & { email: string }> {
   return documents.collection(ACCOUNTS_COLLECTION);
 }
 
@@ -37,9 +35,9 @@ export async function openAccount(
   documents: DocumentStore,
   { credits = 0, plan = UNLIMITED.id }: { credits?: number; plan?: string } = {},
 ): Promise<{ store: BillingStore; accountId: string }> {
-  const store = await BillingStore.open(documents);
+  const store = new BillingStore(documents);
   const accountId = newId('acc');
-  await (await accountsIn(documents)).insertOne({
+  accountsIn(documents).insertOne({
     _id: accountId,
     email: `${accountId}@example.test`,
     plan,
@@ -102,6 +100,6 @@ export async function checkLedger(t: Test, store: BillingStore, accountId: strin
 }
 
 /** The store as a process sees it that dies. */
-export function dyingStore(documents: DocumentStore, death: Death): Promise<BillingStore> {
-  return BillingStore.open(dyingStores({ documents }, death).documents);
+export function dyingStore(documents: DocumentStore, death: Death): BillingStore {
+  return new BillingStore(dyingStores({ documents }, death).documents);
 }

@@ -84,7 +84,7 @@ onEachStore(t, 'nothing is moved that is not there', async (t, { documents }) =>
 
 onEachStore(t, 'a row that cannot be written follows with the next movement', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 5 });
-  const failing = new CreditMovements(await dyingStore(documents, { change: 3, moment: 'before' }), now);
+  const failing = new CreditMovements(dyingStore(documents, { change: 3, moment: 'before' }), now);
   t.equal(await failing.move(accountId, grant(2, 'told')), 'moved', 'the movement stands');
   t.equal((await ledgerOf(store, accountId)).length, 1, 'its row is missing');
   const movements = new CreditMovements(store, now);

@@ -6,6 +6,7 @@ import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import { prepared } from '../../support/documents.ts';
 
 /** Documents that a test opens, and may open again as after a restart. */
 export interface OpenedDocuments {
@@ -35,7 +36,7 @@ export function onEachStore(
   t.test(`${promise} (MongoDB)`, { skip }, async (t) => {
     const url = randomDatabase(MONGODB_URL ?? '');
     t.teardown(() => dropDatabase(url));
-    let current = await connectMongoDocuments(url);
+    let current = await prepared(await connectMongoDocuments(url));
     t.teardown(() => current.close());
     await test(t, {
       documents: current,

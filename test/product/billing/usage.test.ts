@@ -16,7 +16,7 @@ async function usage(key: string, query = '') {
 
 t.test('usage counts successful synchronous calls by op, by key and by day', async (t) => {
   const { id, key, keyId, email, password } = await server.account();
-  const second = await createApiKey(await AccountsStore.open(server.stores.documents), id, 'second', now());
+  const second = await createApiKey(new AccountsStore(server.stores.documents), id, 'second', now());
   const { token } = (await server.call('/auth/sign-in', { json: { email, password } })).json.data;
   const body = await redSquare();
   const transform = async (query: string, credential: { key: string } | { session: string }) =>

@@ -9,7 +9,7 @@ import type { TestAccount } from '../../support/harness.ts';
 const console = await openConsole(t);
 const { server, account } = console;
 const { documents, coordination } = server.stores;
-const store = await AccountsStore.open(documents);
+const store = new AccountsStore(documents);
 const administration = new AccountAdministration({ store, coordination, now: () => new Date() });
 const PRESET = { name: 'Small', steps: [{ op: 'resize', parameters: { width: 64 } }] };
 /** More than the wrong credentials after which a network is refused. */

@@ -12,7 +12,7 @@ const console = await openConsole(t, { now: () => new Date(clock.nowMs) });
 const { server, account } = console;
 const FROM_CONSOLE = { 'x-console': '1' };
 const SQUARE = { width: 4, height: 4, channels: 3, background: 'teal' } as const;
-const store = await AccountsStore.open(server.stores.documents);
+const store = new AccountsStore(server.stores.documents);
 
 async function newLink(accountId = account.id): Promise<string> {
   const now = new Date(clock.nowMs);

@@ -85,7 +85,7 @@ const isForgotten = (shown: Shown) => until(async () => (await keptOf(shown, her
 
 const operator = async () =>
   new AccountAdministration({
-    store: await AccountsStore.open(stores.documents),
+    store: new AccountsStore(stores.documents),
     coordination: stores.coordination,
     now,
   });

@@ -221,9 +221,7 @@ t.test('a preset may answer another picture while the source is away', async (t)
   const type = 'image/svg+xml';
   const body = '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>';
   const lost: string = (await server.call('/assets/upload', { key: account.key, body, type })).json.data.id;
-  const assets = await server.stores.documents.collection<{ _id: string; objectKey: string }>(
-    ASSETS_COLLECTION,
-  );
+  const assets = server.stores.documents.collection<{ _id: string; objectKey: string }>(ASSETS_COLLECTION);
   await server.stores.objects.delete((await assets.findOne({ _id: lost }))?.objectKey ?? '');
   for (const status of [200, 404] as const) {
     const created = await create({ name: `Away ${status}`, steps, fallback: { assetId, status } });
@@ -253,7 +251,7 @@ t.test('what is spent is 402, which no cache keeps, and a kept picture stays fre
   };
   t.equal((await at(1)).status, 200);
   await runsSeenBy(server);
-  const accounts = await server.stores.documents.collection<{ _id: string; processing: object }>(
+  const accounts = server.stores.documents.collection<{ _id: string; processing: object }>(
     ACCOUNTS_COLLECTION,
   );
   const period = now().toISOString().slice(0, 7);

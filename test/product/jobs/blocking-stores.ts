@@ -13,8 +13,8 @@ export function holdableStores(stores: Stores) {
   const holds: Array<{ collection: string; pattern: RegExp; block: () => Promise<void> }> = [];
 
   const documents: DocumentStore = {
-    async collection(spec) {
-      return new Proxy(await stores.documents.collection<never>(spec), {
+    collection(spec) {
+      return new Proxy(stores.documents.collection<never>(spec), {
         get(target, name) {
           const method: unknown = Reflect.get(target, name);
           if (typeof method !== 'function') return method;
@@ -29,6 +29,7 @@ export function holdableStores(stores: Stores) {
         },
       });
     },
+    prepare: (spec) => stores.documents.prepare(spec),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };
@@ -53,8 +54,8 @@ export function holdableStores(stores: Stores) {
 /** The stores of a process that finds no item to claim: it only reads. */
 export function storesOfReader(stores: Stores): Stores {
   const documents: DocumentStore = {
-    async collection(spec) {
-      const collection = await stores.documents.collection<never>(spec);
+    collection(spec) {
+      const collection = stores.documents.collection<never>(spec);
       if (spec.name !== 'jobItems') return collection;
       return new Proxy(collection, {
         get(target, name) {
@@ -64,6 +65,7 @@ export function storesOfReader(stores: Stores): Stores {
         },
       });
     },
+    prepare: (spec) => stores.documents.prepare(spec),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };

@@ -31,10 +31,9 @@ function countingChanges(counting: Stores): Stores {
       },
     });
   const documents: DocumentStore = {
-    collection: async (spec) =>
-      noted(spec.name, await counting.documents.collection<never>(spec), (name) =>
-        DOCUMENT_CHANGES.has(name),
-      ),
+    collection: (spec) =>
+      noted(spec.name, counting.documents.collection<never>(spec), (name) => DOCUMENT_CHANGES.has(name)),
+    prepare: (spec) => counting.documents.prepare(spec),
     ping: () => counting.documents.ping(),
     close: () => counting.documents.close(),
   };

@@ -20,8 +20,8 @@ let isCancelling = false;
 
 /** Notes how many items each update changes, and the claims of items once the job is being cancelled. */
 const documents: DocumentStore = {
-  async collection(spec) {
-    const collection = await stores.documents.collection<never>(spec);
+  collection(spec) {
+    const collection = stores.documents.collection<never>(spec);
     if (spec.name !== 'jobItems') return collection;
     return new Proxy(collection, {
       get(target, name) {
@@ -37,6 +37,7 @@ const documents: DocumentStore = {
       },
     });
   },
+  prepare: (spec) => stores.documents.prepare(spec),
   ping: () => stores.documents.ping(),
   close: () => stores.documents.close(),
 };

@@ -20,7 +20,7 @@ t.teardown(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 const right = await startServer(t, { stores, hostId: 'right' });
-const items = await stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
+const items = stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
 
 for (const apartSeconds of [-90, -45, 45, 90])
   t.test(

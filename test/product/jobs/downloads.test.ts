@@ -20,7 +20,7 @@ await first.drain(0);
 const account = await server.account();
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);
-const assets = await first.stores.documents.collection<StoredAsset>(ASSETS_COLLECTION);
+const assets = first.stores.documents.collection<StoredAsset>(ASSETS_COLLECTION);
 
 const { json } = await submit(server, key, { op: 'flip', assetIds });
 const jobId: string = json.data.id;

@@ -30,7 +30,8 @@ export function hookedStores(stores: Stores, hook: Hook): Stores {
     });
   }
   const documents: DocumentStore = {
-    collection: async (spec) => hooked(spec.name, await stores.documents.collection<never>(spec)),
+    collection: (spec) => hooked(spec.name, stores.documents.collection<never>(spec)),
+    prepare: (spec) => stores.documents.prepare(spec),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };

@@ -12,7 +12,7 @@ const ASSETS = 10_000;
 /** Assets by the thousand, as documents: one upload after another would take minutes. */
 async function manyAssets(): Promise<string[]> {
   const [first = ''] = await uploadPictures(server, account, 1);
-  const store = await server.stores.documents.collection<{ _id: string; identity?: string }>({
+  const store = server.stores.documents.collection<{ _id: string; identity?: string }>({
     name: 'assets',
     indexes: [],
   });

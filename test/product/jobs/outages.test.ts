@@ -18,7 +18,7 @@ const server = await startServer(t, { stores: hookedStores(roomy.stores, (call) 
 const account = await server.account({ plan: 'free', credits: 1_000 });
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);
-const items = await ItemsStore.open(server.stores.documents, () => new Date());
+const items = new ItemsStore(server.stores.documents, () => new Date());
 // Only the one with the hook works on jobs.
 await roomy.drain(0);
 
@@ -43,7 +43,7 @@ t.test('what waits for a store goes on as soon as it answers again, whatever its
   if (item === undefined) throw new Error('The item is gone.');
   const hour = new Date(Date.now() + 3_600_000);
   const claimed = { queue: 'claimed', status: 'PROCESSING' };
-  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
+  const store = server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
   const change = (set: Record<string, unknown>) => store.updateOne({ _id: item._id }, { $set: set });
   await change(claimed);
   await items.retryLater(item, hour, 'tries');
@@ -104,7 +104,7 @@ for (const [name, refuse] of [
 
 /** Ends the pause behind a try of the only item of a job, which is a minute behind a full disk. */
 async function skipPause(jobId: string, tries: number): Promise<void> {
-  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
+  const store = server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
   const paused = async () =>
     (await items.findFirst(jobId, 1)).find((item) => item.queue === 'later' && item.tries === tries);
   await until(async () => (await paused()) !== undefined);

@@ -108,7 +108,7 @@ async function onMovedTime(t: Test) {
   const { stores, now, move } = await openSharedClockStores(t);
   const settings = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openai.url };
   const server = await startServer(t, { stores, now, settings });
-  const items = await stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
+  const items = stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
   return {
     ...{ openai, server, account: await server.account({ credits: 1_000 }) },
     /** Until every item waits for its next try. */

@@ -54,7 +54,7 @@ t.test('a dry run ignores the key', async (t) => {
 t.test('the job itself remembers its key, when all records of keys are lost', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents, Date.now);
+  const coordination = new EmbeddedCoordination(documents, Date.now);
   t.teardown(async () => {
     await coordination.close();
     await documents.close();

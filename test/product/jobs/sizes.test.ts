@@ -62,7 +62,7 @@ t.test('what variants share is stored once, and each runs with all of it', async
     const { width, height } = await sharp(await answer.arrayBuffer()).metadata();
     t.equal(`${width}x${height}`, sizes[index]);
   }
-  const definitions = await server.stores.documents.collection<{ _id: string; text: string }>({
+  const definitions = server.stores.documents.collection<{ _id: string; text: string }>({
     name: 'jobDefinitions',
     indexes: [],
   });

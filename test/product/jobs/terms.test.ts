@@ -88,9 +88,9 @@ t.test(
 t.test('overage is part of the price that maxCredits limits', async (t) => {
   const full = await server.account({ plan: 'free', credits: 10 });
   const [asset = ''] = await uploadPictures(server, full, 1);
-  const billing = await BillingStore.open(server.stores.documents);
+  const billing = new BillingStore(server.stores.documents);
   const month = (await billing.find(full.id))?.processing.period ?? '';
-  const accounts = await server.stores.documents.collection(ACCOUNTS_COLLECTION);
+  const accounts = server.stores.documents.collection(ACCOUNTS_COLLECTION);
   const period = month === '' ? new Date().toISOString().slice(0, 7) : month;
   await accounts.updateOne(
     { _id: full.id },

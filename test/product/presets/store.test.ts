@@ -26,10 +26,10 @@ const next = async ({ slug, name, description, subjects, version }: Preset) => (
 
 t.test('a crash between keeping a version and moving on costs nothing', async (t) => {
   const documents = await openDocuments(t);
-  const store = await PresetsStore.open(documents);
+  const store = new PresetsStore(documents);
   const { _id } = await store.insertOne('acc_a', draft, at(0));
 
-  const dying = await PresetsStore.open(dyingAtUpdate(documents));
+  const dying = new PresetsStore(dyingAtUpdate(documents));
   await t.rejects(dying.update('acc_a', _id, next, at(1)), { message: 'The process died.' });
   const current = (await store.find('acc_a', _id)) as Preset;
   t.match(current, { version: 1, steps: numbered(1), superseded: [] });
@@ -47,11 +47,11 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
 
 t.test('the deletion of a version that a save is just superseding leaves it to the save', async (t) => {
   const documents = await openDocuments(t);
-  const store = await PresetsStore.open(documents);
+  const store = new PresetsStore(documents);
   const { _id } = await store.insertOne('acc_a', draft, at(0));
   const removed: boolean[] = [];
   const remove = async () => removed.push(await store.removeVersion('acc_a', _id, 1));
-  const saving = await PresetsStore.open(withBeforeUpdate(documents, remove));
+  const saving = new PresetsStore(withBeforeUpdate(documents, remove));
   const saved = (await saving.update('acc_a', _id, next, at(1))) as Preset;
   t.same(removed, [false]);
   t.match(saved, { version: 2, superseded: [1] });
@@ -61,7 +61,7 @@ t.test('the deletion of a version that a save is just superseding leaves it to t
 
 t.test('an import that finds no place leaves no version behind', async (t) => {
   const documents = await openDocuments(t);
-  const store = await PresetsStore.open(documents);
+  const store = new PresetsStore(documents);
   const taken = { ...draft, takesSuffix: false };
   await store.insertOne('acc_a', taken, at(0));
   const history = [{ version: 1, steps: numbered(1), subjects: [], updatedAt: at(0).toISOString() }];
@@ -69,12 +69,12 @@ t.test('an import that finds no place leaves no version behind', async (t) => {
     code: 'invalid_param',
     param: 'slug',
   });
-  const versions = await documents.collection({ name: 'presetVersions', indexes: [] });
+  const versions = documents.collection({ name: 'presetVersions', indexes: [] });
   t.equal(await versions.count({}), 0);
 });
 
 t.test('nothing is seen or changed of another account', async (t) => {
-  const store = await PresetsStore.open(await openDocuments(t));
+  const store = new PresetsStore(await openDocuments(t));
   const { _id, slug } = await store.insertOne('acc_a', draft, at(0));
   const moved = (await store.update('acc_a', _id, next, at(1))) as Preset;
   for (const name of [_id, slug]) {

@@ -13,7 +13,7 @@ import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 const content = checkNewTemplate({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
 
-const openStore = async (t: Test) => TemplatesStore.open(await openDocuments(t));
+const openStore = async (t: Test) => new TemplatesStore(await openDocuments(t));
 
 const drafts = (count: number) => Array.from({ length: count }, () => ({ content }));
 
@@ -58,10 +58,10 @@ t.test('a template keeps 200 versions, and a further PUT is refused', async (t) 
 
 t.test('a crash between keeping a version and moving on costs nothing', async (t) => {
   const documents = await openDocuments(t);
-  const store = await TemplatesStore.open(documents);
+  const store = new TemplatesStore(documents);
   const { _id } = await store.insertOne('acc_a', { content }, at(0));
 
-  const dying = await TemplatesStore.open(dyingAtUpdate(documents));
+  const dying = new TemplatesStore(dyingAtUpdate(documents));
   await t.rejects(dying.update('acc_a', _id, count, at(1)), { message: 'The process died.' });
   t.match(await store.find('acc_a', _id), { version: 1, html: '<p>0</p>' });
   t.same(await store.versionsBelow('acc_a', _id, 1, 10), [], 'the row kept is not an older version');

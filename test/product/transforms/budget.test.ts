@@ -34,8 +34,8 @@ function counting(stores: Stores) {
       },
     });
   const documents = {
-    collection: async (spec: { name: string; indexes: [] }) =>
-      noted(spec.name, await stores.documents.collection(spec)),
+    collection: (spec: { name: string; indexes: [] }) => noted(spec.name, stores.documents.collection(spec)),
+    prepare: (spec) => stores.documents.prepare(spec),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   } as Stores['documents'];

@@ -74,8 +74,8 @@ t.test(
   'a process that dies while it disables an endpoint counts no failure twice and closes the queue',
   async (t) => {
     const receiver = await startReceiver(t, (response) => response.writeHead(500).end());
-    const endpoints = await EndpointsStore.open(stores.documents);
-    const deliveries = await DeliveriesStore.open(stores.documents);
+    const endpoints = new EndpointsStore(stores.documents);
+    const deliveries = new DeliveriesStore(stores.documents);
     await atEveryChange(t, async (t, death) => {
       const accountId = newAccountId();
       const endpoint = await addEndpoint(stores.documents, accountId, receiver.url);
@@ -112,7 +112,7 @@ t.test(
 
 t.test('a process that dies while it sends failed events again has scheduled what it stored', async (t) => {
   const receiver = await startReceiver(t);
-  const deliveries = await DeliveriesStore.open(stores.documents);
+  const deliveries = new DeliveriesStore(stores.documents);
   const endpoint = await addEndpoint(stores.documents, newAccountId(), receiver.url);
   const { accountId, _id } = endpoint;
   const [batch, rest] = [100, 5];
@@ -123,7 +123,7 @@ t.test('a process that dies while it sends failed events again has scheduled wha
   await deliveries.insert(failed);
   const send = async ({ documents, coordination }: typeof stores) =>
     redeliverFailedEvents(endpoint, new Date(0), {
-      deliveries: await DeliveriesStore.open(documents),
+      deliveries: new DeliveriesStore(documents),
       coordination,
       now: () => new Date(),
     });
@@ -154,7 +154,7 @@ function queued(endpoint: EndpointDocument) {
 }
 
 async function isSettled(accountId: string, endpointId: string, count: number): Promise<boolean> {
-  const deliveries = await DeliveriesStore.open(stores.documents);
+  const deliveries = new DeliveriesStore(stores.documents);
   const { rows } = await deliveries.list(accountId, endpointId, {});
   return rows.length === count && rows.every(({ status }) => status !== 'PENDING');
 }

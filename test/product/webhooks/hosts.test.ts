@@ -88,14 +88,14 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   const host = await startProcess(t, stores, now);
   const event = outcome(accountId);
   await host.events.write([event]);
-  const deliveries = await DeliveriesStore.open(stores.documents);
+  const deliveries = new DeliveriesStore(stores.documents);
   const queued = await eventually(async () => {
     const [next] = await deliveries.findQueued(accountId, _id, 1);
     return next?.attempts === 1 && next;
   });
   await host.stop();
   // What a flush leaves: the documents, and a coordination that knows nothing.
-  const coordination = await EmbeddedCoordination.open(stores.documents, () => clock.ms);
+  const coordination = new EmbeddedCoordination(stores.documents, () => clock.ms);
   const later = await startProcess(t, { documents: stores.documents, coordination }, now);
   status = 200;
   clock.ms = Date.parse(queued.dueAt ?? '') - 1;

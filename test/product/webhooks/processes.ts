@@ -71,7 +71,7 @@ export async function startProcess(
 
 /** An enabled endpoint for every kind of event, registered a minute ago. */
 export async function addEndpoint(documents: DocumentStore, accountId: string, url: string) {
-  const endpoints = await EndpointsStore.open(documents);
+  const endpoints = new EndpointsStore(documents);
   const events = ['job.completed' as const, 'job.item.completed' as const];
   const endpoint = { url, description: '', events, enabled: true, secret: newSigningSecret() };
   return endpoints.insert(accountId, endpoint, new Date(Date.now() - 60_000));

@@ -2,7 +2,7 @@ import type { DocumentStore } from '../documents/port.ts';
 import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts';
 import { DueMemberSet } from './due-set.ts';
 import { CountingWindows, ExpiringMap, LeasedSlots } from './expiring.ts';
-import { openIdempotencyRecords } from './idempotency-records.ts';
+import { createIdempotencyRecords } from './idempotency-records.ts';
 import { ChannelListeners, type ListenerLog } from './messages.ts';
 import type {
   AdmissionAnswer,
@@ -17,8 +17,6 @@ import type {
 
 /** The number of requests that must remain in a window for each request that a process counts in advance. */
 const REMAINING_PER_ADVANCE_COUNT = 1_000;
-
-type IdempotencyRecords = Awaited<ReturnType<typeof openIdempotencyRecords>>;
 
 /**
  * Coordination of one host in the memory of its primary. Steps are atomic because each runs in one turn of the event
@@ -40,7 +38,9 @@ export class EmbeddedCoordination implements Coordination {
   readonly #listeners: ChannelListeners;
   readonly #observers: Array<(channel: string, message: string) => number> = [];
 
-  private constructor(idempotency: IdempotencyRecords, now: () => number, log?: ListenerLog) {
+  /** @param now returns epoch milliseconds. */
+  constructor(documents: DocumentStore, now: () => number = Date.now, log?: ListenerLog) {
+    const idempotency = createIdempotencyRecords(documents, now);
     this.beginIdempotent = idempotency.beginIdempotent;
     this.keepIdempotent = idempotency.keepIdempotent;
     this.forgetIdempotent = idempotency.forgetIdempotent;
@@ -52,15 +52,6 @@ export class EmbeddedCoordination implements Coordination {
     this.#slots = new LeasedSlots(now);
     this.#leases = new ExpiringMap<string>(now);
     this.#listeners = new ChannelListeners(log);
-  }
-
-  /** @param now returns epoch milliseconds. */
-  static async open(
-    documents: DocumentStore,
-    now: () => number = Date.now,
-    log?: ListenerLog,
-  ): Promise<EmbeddedCoordination> {
-    return new EmbeddedCoordination(await openIdempotencyRecords(documents, now), now, log);
   }
 
   async admit({ returned = [], blocked, flag, rate, slot }: AdmissionRequest): Promise<AdmissionAnswer> {

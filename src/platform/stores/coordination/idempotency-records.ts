@@ -27,11 +27,11 @@ interface IdempotencyRecord {
  * exactly one of several racing requests begin. The record is on disk before its request runs, so that after a crash
  * the key is still taken, and no retry runs at the same time as the first request.
  */
-export async function openIdempotencyRecords(
+export function createIdempotencyRecords(
   documents: DocumentStore,
   now: () => number,
-): Promise<Pick<Coordination, 'beginIdempotent' | 'keepIdempotent' | 'forgetIdempotent' | 'close'>> {
-  const records = await documents.collection<IdempotencyRecord>({
+): Pick<Coordination, 'beginIdempotent' | 'keepIdempotent' | 'forgetIdempotent' | 'close'> {
+  const records = documents.collection<IdempotencyRecord>({
     name: 'idempotency',
     indexes: [{ name: 'expiry', fields: sortBy('expiresAt') }],
   });

@@ -33,11 +33,6 @@ const DEFAULT_STEP_TIMEOUT_MS = 5_000;
 const URL_WITH_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
 interface MongoOptions {
-  /**
-   * Whether declaring a collection creates its indexes (default). If not, the primary of the host has created them
-   * before it started its processes.
-   */
-  makesIndexes?: boolean;
   /** The timeout of each step of a call; 5,000 by default. */
   deadlineMs?: number;
 }
@@ -54,7 +49,7 @@ export function databaseOf(client: MongoClient, url: string): Db {
  */
 export async function connectMongoDocuments(
   url: string,
-  { makesIndexes = true, deadlineMs = DEFAULT_STEP_TIMEOUT_MS }: MongoOptions = {},
+  { deadlineMs = DEFAULT_STEP_TIMEOUT_MS }: MongoOptions = {},
 ): Promise<ListableDocumentStore> {
   const connect = (socketTimeoutMS: number) =>
     new MongoClient(url, {
@@ -73,18 +68,15 @@ export async function connectMongoDocuments(
   /** A connection without a timeout, because building the index of a large collection takes minutes. */
   let builder: MongoClient | null = null;
 
-  /** Creates indexes. It tries twice, because two processes that create the same index may cause a deadlock. */
-  async function makeIndexes(spec: CollectionSpec): Promise<void> {
-    if (spec.indexes.length === 0) return;
-    builder ??= connect(0);
-    const target = databaseOf(builder, url);
-    await withPortErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
-  }
-
   return {
-    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
-      if (makesIndexes) await makeIndexes(spec);
-      return mongoCollection<T>(database.collection<StoredDocument>(spec.name), spec.indexes);
+    collection: <T extends DocumentWithId>({ name, indexes }: CollectionSpec) =>
+      mongoCollection<T>(database.collection<StoredDocument>(name), indexes),
+    async prepare(spec) {
+      if (spec.indexes.length === 0) return;
+      builder ??= connect(0);
+      const target = databaseOf(builder, url);
+      // It tries twice, because two processes that create the same index may cause a deadlock.
+      await withPortErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
     },
     collections: () => withPortErrors(() => readCollectionSpecs(database)),
     async ping() {

@@ -145,11 +145,13 @@ export interface DocumentCollection<T extends DocumentWithId> {
 }
 
 export interface DocumentStore {
+  /** The collection of a declaration. The primary has created its indexes by `prepare`. */
+  collection<T extends DocumentWithId>(spec: CollectionSpec): DocumentCollection<T>;
   /**
-   * Declares a collection and creates its indexes. Idempotent, and cheap to call at every start. An index whose
-   * declaration has changed is built again; other indexes stay, because another slice may have declared them.
+   * Creates a collection with its indexes. Idempotent, and cheap to call at every start. An index whose declaration has
+   * changed is built again; other indexes stay, because another slice may have declared them.
    */
-  collection<T extends DocumentWithId>(spec: CollectionSpec): Promise<DocumentCollection<T>>;
+  prepare(spec: CollectionSpec): Promise<void>;
   /** Resolves when the store responds; otherwise rejects with StoreUnavailableError. */
   ping(): Promise<void>;
   close(): Promise<void>;

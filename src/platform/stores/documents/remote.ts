@@ -55,11 +55,12 @@ const SERVICE_NAME = 'documents';
 /** The primary's documents, as an API process uses them. Closing them does not close those of the primary. */
 export function documentsOverChannel(channel: PrimaryChannel): DocumentStore {
   return {
-    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
-      await channel.call(SERVICE_NAME, 'declare', [spec]);
-      return createRemoteCollection<T>(spec.name, (name, method, args) =>
+    collection: <T extends DocumentWithId>(spec: CollectionSpec) =>
+      createRemoteCollection<T>(spec.name, (name, method, args) =>
         channel.call(SERVICE_NAME, method, [name, ...args]),
-      );
+      ),
+    async prepare(spec) {
+      await channel.call(SERVICE_NAME, 'prepare', [spec]);
     },
     async ping() {
       await channel.call(SERVICE_NAME, 'ping', []);
@@ -74,14 +75,10 @@ export function provideDocuments(host: PrimaryChannelHost, documents: DocumentSt
 
   host.provide(SERVICE_NAME, async (method, args) => {
     if (method === 'ping') return documents.ping();
-    if (method === 'declare') {
-      const spec = args[0] as CollectionSpec;
-      collections.set(spec.name, await documents.collection(spec));
-      return;
-    }
+    if (method === 'prepare') return documents.prepare(args[0] as CollectionSpec);
     const [name, ...rest] = args as [string, ...unknown[]];
-    const collection = collections.get(name);
-    if (collection === undefined) throw new Error(`The collection ${name} was not declared.`);
+    const collection = collections.get(name) ?? documents.collection({ name, indexes: [] });
+    collections.set(name, collection);
     const run = collection[method as keyof DocumentCollection<DocumentWithId>] as (
       ...args: unknown[]
     ) => Promise<unknown>;

@@ -94,12 +94,12 @@ export class TypicalItemSeconds {
   readonly #medians = new Map<string, number>();
   #refreshedMs = 0;
 
-  private constructor(durations: DocumentCollection<DurationsDocument>) {
-    this.#durations = durations;
+  private constructor(documents: DocumentStore) {
+    this.#durations = documents.collection(OP_DURATIONS_COLLECTION);
   }
 
   static async open(documents: DocumentStore): Promise<TypicalItemSeconds> {
-    const typicalSeconds = new TypicalItemSeconds(await documents.collection(OP_DURATIONS_COLLECTION));
+    const typicalSeconds = new TypicalItemSeconds(documents);
     await typicalSeconds.#refresh();
     return typicalSeconds;
   }

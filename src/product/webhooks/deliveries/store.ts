@@ -164,12 +164,8 @@ const CLOSED_ERROR = 'endpoint disabled';
 export class DeliveriesStore {
   readonly #deliveries: DocumentCollection<DeliveryDocument>;
 
-  private constructor(deliveries: DocumentCollection<DeliveryDocument>) {
-    this.#deliveries = deliveries;
-  }
-
-  static async open(documents: DocumentStore): Promise<DeliveriesStore> {
-    return new DeliveriesStore(await documents.collection(DELIVERIES_COLLECTION));
+  constructor(documents: DocumentStore) {
+    this.#deliveries = documents.collection(DELIVERIES_COLLECTION);
   }
 
   /** Stores the deliveries that are not stored yet. */

@@ -62,7 +62,7 @@ export async function listenToAttempts(
   endpointId: string,
   onAttempt: (attempt: TailedAttempt) => void,
 ): Promise<() => void> {
-  const endpoints = await EndpointsStore.open(documents);
+  const endpoints = new EndpointsStore(documents);
   if (!(await endpoints.exists(endpointId)))
     throw new Error(`There is no webhook endpoint ${endpointId}: \`webhooks\` lists them.`);
   const end = await coordination.subscribe(attemptsChannel(endpointId), (message) =>

@@ -71,12 +71,8 @@ type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 
 export class EndpointsStore {
   readonly #endpoints: DocumentCollection<EndpointDocument>;
 
-  private constructor(endpoints: DocumentCollection<EndpointDocument>) {
-    this.#endpoints = endpoints;
-  }
-
-  static async open(documents: DocumentStore): Promise<EndpointsStore> {
-    return new EndpointsStore(await documents.collection(WEBHOOK_ENDPOINTS_COLLECTION));
+  constructor(documents: DocumentStore) {
+    this.#endpoints = documents.collection(WEBHOOK_ENDPOINTS_COLLECTION);
   }
 
   /**

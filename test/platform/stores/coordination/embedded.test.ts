@@ -29,7 +29,7 @@ function clock() {
 
 async function openStore(t: Test, now: () => number, path = join(t.testdir(), 'documents.sqlite')) {
   const documents = openEmbeddedDocuments(path);
-  const store = await EmbeddedCoordination.open(documents, now);
+  const store = new EmbeddedCoordination(documents, now);
   let open = true;
   const close = async () => {
     if (!open) return;
@@ -45,7 +45,7 @@ t.test('in the primary', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await EmbeddedCoordination.open(documents, now);
+    const store = new EmbeddedCoordination(documents, now);
     return { connect: async () => store, elapse };
   });
 });
@@ -54,7 +54,7 @@ t.test('from API processes', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await EmbeddedCoordination.open(documents, now);
+    const store = new EmbeddedCoordination(documents, now);
     return {
       elapse,
       async connect() {
@@ -114,7 +114,7 @@ t.test('expired idempotency records are deleted, a batch at a time', async (t) =
   const { store, documents } = await openStore(t, now);
   await Promise.all(Array.from({ length: 250 }, (_, i) => begun(store, `old-${i}`, 'print')));
   elapse(DAY_MS);
-  const records = await documents.collection({ name: 'idempotency', indexes: [] });
+  const records = documents.collection({ name: 'idempotency', indexes: [] });
   const left = async () => records.count({ _id: { $gte: 'old-', $lt: 'old.' } });
   for (let beginning = 0; beginning < 50 && (await left()) > 0; beginning++) {
     await begun(store, randomText(8), 'print');

@@ -23,7 +23,7 @@ t.test('processes of a cluster claim from the primary, no item twice', async (t)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   provideDocuments(clusterChannelHost(), documents);
-  const items = await documents.collection<{ _id: string; status: string }>({ name: 'items', indexes: [] });
+  const items = documents.collection<{ _id: string; status: string }>({ name: 'items', indexes: [] });
   await items.insertMany(Array.from({ length: ITEMS }, (_, n) => ({ _id: `i${n}`, status: 'QUEUED' })));
 
   cluster.setupPrimary({ exec: fileURLToPath(new URL('./process.ts', import.meta.url)) });

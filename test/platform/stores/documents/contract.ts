@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import {
+  type CollectionSpec,
   type DocumentStore,
   type DocumentWithId,
   DuplicateKeyError,
@@ -18,8 +19,12 @@ export interface OpenDocuments {
 
 /** What every implementation of the documents port promises. Each test has its own collection. */
 export function documentsContract(t: Test, { documents, restart }: OpenDocuments): void {
+  async function prepared(spec: CollectionSpec) {
+    await documents.prepare(spec);
+    return documents.collection<Item>(spec);
+  }
   const items = (name: string) =>
-    documents.collection<Item>({
+    prepared({
       name,
       indexes: [
         {
@@ -87,7 +92,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
   });
 
   t.test('a unique index of several fields takes a missing one as null', async (t) => {
-    const slugs = await documents.collection<Item>({
+    const slugs = await prepared({
       name: 'slugs',
       indexes: [
         {
@@ -272,7 +277,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     });
     t.same(await picked.find({}, { fields: [] }), [{ _id: 'p' }]);
 
-    const keyed = await documents.collection<Item>({
+    const keyed = await prepared({
       name: 'keyed',
       indexes: [{ name: 'all', fields: sortBy('n', 'deep.text', 'deep.flag') }],
     });
@@ -312,7 +317,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
   });
 
   t.test('an index declared later holds the documents that are there', async (t) => {
-    const plain = await documents.collection<Item>({ name: 'later', indexes: [] });
+    const plain = await prepared({ name: 'later', indexes: [] });
     const old = Array.from({ length: 30 }, (_, n) => ({ _id: `o${n}`, account: { id: `a${n % 3}` }, n }));
     await plain.insertMany(old);
     const spec = {
@@ -328,8 +333,8 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
         },
       ],
     } as const;
-    const indexed = await documents.collection<Item>(spec);
-    await documents.collection<Item>(spec);
+    const indexed = await prepared(spec);
+    await prepared(spec);
     t.same(ids(await indexed.find({ 'account.id': 'a1' }, { sort: [['n', -1]], limit: 2 })), ['o28', 'o25']);
     await t.rejects(indexed.insertOne({ _id: 'new', account: { id: 'a1' }, n: 25 }), {
       name: 'DuplicateKeyError',
@@ -337,7 +342,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     });
 
     const changed = { name: 'later', indexes: [{ name: 'n', fields: [['n', 1]], unique: true }] } as const;
-    await documents.collection<Item>(changed);
+    await prepared(changed);
     await t.rejects(indexed.insertOne({ _id: 'new', account: { id: 'b' }, n: 25 }), {
       name: 'DuplicateKeyError',
       index: 'n',
@@ -346,11 +351,11 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
 
   t.test('slices that share a collection each declare indexes of their own', async (t) => {
     const shared = await items('shared');
-    const theirs = await documents.collection<Item>({
+    const theirs = await prepared({
       name: 'shared',
       indexes: [{ name: 'code', fields: [['code', 1]], unique: true, whenPresent: ['code'] }],
     });
-    await documents.collection<Item>({ name: 'shared', indexes: [] });
+    await prepared({ name: 'shared', indexes: [] });
     await shared.insertOne({ _id: 's1', email: 'e', code: 'c' });
     await t.rejects(theirs.insertOne({ _id: 's2', email: 'e' }), {
       name: 'DuplicateKeyError',
@@ -368,7 +373,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     await before.updateOne({ _id: 'k2' }, { $inc: { rank: 1 } });
     const documentsAfter = await restart();
     await documentsAfter.ping();
-    const after = await documentsAfter.collection<Item>({
+    const after = documentsAfter.collection<Item>({
       name: 'kept',
       indexes: [{ name: 'email', fields: [['email', 1]], unique: true, whenPresent: ['email'] }],
     });

@@ -45,7 +45,8 @@ async function open(t: Test) {
     await owned.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  const things = await documents.collection<Thing>(SPEC);
+  await owned.prepare(SPEC);
+  const things = documents.collection<Thing>(SPEC);
   await things.insertMany([
     { _id: 'a', owner: 'one', rank: 1, code: 'x' },
     { _id: 'b', owner: 'one', rank: 2 },
@@ -53,7 +54,7 @@ async function open(t: Test) {
     { _id: 'd', owner: 'two', rank: 1 },
     { _id: 'e', owner: null, rank: 7 },
   ]);
-  return { things, owned: await owned.collection<Thing>(SPEC), pair };
+  return { things, owned: owned.collection<Thing>(SPEC), pair };
 }
 
 t.test('what one index leads to whole is read in the file, in the order of the index', async (t) => {

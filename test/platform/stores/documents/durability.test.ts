@@ -42,7 +42,7 @@ t.test('what was acknowledged outlives a kill at any time', async (t) => {
   for (let run = 1; run <= KILLS; run++) {
     const acknowledged = await killedWriter(directory, run);
     const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-    const items = await documents.collection<{ _id: string; total: number }>({
+    const items = documents.collection<{ _id: string; total: number }>({
       name: 'items',
       indexes: [{ name: 'total', fields: [['total', 1]] }],
     });
@@ -78,7 +78,7 @@ t.test('a store that cannot be reached says so, and works once it can', async (t
   const directory = join(newDirectory(t), 'unmounted');
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   await t.rejects(documents.ping(), StoreUnavailableError);
-  await t.rejects(documents.collection({ name: 'items', indexes: [] }), StoreUnavailableError);
+  await t.rejects(documents.prepare({ name: 'items', indexes: [] }), StoreUnavailableError);
   mkdirSync(directory);
   await documents.ping();
   await documents.close();

@@ -41,7 +41,7 @@ t.test('in the process that owns them', async (t) => {
 t.test('a write that SQLite cannot run is a fault of the code, and no outage', async (t) => {
   const documents = openEmbeddedDocuments(newFile(t));
   t.teardown(() => documents.close());
-  const items = await documents.collection<{ _id: string; rank: number }>({ name: 'items', indexes: [] });
+  const items = documents.collection<{ _id: string; rank: number }>({ name: 'items', indexes: [] });
   await items.insertOne({ _id: 'a', rank: 1 });
   let tooDeep: DocumentFilter = { _id: 'a' };
   for (let depth = 0; depth < 1_200; depth++) tooDeep = { $or: [{ rank: depth }, tooDeep] };
@@ -92,12 +92,12 @@ t.test('an API process reads a document by its _id in the file, and others by an
     count?: number;
     nested?: { deep: number };
   }
-  const things = await documents.collection<Thing>({ name: 'things', indexes: [] });
+  const things = documents.collection<Thing>({ name: 'things', indexes: [] });
   await things.insertOne({ _id: 'a', owner: 'one', count: 0, nested: { deep: 1 } });
   await things.insertOne({ _id: 'list', owner: ['one', 'two'] });
 
   t.test('an acknowledged write is seen by the next read, whoever wrote it', async (t) => {
-    const elsewhere = await owned.collection<Thing>({ name: 'things', indexes: [] });
+    const elsewhere = owned.collection<Thing>({ name: 'things', indexes: [] });
     for (let count = 1; count <= 100; count += 1) {
       const writer = count % 2 === 0 ? things : elsewhere;
       await writer.updateOne({ _id: 'a' }, { $inc: { count: 1 } });
@@ -109,7 +109,7 @@ t.test('an API process reads a document by its _id in the file, and others by an
 
   t.test('an index that is added later leaves it reading', async (t) => {
     const fields = [['count', 1]] as const;
-    await owned.collection<Thing>({ name: 'things', indexes: [{ name: 'count', fields }] });
+    await owned.prepare({ name: 'things', indexes: [{ name: 'count', fields }] });
     t.match(await things.findOne({ _id: 'a' }), { owner: 'one' });
   });
 
@@ -141,7 +141,7 @@ t.test('a file that cannot be read leaves the question to the primary', async (t
   provideDocuments(pair.host, owned);
   const documents = withDirectReads(documentsOverChannel(pair.channel), `${newFile(t)}.missing`);
   t.teardown(() => owned.close());
-  const things = await documents.collection({ name: 'things', indexes: [] });
+  const things = documents.collection({ name: 'things', indexes: [] });
   await things.insertOne({ _id: 'a' });
   t.same(await things.findOne({ _id: 'a' }), { _id: 'a' });
   await documents.close();

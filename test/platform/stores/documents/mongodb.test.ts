@@ -29,7 +29,7 @@ if (mongo === null) {
       return t.pass('an outage is seen', { skip: 'the server is not on this host' });
     const proxy = await startProxy(Number(port));
     const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
-    const items = await lossy.collection<{ _id: string; n?: number }>({ name: 'lossy', indexes: [] });
+    const items = lossy.collection<{ _id: string; n?: number }>({ name: 'lossy', indexes: [] });
     await items.insertOne({ _id: 'before' });
 
     await proxy.cut();
@@ -54,7 +54,7 @@ if (mongo === null) {
     if (hostname !== '127.0.0.1') return t.pass('skipped: the server is not on this host');
     const proxy = await startProxy(Number(port));
     const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
-    const items = await lossy.collection<{ _id: string; text: string }>({ name: 'bulk', indexes: [] });
+    const items = lossy.collection<{ _id: string; text: string }>({ name: 'bulk', indexes: [] });
     await items.insertOne({ _id: 'first', text: '' });
     proxy.cutAfter(100_000);
     const documents = Array.from({ length: 10 }, (_, n) => ({ _id: `${n}`, text: 'x'.repeat(100_000) }));
@@ -64,9 +64,9 @@ if (mongo === null) {
   });
 
   t.test('a process relies on the indexes that its primary made, and makes none itself', async (t) => {
-    const relying = await connectMongoDocuments(url, { makesIndexes: false });
+    const relying = await connectMongoDocuments(url);
     const indexes = [{ name: 'n', fields: [['n', 1]], unique: true }] as const;
-    const items = await relying.collection<{ _id: string; n: number }>({ name: 'relied', indexes });
+    const items = relying.collection<{ _id: string; n: number }>({ name: 'relied', indexes });
     await items.insertOne({ _id: 'a', n: 1 });
     await t.resolves(items.insertOne({ _id: 'b', n: 1 }), 'no index refuses it');
     await relying.close();
@@ -83,24 +83,16 @@ if (mongo === null) {
       await proxy.stop();
     });
     const first = [{ name: 'a', fields: [['a', 1]] }] as const;
-    const items = await slow.collection<{ _id: string; a: number; b: number }>({
-      name: 'slow',
-      indexes: first,
-    });
+    await slow.prepare({ name: 'slow', indexes: first });
+    const items = slow.collection<{ _id: string; a: number; b: number }>({ name: 'slow', indexes: first });
     await items.insertOne({ _id: 'a', a: 1, b: 1 });
     proxy.stall();
     const second = [...first, { name: 'b', fields: [['b', 1]], unique: true }] as const;
-    const building = slow.collection<{ _id: string; a: number; b: number }>({
-      name: 'slow',
-      indexes: second,
-    });
+    const building = slow.prepare({ name: 'slow', indexes: second });
     await t.rejects(items.findOne({ _id: 'a' }), StoreUnavailableError, 'a call ends at its deadline');
     proxy.resume();
-    await t.rejects(
-      (await building).insertOne({ _id: 'b', a: 2, b: 1 }),
-      DuplicateKeyError,
-      'the index was built',
-    );
+    await building;
+    await t.rejects(items.insertOne({ _id: 'b', a: 2, b: 1 }), DuplicateKeyError, 'the index was built');
   });
 
   t.test(

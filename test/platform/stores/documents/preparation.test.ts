@@ -16,7 +16,7 @@ t.test('a start that waits for indexes says which, again and again until they ar
   const made: string[] = [];
   const built = Promise.withResolvers<void>();
   const documents = {
-    async collection({ name }: CollectionSpec) {
+    async prepare({ name }: CollectionSpec) {
       if (name === 'large') await built.promise;
       made.push(name);
     },

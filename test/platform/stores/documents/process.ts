@@ -3,7 +3,7 @@ import { channelToPrimary } from '../../../../src/platform/stores/embedded/chann
 
 /** An API process of documents-cluster.test.ts: claims items until none is left, and reports which it got. */
 const documents = documentsOverChannel(channelToPrimary());
-const items = await documents.collection<{ _id: string; status: string }>({
+const items = documents.collection<{ _id: string; status: string }>({
   name: 'items',
   indexes: [
     {

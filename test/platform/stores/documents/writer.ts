@@ -14,7 +14,7 @@ const held = new DataDirectory(directory);
 // A lock that nothing refers to is closed by the garbage collector.
 process.once('exit', () => held.close());
 const documents = openEmbeddedDocuments(`${directory}/documents.sqlite`);
-const items = await documents.collection<{ _id: string; total: number }>({
+const items = documents.collection<{ _id: string; total: number }>({
   name: 'items',
   indexes: [{ name: 'total', fields: [['total', 1]] }],
 });

@@ -22,7 +22,7 @@ const STALLED: ItemDocument = {
 
 t.test('a segment that ends while its item is given up is billed', async (t) => {
   const documents = await borrowStore();
-  const stored = await ItemsStore.open(documents, () => AT);
+  const stored = new ItemsStore(documents, () => AT);
   await stored.insert([STALLED]);
   const bills: number[] = [];
   let wakes = true;

@@ -31,7 +31,7 @@ async function twoPrimaries(t: Test) {
   };
   const hosts = [await startRealHost(t, settings), await startRealHost(t, settings)] as const;
   const client = retryingClient(() => hosts[0].url() ?? hosts[1].url(), hosts[0].key());
-  const items = await documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
+  const items = documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
   const isShared = async () => {
     const claimed = await items.find({ queue: 'claimed' });
     return new Set(claimed.map(({ owner }) => owner?.split('/')[0])).size === 2;

@@ -37,16 +37,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
       thread = null;
       pending.failAll(unwrittenError(`The documents' thread ended: ${reason}.`));
     });
-    const declarations = Array.from(
-      specs.values(),
-      (spec): CollectionCallMessage => ({
-        id: UNANSWERED_CALL_ID,
-        collection: spec.name,
-        method: 'declare',
-        args: [spec],
-      }),
-    );
-    started.postMessage(declarations);
+    started.postMessage(Array.from(specs.values(), declarationOf));
     return started;
   }
 
@@ -69,10 +60,13 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
   }
 
   return {
-    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
-      await call(spec.name, 'declare', [spec]);
+    collection<T extends DocumentWithId>(spec: CollectionSpec) {
       specs.set(spec.name, spec);
+      if (thread !== null) send(declarationOf(spec));
       return createRemoteCollection<T>(spec.name, call);
+    },
+    async prepare(spec) {
+      await call(spec.name, 'declare', [spec]);
     },
     async collections() {
       return (await call('', 'collections', [])) as CollectionSpec[];
@@ -89,6 +83,11 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
       await ended;
     },
   };
+}
+
+/** The declaration of a collection, before its first call. A thread that replaces another one needs it too. */
+function declarationOf(spec: CollectionSpec): CollectionCallMessage {
+  return { id: UNANSWERED_CALL_ID, collection: spec.name, method: 'declare', args: [spec] };
 }
 
 /** Matches the messages of SQLite for a damaged file. */

@@ -51,8 +51,8 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
   }
 
   return {
-    async collection<T extends DocumentWithId>(spec: CollectionSpec): Promise<DocumentCollection<T>> {
-      const collection = await documents.collection<T>(spec);
+    collection<T extends DocumentWithId>(spec: CollectionSpec): DocumentCollection<T> {
+      const collection = documents.collection<T>(spec);
       const shape = tableShapeOf(spec);
 
       /**
@@ -99,6 +99,7 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
         },
       };
     },
+    prepare: (spec) => documents.prepare(spec),
     ping: () => documents.ping(),
     async close() {
       statements.clear();
