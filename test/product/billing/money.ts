@@ -37,7 +37,7 @@ export async function openAccount(
 ): Promise<{ store: BillingStore; accountId: string }> {
   const store = new BillingStore(documents);
   const accountId = newId('acc');
-  accountsIn(documents).insertOne({
+  await accountsIn(documents).insertOne({
     _id: accountId,
     email: `${accountId}@example.test`,
     plan,
