@@ -113,7 +113,7 @@ export async function checkIndexes(url: string): Promise<DoctorFinding> {
 /** Checks whether a migration to the database was interrupted. */
 export async function checkMigration(url: string): Promise<DoctorFinding[]> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = await connectMongoDocuments(url, { makesIndexes: false });
+  const documents = await connectMongoDocuments(url);
   const { isUnfinished } = await readMigrationMarker(documents).finally(() => documents.close());
   return isUnfinished ? [problemFinding(UNFINISHED_MIGRATION.message, UNFINISHED_MIGRATION.remedy)] : [];
 }

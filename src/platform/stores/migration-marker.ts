@@ -11,7 +11,7 @@ export const MIGRATION_MARKER: CollectionSpec & { id: string } = {
 export async function readMigrationMarker(
   documents: DocumentStore,
 ): Promise<{ marker: DocumentCollection<DocumentWithId>; isUnfinished: boolean }> {
-  const marker = await documents.collection<DocumentWithId>(MIGRATION_MARKER);
+  const marker = documents.collection<DocumentWithId>(MIGRATION_MARKER);
   return { marker, isUnfinished: (await marker.findOne({ _id: MIGRATION_MARKER.id })) !== null };
 }
 

@@ -34,7 +34,7 @@ t.test(
 
     const documents = await connectMongoDocuments(MONGODB_URL);
     t.teardown(() => documents.close());
-    const things = await documents.collection({ name: 'things', indexes: [] });
+    const things = documents.collection({ name: 'things', indexes: [] });
     await things.insertMany([{ _id: 'a' }, { _id: 'b' }]);
     const host = await connectRedisCoordination(settings.stores);
     t.teardown(() => host.close());
@@ -44,7 +44,7 @@ t.test(
     });
     await stopped();
 
-    const marker = await documents.collection({ name: MIGRATION_MARKER.name, indexes: [] });
+    const marker = documents.collection({ name: MIGRATION_MARKER.name, indexes: [] });
     await marker.insertOne({ _id: MIGRATION_MARKER.id });
     await t.rejects(migrated(), { message: /unfinished copy/ });
     t.match(await checkMigration(MONGODB_URL), [{ state: 'problem', message: /unfinished copy/ }]);
@@ -65,7 +65,7 @@ t.test('a Redis of the file that does not answer is told before anything is copi
   const source = readSettings({ DATA_DIR: join(folder, 'from') }).stores;
   await mkdir(source.DATA_DIR);
   const documents = openEmbeddedDocuments(join(source.DATA_DIR, 'documents.sqlite'));
-  await (await documents.collection({ name: 'things', indexes: [] })).insertOne({ _id: 'a' });
+  await documents.collection({ name: 'things', indexes: [] }).insertOne({ _id: 'a' });
   await documents.close();
   await t.rejects(
     runMigrateCommand(['migrate', '--to', file], source, {}, () => undefined),
