@@ -7,6 +7,7 @@ import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client.ts';
 import { limitPipelining } from './connection/pipelining.ts';
+import { limitSmallChunks } from './connection/small-chunks.ts';
 import {
   answerUnparsableRequest,
   decorateWithUnreadablePaths,
@@ -36,6 +37,7 @@ export function createHttpServer(
 ): FastifyInstance {
   const server = createFastify(settings, log);
   limitPipelining(server.server);
+  server.server.on('request', (request) => limitSmallChunks(request));
   installRequestIds(server);
   refuseSecondHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);

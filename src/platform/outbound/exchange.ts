@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
+import { limitSmallChunks } from '../http/connection/small-chunks.ts';
 import { withoutAbsentFields } from '../values/present.ts';
 import { errorOfAbortedSignal, OutboundError, targetRefusedError, tooSlowError } from './errors.ts';
 import { isAddressAllowed, type OutboundTarget } from './target.ts';
@@ -72,6 +73,7 @@ export function exchangeHttp(
   });
   client.once('response', (response) => {
     clearTimeout(timer);
+    limitSmallChunks(response, smallChunksError());
     if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitchError());
     else resolve(response);
   });
@@ -103,6 +105,10 @@ export function refuseUnexpectedResponses(client: ClientRequest): void {
 
 function protocolSwitchError(): OutboundError {
   return new OutboundError('connection', 'connection failed: it switched protocols (HTTP 101)');
+}
+
+function smallChunksError(): OutboundError {
+  return new OutboundError('connection', 'connection failed: it sent its body in too many small chunks');
 }
 
 /** Maps an error of a socket, a parser or a signal, also while the body is read. */

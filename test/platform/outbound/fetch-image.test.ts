@@ -57,6 +57,22 @@ t.test('a redirect is refused with its target and not followed', async (t) => {
   );
 });
 
+t.test('a body in too many small chunks is not read', async (t) => {
+  const chunked = (chunk: string, chunks: number) =>
+    serveTcp(t, (socket) => {
+      const body = `${chunk.length.toString(16)}\r\n${chunk}\r\n`.repeat(chunks);
+      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${body}0\r\n\r\n`);
+    });
+  const limitBytes = 10_000_000;
+  const small = await chunked('x', 100_000);
+  await t.rejects(fetchImage(small.url, { limitBytes }), {
+    ...UNAVAILABLE,
+    message: /too many small chunks/,
+  });
+  const lines = await chunked('x'.repeat(200), 20_000);
+  t.equal((await fetchImage(lines.url, { limitBytes })).bytes.length, 4_000_000);
+});
+
 t.test("an HTTP error is the caller's to fix, unless it may pass", async (t) => {
   const { url } = await serve(t, (request, response) => {
     response.writeHead(Number(request.url?.slice(1)), { 'retry-after': '7' }).end('body');
