@@ -1,4 +1,4 @@
-import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
+import { jsonRequestBody, Transport } from '../../../client/transport.ts';
 import { html, useEffect, useState, type View } from './html.ts';
 import type { OperatorCalls } from './operator-schema.ts';
 import { Button, Field, onSubmitFields } from './parts/controls.ts';
@@ -11,34 +11,38 @@ type OperatorCallName = keyof OperatorCalls;
 type SentPart<N extends OperatorCallName, K extends 'query' | 'body'> =
   OperatorCalls[N] extends Record<K, infer Part extends object> ? Part : never;
 
-interface OperatorCallFields<Query extends object, Body extends object> {
-  query?: Query;
-  body?: Body;
+interface OperatorCallFields<N extends OperatorCallName> {
+  query?: SentPart<N, 'query'>;
+  body?: SentPart<N, 'body'>;
   signal?: AbortSignal;
   /** The longest wait for a response, in milliseconds. */
   timeoutMs?: number;
 }
 
-const OPERATOR_PREFIX = '/operator/v1';
+const OPERATOR_ROOT = '/operator/v1';
 const TIMEOUT_MS = 70_000;
+const SESSION_PATH = `${OPERATOR_ROOT}/session`;
 let openedSessionCount = 0;
 
+const transport = new Transport({
+  ...{ baseUrl: location.origin, timeoutMs: TIMEOUT_MS, maxRetries: 0 },
+  fetch: sendAsOperator,
+});
+
 /**
- * Calls the operator's interface and returns the data of the envelope. If no answer arrives in time, the call is
- * repeated once over a new connection, which another process may accept.
+ * Calls the operator's interface and returns the data of the envelope. If no answer to a read arrives, it is repeated
+ * once over a new connection, which another process may accept.
  * @throws DarkroomError
  */
 export async function callOperator<N extends OperatorCallName>(
   name: N,
-  fields: OperatorCallFields<SentPart<N, 'query'>, SentPart<N, 'body'>> = {},
+  { query, body, ...options }: OperatorCallFields<N> = {},
 ): Promise<OperatorCalls[N]['data']> {
   const [method = '', path = ''] = name.split(' ');
-  const response = await sendOperatorRequest(method, path, fields).catch((error) => {
-    const mayRepeat = method === 'GET' && (error as Error).name === 'TimeoutError' && !fields.signal?.aborted;
-    if (mayRepeat) return sendOperatorRequest(method, path, fields);
-    throw error;
-  });
-  return response.status === 204 ? undefined : (await response.json()).data;
+  const sent = body === undefined ? {} : { body: jsonRequestBody(body) };
+  const call = { method, root: OPERATOR_ROOT, path, query: { ...query }, ...sent };
+  const maxRetries = method === 'GET' ? 1 : 0;
+  return (await transport.json<OperatorCalls[N]['data']>(call, { maxRetries, ...options })).data;
 }
 
 /**
@@ -46,7 +50,8 @@ export async function callOperator<N extends OperatorCallName>(
  * @throws DarkroomError
  */
 export async function readReport(name: string, signal: AbortSignal): Promise<unknown> {
-  return (await sendOperatorRequest('GET', `/runs/${encodeURIComponent(name)}`, { signal })).json();
+  const call = { method: 'GET', root: OPERATOR_ROOT, path: `/runs/${encodeURIComponent(name)}` };
+  return (await transport.bytes(call, { signal })).json();
 }
 
 /**
@@ -67,48 +72,27 @@ export async function endOperatorSession(): Promise<void> {
   operatorSessionState.set('none');
 }
 
-/**
- * Sends a request to the operator's interface.
- * @throws DarkroomError; ConnectionError when there was no response.
- */
-async function sendOperatorRequest(
-  method: string,
-  path: string,
-  { query = {}, body, signal, timeoutMs = TIMEOUT_MS }: OperatorCallFields<object, object>,
-): Promise<Response> {
-  const url = new URL(OPERATOR_PREFIX + path, location.origin);
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
-  const late = AbortSignal.timeout(timeoutMs);
+/** Sends a request with the cookie of the operator, and records whether the operator is signed in. */
+async function sendAsOperator(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const { pathname } = new URL(String(input));
+  const headers = new Headers(init.headers);
+  headers.set('x-console', '1');
   const openedBefore = openedSessionCount;
-  const response = await fetch(url, {
-    method,
-    headers: { 'x-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
-    signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }).catch((error) => {
-    if (!(error instanceof TypeError)) throw error;
-    offlineState.set(true);
-    throw new ConnectionError('The service cannot be reached.', { cause: error });
+  const response = await fetch(input, { ...init, headers }).catch((error) => {
+    if (error instanceof TypeError) offlineState.set(true);
+    throw error;
   });
   offlineState.set(false);
-  if (response.ok) {
-    if (path !== '/session') operatorSessionState.set('open');
-    return response;
-  }
-  const failure = await readFailure(response, location.origin);
+  if (response.ok && pathname !== SESSION_PATH) operatorSessionState.set('open');
   // The error may belong to an earlier session. It must not end a session that was opened after the request.
-  if (openedSessionCount === openedBefore && isSessionMissing(failure, path))
+  if (openedSessionCount === openedBefore && isSessionMissing(response, pathname))
     operatorSessionState.set('none');
-  throw failure;
+  return response;
 }
 
-/**
- * Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set, except
- * below `/runs/`, where it means that the run does not exist.
- */
-function isSessionMissing({ status }: DarkroomError, path: string): boolean {
-  return status === 401 || (status === 404 && !path.startsWith('/runs/'));
+/** Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set. */
+function isSessionMissing({ status }: Response, pathname: string): boolean {
+  return status === 401 || (status === 404 && !pathname.startsWith(`${OPERATOR_ROOT}/runs/`));
 }
 
 const ONE_TIME_LINK_PATTERN = /^#(opl_\w+)$/;
