@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, actions, closes = 'Close', children }: 
   </dialog>`;
 }
 
-interface DialogQuestion {
+export interface DialogQuestion {
   title: string;
   text: View;
   /** The label of the confirming button, which says what happens, such as `Delete 3 assets`. */

@@ -2,6 +2,7 @@ import type { Pages } from '../../../../client/answers.ts';
 import { ConnectionError } from '../../../../client/errors.ts';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
 import { offlineState, useSession } from '../session.ts';
+import { askToConfirm, type DialogQuestion } from './overlays.ts';
 
 /** Data that is loaded from the service, with the state of the load. */
 interface LoadedData<T> {
@@ -161,6 +162,12 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
   return { ...state, more, reload };
 }
 
+/** Loads all rows of a short list, for a table. */
+export function useRows<T>(read: ReadFunction<readonly T[]>) {
+  const { data, ...list } = useLoad(read, []);
+  return { rows: data ?? [], ...list };
+}
+
 /** Runs the action of a button or a form. While an action runs, another one is ignored. */
 export function useAction() {
   const [state, setState] = useState<{ isActing: boolean; error: unknown }>({
@@ -187,8 +194,14 @@ export function useAction() {
       isActing.current = false;
     }
   }, []);
+  /** Asks the user to confirm a dangerous action, and runs it as `act` does. Returns false if the user declines. */
+  const actIfConfirmed = useCallback(
+    async (question: DialogQuestion, work: () => Promise<unknown>) =>
+      (await askToConfirm({ ...question, isDangerous: true })) && act(work),
+    [],
+  );
   const clear = useCallback(() => setState({ isActing: false, error: undefined }), []);
-  return { act, clear, ...state };
+  return { act, actIfConfirmed, clear, ...state };
 }
 
 /** Repeats a failed read when the connection is restored, or when somebody has signed in again. */

@@ -5,7 +5,7 @@ import { api } from '../api.ts';
 import { html, useEffect, useState } from '../html.ts';
 import { Button, errorMessageAt, Field, Form, onText, Tabs } from '../parts/controls.ts';
 import { applyFix, type FormValues } from '../parts/correcting.ts';
-import { askToConfirm, toast, useKey } from '../parts/overlays.ts';
+import { toast, useKey } from '../parts/overlays.ts';
 import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { Id } from '../parts/values.ts';
@@ -25,6 +25,7 @@ type TemplateForm = Required<
   variables: TemplateVariable[];
 };
 
+const REMOVAL_TEXT = 'Calls that name it are refused from then on. All of its versions go with it.';
 const PARENT_SCREEN = { title: 'Templates', path: '/console/templates' };
 const NEW_TEMPLATE: TemplateForm = {
   name: '',
@@ -87,7 +88,7 @@ function useTemplateActs(
   draft: TemplateForm,
   { isChanged, onUpdated }: { isChanged: boolean; onUpdated: () => void },
 ) {
-  const { act, isActing, error } = useAction();
+  const { act, actIfConfirmed, isActing, error } = useAction();
   const isOwn = template !== undefined && !template.builtIn;
   const save = () =>
     act(async () => {
@@ -100,20 +101,12 @@ function useTemplateActs(
       toast('The template is saved.', { undo: () => api.templates.delete(id) });
       navigate(`${PARENT_SCREEN.path}/${id}`);
     });
-  const remove = async ({ id, name }: TemplateData) => {
-    const agreed = await askToConfirm({
-      title: `Delete ${name}?`,
-      text: 'Calls that name it are refused from then on. All of its versions go with it.',
-      act: 'Delete the template',
-      isDangerous: true,
-    });
-    if (!agreed) return;
-    await act(async () => {
+  const remove = ({ id, name }: TemplateData) =>
+    actIfConfirmed({ title: `Delete ${name}?`, text: REMOVAL_TEXT, act: 'Delete the template' }, async () => {
       await api.templates.delete(id);
       toast(`${name} is deleted.`);
       navigate(PARENT_SCREEN.path);
     });
-  };
   useKey('s', 'Save', () => void save());
   const actions = html`
     ${isOwn && html`<a class="button" href=${`${PARENT_SCREEN.path}/${template.id}/versions`}>Versions</a>`}

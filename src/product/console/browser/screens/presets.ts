@@ -3,7 +3,7 @@ import { api } from '../api.ts';
 import { h, html, useState } from '../html.ts';
 import { Button, Select } from '../parts/controls.ts';
 import { Filters, savedListFilters } from '../parts/lists.ts';
-import { askToConfirm, toast } from '../parts/overlays.ts';
+import { toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../parts/page.ts';
 import { useAction, useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
@@ -65,6 +65,7 @@ function PresetList() {
   <//>`;
 }
 
+const REMOVAL_TEXT = 'Calls that name it are refused from then on. All of its versions go with it.';
 const PARENT_SCREEN = { title: 'Presets', path: '/console/presets' };
 
 function PresetBySlug({ slug }: { slug: string }) {
@@ -85,21 +86,13 @@ async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData
 function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => void }) {
   const { id, slug, name, description, steps, version, builtIn, usage, warnings = [] } = preset;
   const [isEditing, setIsEditing] = useState(false);
-  const { act, error } = useAction();
-  const remove = async () => {
-    const agreed = await askToConfirm({
-      title: `Delete ${name}?`,
-      text: 'Calls that name it are refused from then on. All of its versions go with it.',
-      act: 'Delete the preset',
-      isDangerous: true,
-    });
-    if (!agreed) return;
-    await act(async () => {
+  const { actIfConfirmed, error } = useAction();
+  const remove = () =>
+    actIfConfirmed({ title: `Delete ${name}?`, text: REMOVAL_TEXT, act: 'Delete the preset' }, async () => {
       await api.presets.delete(slug);
       toast(`${name} is deleted.`);
       navigate(PARENT_SCREEN.path);
     });
-  };
   const asSteps = addressOf('/console/playground', { steps: JSON.stringify(steps) });
   const actions = html`
     <a class="button" href=${addressOf('/console/playground', { preset: slug })}>Try it</a>

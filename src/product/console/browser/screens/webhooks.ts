@@ -7,12 +7,18 @@ import { applyFix } from '../parts/correcting.ts';
 import { countColumn, idColumn, timeColumn } from '../parts/lists.ts';
 import { Dialog } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page } from '../parts/page.ts';
-import { useAction, useLoad } from '../parts/reading.ts';
+import { useAction, useRows } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { navigate, type ScreenProps } from '../router.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
-import { EndpointPage, EVENT_TYPES, type EventType, Secret, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
+import {
+  EndpointPage,
+  EndpointSecret,
+  EVENT_TYPES,
+  type EventType,
+  WEBHOOKS_PATH,
+} from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints. It shows all endpoints, one endpoint with its deliveries, or one delivery. */
 export default function WebhooksScreen({ rest }: ScreenProps) {
@@ -24,7 +30,7 @@ export default function WebhooksScreen({ rest }: ScreenProps) {
 
 function Endpoints() {
   const [isAdding, setIsAdding] = useState(false);
-  const { data, error, isLoading, reload } = useLoad((signal) => api.webhooks.list({ signal }), []);
+  const list = useRows((signal) => api.webhooks.list({ signal }));
   const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New endpoint<//>`;
   return html`<${Page}
     title="Webhooks"
@@ -34,17 +40,16 @@ function Endpoints() {
     <${Table}
       label="Endpoints"
       columns=${COLUMNS}
-      rows=${data ?? []}
       keyOf=${({ id }: WebhookEndpoint) => id}
       hrefOf=${({ id }: WebhookEndpoint) => `${WEBHOOKS_PATH}/${id}`}
-      ...${{ isLoading, error, reload }}
+      ...${list}
       empty=${html`<${Empty}
         title="No endpoints yet"
         text="Register an https address of yours, keep its secret, and send it a test."
         action=${add}
       />`}
     />
-    ${isAdding && html`<${NewEndpoint} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
+    ${isAdding && html`<${NewEndpoint} onClose=${() => setIsAdding(false)} onAdded=${list.reload} />`}
   <//>`;
 }
 
@@ -83,7 +88,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
     setEvents(call.events);
   };
   if (added !== undefined)
-    return html`<${Secret} secret=${added.secret} onClose=${() => navigate(`${WEBHOOKS_PATH}/${added.id}`)} />`;
+    return html`<${EndpointSecret} secret=${added.secret} onClose=${() => navigate(`${WEBHOOKS_PATH}/${added.id}`)} />`;
   return html`<${Dialog}
     title="New endpoint"
     closes="Cancel"

@@ -2,7 +2,7 @@ import type { Asset, ListedAsset } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
-import { askToConfirm, toast } from '../../parts/overlays.ts';
+import { toast } from '../../parts/overlays.ts';
 import {
   Empty,
   ErrorBox,
@@ -86,7 +86,7 @@ function Swatch({ colour }: { colour: string }) {
 }
 
 function AssetActs({ asset }: { asset: Asset }) {
-  const { act, isActing, error } = useAction();
+  const { act, actIfConfirmed, isActing, error } = useAction();
   const link = async () => {
     const options = { expiresInSeconds: LINK_LIFE_SECONDS };
     return (await api.assets.link(asset.id, options)).url;
@@ -101,15 +101,14 @@ function AssetActs({ asset }: { asset: Asset }) {
       await copyText(await link());
       toast('The link is copied. It shows the picture to whoever has it, for an hour.');
     });
-  const remove = () =>
-    act(async () => {
-      const text = 'Its bytes are gone for good, and so are the pictures that web pages show of it.';
-      if (!(await askToConfirm({ title: 'Delete this asset?', text, act: 'Delete', isDangerous: true })))
-        return;
+  const remove = () => {
+    const text = 'Its bytes are gone for good, and so are the pictures that web pages show of it.';
+    return actIfConfirmed({ title: 'Delete this asset?', text, act: 'Delete' }, async () => {
       await api.assets.delete(asset.id);
       toast('The asset is deleted.');
       navigate(ASSETS_PATH);
     });
+  };
   const isThere = asset.status === 'DONE';
   return html`
     ${isThere && html`<${Button} isBusy=${isActing} onClick=${download}>Download<//>`}

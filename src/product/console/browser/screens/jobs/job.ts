@@ -68,15 +68,13 @@ const ITEM_FILTER_CHOICES = [
 ];
 
 function JobActs({ job, reload }: { job: Job; reload: () => void }) {
-  const { act, isActing, error } = useAction();
-  const cancel = async () => {
-    const isAgreed = await askToConfirm({
-      title: 'Cancel this job?',
-      text: 'Items that have not started stop at once; running ones finish, and what is complete stays.',
-      act: 'Cancel the job',
-      isDangerous: true,
+  const { act, actIfConfirmed, isActing, error } = useAction();
+  const cancel = () => {
+    const text = 'Items that have not started stop at once; running ones finish, and what is complete stays.';
+    return actIfConfirmed({ title: 'Cancel this job?', text, act: 'Cancel the job' }, async () => {
+      await api.jobs.cancel(job.id);
+      reload();
     });
-    if (isAgreed && (await act(() => api.jobs.cancel(job.id)))) reload();
   };
   const resume = () =>
     act(async () => {

@@ -1,53 +1,44 @@
 import type { Fix } from '../../../../../client/errors.ts';
 import type { ApiKey, Session } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
-import { html, useState } from '../../html.ts';
+import { html, useState, type View } from '../../html.ts';
 import { Button, Field, onSubmitFields, onText } from '../../parts/controls.ts';
 import { applyFix } from '../../parts/correcting.ts';
 import { idColumn, timeColumn } from '../../parts/lists.ts';
-import { askToConfirm, Dialog, toast } from '../../parts/overlays.ts';
+import { Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox } from '../../parts/page.ts';
-import { useAction, useLoad } from '../../parts/reading.ts';
+import { useAction, useRows } from '../../parts/reading.ts';
+import { SecretDialog } from '../../parts/secret-dialog.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { Copy, relativeTimeText, Status, Time, timeText } from '../../parts/values.ts';
+import { relativeTimeText, Status, Time, timeText } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
-/**
- * The API keys of the account: their list, and buttons to create and revoke keys. A person who signed in by an API key
- * cannot see them.
- */
-export function Keys() {
-  const { kind } = useSession();
-  if (kind === 'key') return html`<${SessionNeeded} what="keys" />`;
-  return html`<${KeyList} />`;
-}
-
-/** Tells a person who signed in by an API key that the list needs a session. */
-function SessionNeeded({ what }: { what: string }) {
+/** Shows a list that only a session may read. A person who signed in by an API key is told so. */
+function SessionOnly({ what, children }: { what: string; children: View }): View {
+  if (useSession().kind !== 'key') return children;
   const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
   return html`<${Empty} title="This takes a session" text=${text} />`;
 }
 
+/** The API keys of the account: their list, and buttons to create and revoke keys. */
+export function Keys() {
+  return html`<${SessionOnly} what="keys"><${KeyList} /><//>`;
+}
+
 function KeyList() {
-  const read = (signal: AbortSignal) => api.request('GET', '/api-keys', { signal });
-  const { data, error, isLoading, reload } = useLoad(read, []);
+  const list = useRows((signal) => api.request('GET', '/api-keys', { signal }));
   const [isAdding, setIsAdding] = useState(false);
   const revoking = useAction();
-  const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
+  const revoke = ({ id, name, hint, lastUsedAt }: ApiKey) => {
     const used =
       lastUsedAt === undefined ? 'It was never used.' : `It was last used ${relativeTimeText(lastUsedAt)}.`;
-    const isAgreed = await askToConfirm({
-      title: `Revoke ${name || hint}?`,
-      text: `${used} Its next call is refused, for good.`,
-      act: 'Revoke the key',
-      isDangerous: true,
+    const text = `${used} Its next call is refused, for good.`;
+    const question = { title: `Revoke ${name || hint}?`, text, act: 'Revoke the key' };
+    return revoking.actIfConfirmed(question, async () => {
+      await api.request('DELETE', '/api-keys/{keyId}', { path: { keyId: id } }).finally(list.reload);
+      toast('The key is revoked.');
     });
-    if (!isAgreed) return;
-    const path = { keyId: id };
-    const isDone = await revoking.act(() => api.request('DELETE', '/api-keys/{keyId}', { path }));
-    if (isDone) toast('The key is revoked.');
-    reload();
   };
   const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New key<//>`;
   return html`
@@ -56,12 +47,11 @@ function KeyList() {
     <${Table}
       label="API keys"
       columns=${keyColumns(revoke)}
-      rows=${data ?? []}
       keyOf=${({ id }: ApiKey) => id}
-      ...${{ isLoading, error, reload }}
+      ...${list}
       empty=${html`<${Empty} title="No keys yet" text="A program calls the interface with a key of its own." action=${add} />`}
     />
-    ${isAdding && html`<${NewKey} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
+    ${isAdding && html`<${NewKey} onClose=${() => setIsAdding(false)} onAdded=${list.reload} />`}
   `;
 }
 
@@ -105,10 +95,12 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
       onAdded();
     });
   if (key !== undefined)
-    return html`<${Dialog} title="Keep this key" closes="I have kept it" onClose=${onClose}>
-      <p>It is shown only now. Whoever has it makes calls of this account.</p>
-      <p class="secret"><${Copy} text=${key} /></p>
-    <//>`;
+    return html`<${SecretDialog}
+      title="Keep this key"
+      text="It is shown only now. Whoever has it makes calls of this account."
+      secret=${key}
+      onClose=${onClose}
+    />`;
   return html`<${Dialog}
     title="New API key"
     closes="Cancel"
@@ -126,28 +118,21 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
 
 /** The sessions of this account, each with a button that ends it. */
 export function Sessions() {
-  const { kind } = useSession();
-  if (kind === 'key') return html`<${SessionNeeded} what="sessions" />`;
-  return html`<${SessionList} />`;
+  return html`<${SessionOnly} what="sessions"><${SessionList} /><//>`;
 }
 
 function SessionList() {
-  const read = (signal: AbortSignal) => api.request('GET', '/auth/sessions', { signal });
-  const { data, error, isLoading, reload } = useLoad(read, []);
+  const list = useRows((signal) => api.request('GET', '/auth/sessions', { signal }));
   const ending = useAction();
-  const end = async ({ id, isCurrent, createdAt }: Session) => {
-    if (isCurrent) return void ending.act(signOut);
-    const isAgreed = await askToConfirm({
-      title: 'End this session?',
-      text: `Whoever signed in at ${timeText(createdAt)} has to sign in again.`,
-      act: 'End the session',
-      isDangerous: true,
+  const end = ({ id, isCurrent, createdAt }: Session) => {
+    if (isCurrent) return ending.act(signOut);
+    const text = `Whoever signed in at ${timeText(createdAt)} has to sign in again.`;
+    const question = { title: 'End this session?', text, act: 'End the session' };
+    return ending.actIfConfirmed(question, async () => {
+      const path = { sessionId: id };
+      await api.request('DELETE', '/auth/sessions/{sessionId}', { path }).finally(list.reload);
+      toast('The session is over.');
     });
-    if (!isAgreed) return;
-    const path = { sessionId: id };
-    const isDone = await ending.act(() => api.request('DELETE', '/auth/sessions/{sessionId}', { path }));
-    if (isDone) toast('The session is over.');
-    reload();
   };
   return html`
     <div class="list-head"><span class="quiet">Sign-ins of the last 12 hours that are not over</span></div>
@@ -155,9 +140,8 @@ function SessionList() {
     <${Table}
       label="Sessions"
       columns=${sessionColumns(end)}
-      rows=${data ?? []}
       keyOf=${({ id }: Session) => id}
-      ...${{ isLoading, error, reload }}
+      ...${list}
     />
   `;
 }

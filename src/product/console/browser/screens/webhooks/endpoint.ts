@@ -12,9 +12,10 @@ import {
   timeColumn,
   useLiveList,
 } from '../../parts/lists.ts';
-import { askToConfirm, Dialog, toast } from '../../parts/overlays.ts';
+import { Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../../parts/page.ts';
 import { useAction, useLoad } from '../../parts/reading.ts';
+import { SecretDialog } from '../../parts/secret-dialog.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
@@ -29,12 +30,11 @@ export const EVENT_TYPES: readonly EventType[] = [
   'job.item.failed',
 ];
 
-/** Shows a secret once; no call of the API returns it again. */
-export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
-  return html`<${Dialog} title="Keep this secret" onClose=${onClose} closes="I have kept it">
-    <p>It signs what is sent to this endpoint, and is shown only now. Whoever has it can forge deliveries.</p>
-    <p class="secret"><${Copy} text=${secret} /></p>
-  <//>`;
+/** Shows the secret of an endpoint once. */
+export function EndpointSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
+  const text =
+    'It signs what is sent to this endpoint, and is shown only now. Whoever has it can forge deliveries.';
+  return html`<${SecretDialog} title="Keep this secret" text=${text} secret=${secret} onClose=${onClose} />`;
 }
 
 const POLL_MS = 3_000;
@@ -132,7 +132,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
   const { id, enabled } = endpoint;
   const [secret, setSecret] = useState<string>();
-  const { act, isActing, error } = useAction();
+  const { act, actIfConfirmed, isActing, error } = useAction();
   const test = () =>
     act(async () => {
       const { status, error: failure, responseStatus } = await api.webhooks.test(id);
@@ -142,38 +142,38 @@ function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload:
       });
       reload();
     });
-  const agreed = (title: string, act: string, text: string) =>
-    askToConfirm({ title, text, act, isDangerous: true });
-  const toggle = () =>
-    act(async () => {
-      const text = 'What is queued for it is closed, and nothing is sent to it until it is enabled again.';
-      if (enabled && !(await agreed('Disable this endpoint?', 'Disable', text))) return;
-      await api.webhooks.update(id, { enabled: !enabled });
-      reload();
-    });
-  const rotate = () =>
-    act(async () => {
-      const text =
-        'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
-      if (!(await agreed('Replace the secret?', 'Replace', text))) return;
+  const setEnabled = async (enabled: boolean) => {
+    await api.webhooks.update(id, { enabled });
+    reload();
+  };
+  const disable = () => {
+    const text = 'What is queued for it is closed, and nothing is sent to it until it is enabled again.';
+    const question = { title: 'Disable this endpoint?', text, act: 'Disable' };
+    return actIfConfirmed(question, () => setEnabled(false));
+  };
+  const rotate = () => {
+    const text =
+      'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
+    return actIfConfirmed({ title: 'Replace the secret?', text, act: 'Replace' }, async () => {
       setSecret((await api.webhooks.rotateSecret(id)).secret);
       reload();
     });
-  const remove = () =>
-    act(async () => {
-      const text = 'What is queued is not sent, and its deliveries can no longer be read.';
-      if (!(await agreed('Delete this endpoint?', 'Delete', text))) return;
+  };
+  const remove = () => {
+    const text = 'What is queued is not sent, and its deliveries can no longer be read.';
+    return actIfConfirmed({ title: 'Delete this endpoint?', text, act: 'Delete' }, async () => {
       await api.webhooks.delete(id);
       toast('The endpoint is deleted.');
       navigate(WEBHOOKS_PATH);
     });
+  };
   return html`
     <${Button} kind="primary" isBusy=${isActing} onClick=${test}>Send a test<//>
-    <${Button} isBusy=${isActing} onClick=${toggle}>${enabled ? 'Disable' : 'Enable'}<//>
+    <${Button} isBusy=${isActing} onClick=${enabled ? disable : () => act(() => setEnabled(true))}>${enabled ? 'Disable' : 'Enable'}<//>
     <${Button} isBusy=${isActing} onClick=${rotate}>Replace secret<//>
     <${Button} kind="danger" isBusy=${isActing} onClick=${remove}>Delete<//>
     <${ErrorBox} error=${error} />
-    ${secret && html`<${Secret} secret=${secret} onClose=${() => setSecret(undefined)} />`}
+    ${secret && html`<${EndpointSecret} secret=${secret} onClose=${() => setSecret(undefined)} />`}
   `;
 }
 
