@@ -754,6 +754,7 @@ export interface CodesOfImage {
   codes: {
     /** Such as QRCode, DataMatrix, EAN13 or Code128. */
     format: string;
+    /** The number of a UPC-A or UPC-E code has the 13 digits of EAN-13. */
     text: string;
     x: number;
     y: number;

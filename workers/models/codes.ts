@@ -36,7 +36,26 @@ export default async function readCodes({ picture }: CodesTask): Promise<CodesRe
   // The reader finds light matrix codes by itself, but light bar codes only in the negative of the picture.
   const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
   const others = light.filter((one) => !codes.some((code) => doOverlap(code, one)));
-  return { width, height, codes: [...codes, ...others] };
+  return { width, height, codes: withoutParts([...codes, ...others]) };
+}
+
+/**
+ * Removes codes that are a part of another one. A turned bar code is also found by lines that leave it early, and some
+ * kinds, such as ITF, are valid without their last digits. The box of a turned bar code is that of the lines that cross
+ * all of it, so that the other lines lie beside it.
+ */
+function withoutParts(codes: readonly FoundCode[]): FoundCode[] {
+  const isPartOf = (code: FoundCode, other: FoundCode) =>
+    code.format === other.format &&
+    code.text.length < other.text.length &&
+    other.text.includes(code.text) &&
+    doOverlap(code, withSurroundings(other));
+  return codes.filter((code) => !codes.some((other) => isPartOf(code, other)));
+}
+
+function withSurroundings({ x, y, width, height, ...code }: FoundCode): FoundCode {
+  const reach = Math.max(width, height);
+  return { ...code, x: x - reach, y: y - reach, width: width + 2 * reach, height: height + 2 * reach };
 }
 
 /**

@@ -161,7 +161,9 @@ const CodesOfImage = Type.Object(
     codes: Type.Array(
       Type.Object({
         format: Type.String({ description: 'Such as QRCode, DataMatrix, EAN13 or Code128.' }),
-        text: Type.String(),
+        text: Type.String({
+          description: 'The number of a UPC-A or UPC-E code has the 13 digits of EAN-13.',
+        }),
         ...BOX_FIELDS,
       }),
       { description: 'From top to bottom, at most 100.' },

@@ -184,6 +184,28 @@ t.test('codes of several kinds are read from one picture, at any angle', async (
   }
 });
 
+t.test('a turned bar code is one code, with all of its digits', async (t) => {
+  const number = '00012345678905';
+  const code = await pngOf(
+    sharp(await codeOf(number, 'ITF')).extend({
+      top: 70,
+      bottom: 70,
+      left: 90,
+      right: 90,
+      background: '#ffffff',
+    }),
+  );
+  for (const angle of [0, 17, -17]) {
+    const turned = await pngOf(sharp(code).rotate(angle, { background: '#ffffff' }));
+    const { json } = await read('codes', turned);
+    t.same(
+      json.data.codes.map(({ text }: Found) => text),
+      [number],
+      `at ${angle} degrees`,
+    );
+  }
+});
+
 t.test('a picture with nothing to read is no failure', async (t) => {
   const plain = await pngOf(white(90, 60));
   t.match((await read('text', plain)).json.data, { width: 90, height: 60, text: '', lines: [] });
