@@ -45,7 +45,7 @@ export interface CallOptions {
   maxRetries?: number | undefined;
   /**
    * Identifies a write, so that it takes effect only once. Default: a new key for each call, which all retries of the
-   * call share.
+   * call share; none for a call without retries.
    */
   idempotencyKey?: string | undefined;
   headers?: Record<string, string> | undefined;
@@ -92,7 +92,10 @@ const IDEMPOTENCY_KEY_BYTES = 16;
 /** The minimum length of a secret whose last characters are shown. For a shorter secret, they would reveal too much. */
 const MIN_MASKED_CREDENTIAL_CHARACTERS = 16;
 
-/** Sends calls with one credential. It adds an idempotency key to each write, and handles retries and timeouts. */
+/**
+ * Sends calls with one credential. It adds an idempotency key to each write that it may repeat, and handles retries and
+ * timeouts.
+ */
 export class Transport {
   readonly baseUrl: string;
   readonly clock: Clock;
@@ -195,11 +198,13 @@ export class Transport {
     const { method, path, root = '/api/v1', query = {}, body, accept = 'application/json' } = call;
     const search = queryText(query);
     const isWrite = method !== 'GET' && method !== 'HEAD';
+    const { maxRetries = this.#options.maxRetries ?? DEFAULT_RETRIES } = options;
+    const { idempotencyKey = maxRetries > 0 ? randomText() : undefined } = options;
     const headers: Record<string, string> = {
       accept,
       ...(this.#credential && { authorization: this.#credential }),
       ...(body?.type && { 'content-type': body.type }),
-      ...(isWrite && { 'idempotency-key': options.idempotencyKey ?? randomText() }),
+      ...(isWrite && idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       ...withLowerCaseNames(options.headers),
     };
     return {

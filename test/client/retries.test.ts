@@ -29,6 +29,8 @@ t.test('a write that may pass later is repeated under one key, after what Retry-
   t.equal(got[4]?.headers.get('idempotency-key'), 'mine');
   await client.jobs.get('job_1');
   t.equal(got[5]?.headers.get('idempotency-key'), null, 'a read needs none');
+  await client.jobs.submit(JOB, { maxRetries: 0 });
+  t.equal(got[6]?.headers.get('idempotency-key'), null, 'a call that is not repeated needs none');
 });
 
 t.test('what cannot pass is not repeated', async (t) => {

@@ -18,6 +18,11 @@ const PROGRESS_WAIT_SECONDS = 2;
 const DEFAULT_WAIT_SECONDS = 30;
 const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
+/** Whether a job has ended, so that nothing of it changes any more. */
+export function hasEnded({ status }: Pick<Job, 'status'>): boolean {
+  return ENDED_STATUSES.includes(status);
+}
+
 /** Jobs, which run ops, presets or chains of steps over many assets. */
 export class Jobs extends CallGroup {
   /** Checks a job and computes its price, without submitting it. */
@@ -58,7 +63,7 @@ export class Jobs extends CallGroup {
       const counts = `${job.status} ${job.completedItems} ${job.failedItems} ${job.cancelledItems}`;
       if (counts !== told) onProgress?.(job);
       told = counts;
-      if (ENDED_STATUSES.includes(job.status)) return job;
+      if (hasEnded(job)) return job;
     }
   }
 

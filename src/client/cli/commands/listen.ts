@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { Darkroom } from '../../client.ts';
+import { hasEnded } from '../../nouns/jobs.ts';
 import { type Clock, systemClock } from '../../runtime.ts';
 import type { JobSummary } from '../../schema.ts';
 import type { CliCommand } from '../context.ts';
@@ -138,10 +139,6 @@ export class JobWatch {
       for await (const { id } of this.#client.jobs.list({ status }, { signal })) ids.add(id);
     return ids;
   }
-}
-
-function hasEnded({ status }: JobSummary): boolean {
-  return !RUNNING_STATUSES.some((one) => one === status);
 }
 
 function jobIdsOf(jobs: readonly JobSummary[]): Set<string> {

@@ -1,14 +1,9 @@
+import { hasEnded } from '../../../../../client/nouns/jobs.ts';
 import type { JobSummary } from '../../../../../client/schema.ts';
 import { html } from '../../html.ts';
 import { countText } from '../../parts/values.ts';
 
 export const JOBS_PATH = '/console/jobs';
-
-const ENDED_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'];
-
-export function hasEnded({ status }: Pick<JobSummary, 'status'>): boolean {
-  return ENDED_STATUSES.includes(status);
-}
 
 export function canCancel(job: Pick<JobSummary, 'status'>): boolean {
   return !hasEnded(job) && job.status !== 'CANCELLING';

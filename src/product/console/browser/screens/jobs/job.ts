@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../../../client/nouns/jobs.ts';
 import type { Job, JobEstimate, JobItem } from '../../../../../client/schema.ts';
 import { api } from '../../api.ts';
 import { html, useEffect, useRef } from '../../html.ts';
@@ -20,7 +21,7 @@ import {
   type TimelineEntry,
 } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
-import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.ts';
+import { canCancel, canResume, ItemCounts, JOBS_PATH } from './facts.ts';
 
 const POLL_MS = 1_500;
 const ENDED_POLL_MS = 60_000;
