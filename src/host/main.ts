@@ -318,6 +318,10 @@ function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }
     reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
   });
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
+    process.on(signal, () =>
+      log.warn(`${signal} does nothing: SIGHUP replaces the API processes, and SIGTERM stops the service.`),
+    );
   return stopping.signal;
 }
 

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
+import { GROUP_SIGNALS } from '../../workers/transport/process-state.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel.ts';
 import { connectStores, hasEmbeddedStores } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
@@ -35,9 +36,8 @@ process.on('message', (message: ProcessMessage) => {
 });
 // An error here means that the primary has ended; this process ends with its channel.
 process.on('error', () => undefined);
-// A terminal's Ctrl-C reaches the whole process group, but the primary decides when this process ends.
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => undefined);
+// Some signals reach the whole process group, such as those of a terminal, but the primary decides when this process ends.
+for (const signal of GROUP_SIGNALS) process.on(signal, () => undefined);
 surviveOutputErrors();
 const sendLastMetrics = answerMetricsRequests();
 

@@ -33,6 +33,7 @@ interface HostReporterOptions {
 const RESTART_WORDS: Record<RestartReason, string> = {
   hung: 'hung',
   signal: 'was killed',
+  memory: 'was killed because memory ran out',
   exit: 'ended by itself',
 };
 
@@ -41,7 +42,7 @@ export class HostReporter {
   readonly #options: HostReporterOptions;
   /** The limits of the host. They are read once, because the kernel spreads them over many small files. */
   readonly #granted = { cores: grantedCores(), memoryLimitBytes: hostMemoryBytes() };
-  readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, hung: 0 };
+  readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, memory: 0, hung: 0 };
   #lastRestart: { atMs: number; text: string } | undefined;
 
   constructor(options: HostReporterOptions) {

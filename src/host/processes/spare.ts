@@ -1,4 +1,5 @@
 import type { Worker } from 'node:cluster';
+import { keepFromOomKill, preferForOomKill } from '../../../workers/transport/process-state.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The argument that marks a spare process: one that loads its modules and then waits. */
@@ -12,7 +13,7 @@ const DELAY_AFTER_USE_MS = 5_000;
 
 /**
  * The spare process of the primary. It is started some seconds after the service has started, and again some seconds
- * after it was used.
+ * after it was used. Where memory runs out, Linux ends it before the processes that serve.
  */
 export class SpareProcess {
   readonly #create: () => Worker;
@@ -42,6 +43,7 @@ export class SpareProcess {
     this.#worker = undefined;
     this.#cancel();
     if (this.#isKept) this.#createAfter(DELAY_AFTER_USE_MS);
+    if (worker?.process.pid !== undefined) keepFromOomKill(worker.process.pid);
     return worker;
   }
 
@@ -55,6 +57,7 @@ export class SpareProcess {
     this.#cancel();
     this.#cancel = this.#clock.after(delayMs, () => {
       this.#worker ??= this.#create();
+      if (this.#worker.process.pid !== undefined) preferForOomKill(this.#worker.process.pid);
     });
   }
 }

@@ -11,6 +11,7 @@ import {
   untestedNodeWarning,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { deathSentence, MemoryKills } from './memory-kills.ts';
 import { type ProcessMessage, sendToProcess } from './messages.ts';
 import { SPARE_PROCESS_ARGUMENT, SpareProcess } from './spare.ts';
 
@@ -75,6 +76,7 @@ export class Supervisor {
   /** The successor of each process that is being replaced, while both are alive. */
   readonly #successors = new Map<Worker, Worker>();
   readonly #spare: SpareProcess;
+  readonly #memoryKills: MemoryKills;
   #target: number;
   #earlyExits = 0;
   #isStarted = false;
@@ -99,6 +101,7 @@ export class Supervisor {
       clock: this.#clock,
     });
     this.#spare = new SpareProcess(() => this.#create(true), this.#clock);
+    this.#memoryKills = new MemoryKills(this.#clock);
     this.#target = options.processes;
   }
 
@@ -273,12 +276,10 @@ export class Supervisor {
     this.#successors.delete(worker);
     this.#options.onGone(worker.id);
     if (this.#leaving.delete(worker) || this.#stopping) return;
-    this.#options.log.error(
-      { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
-      'An API process died',
-    );
-    const endedBy = signal === null ? 'exit' : 'signal';
-    this.#options.onDeath(wasHung ? 'hung' : endedBy, worker.id);
+    const reason = wasHung ? 'hung' : this.#memoryKills.deathReason(signal);
+    const death = { processId: worker.id, pid: worker.process.pid, code, signal, livedMs };
+    this.#options.log.error(death, deathSentence(reason));
+    this.#options.onDeath(reason, worker.id);
     this.#earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : this.#earlyExits + 1;
     if (this.#earlyExits >= MAX_EARLY_EXITS && this.#serving.size === 0) {
       this.#options.onHopeless(

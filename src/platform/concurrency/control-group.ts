@@ -48,7 +48,18 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
 }
 
 /**
- * The folders of this process's group and of its parents, in each hierarchy that may have the controller. A container
+ * The number of processes of this process's group that the kernel has killed because memory ran out, or null if no group
+ * counts them. The counts of parents are left out: they include other services.
+ */
+export function readMemoryKills(files: ControlGroupFiles = {}): number | null {
+  const counts = findGroupFolders('memory', files).flatMap((group) =>
+    ['memory.events', 'memory.oom_control'].map((name) => readCounters(join(group, name)).get('oom_kill')),
+  );
+  return counts.find((count) => count !== undefined) ?? null;
+}
+
+/**
+ * The folders of this process's group and then of its parents, in each hierarchy that may have the controller. A container
  * often sees its own group as the root. Its path within the host does not exist there; such folders have no files and
  * are skipped.
  */
@@ -69,7 +80,7 @@ function findGroupFolders(
     // A host that mounts both versions has version 2 in a separate folder.
     { mount: join(root, 'unified'), groups: second },
   ];
-  return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));
+  return mounts.flatMap(({ mount, groups }) => [...groups, '/'].map((group) => join(mount, group)));
 }
 
 /** The path of a group and of its parents: `/a/b` gives `/a/b` and `/a`. The root is left out. */
@@ -86,13 +97,17 @@ function readQuotaOfGroup(group: string): number | null {
 }
 
 function readThrottledSecondsIn(path: string): number | null {
-  const values = new Map(
-    (readText(path) ?? '').split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
-  );
+  const values = readCounters(path);
   if (!values.has('nr_periods') || !values.has('nr_throttled')) return null;
   const microseconds = values.get('throttled_usec');
   if (microseconds === undefined) return (values.get('throttled_time') ?? 0) / NANOSECONDS_PER_SECOND;
   return microseconds / MICROSECONDS_PER_SECOND;
+}
+
+/** The numbers in a file of lines such as `oom_kill 3`, by name; empty if there is no file. */
+function readCounters(path: string): Map<string, number> {
+  const lines = (readText(path) ?? '').split('\n').map((line) => line.split(' '));
+  return new Map(lines.map(([name = '', value]) => [name, Number(value)]));
 }
 
 /** The number in a file; null for `max`, and if there is no file. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, register } from 'prom-client';
-import { hostMemoryBytes, readThrottledSeconds } from '../concurrency/control-group.ts';
+import { hostMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
 import {
   type ProcessRole,
   type ProcessTableRow,
@@ -36,6 +36,11 @@ export function installHostMetrics(options: HostMetricsOptions): void {
     name: 'darkroom_memory_limit_bytes',
     help: 'Memory that the service may use: that of the machine, or the least limit of its control groups.',
   }).set(hostMemoryBytes());
+  declareKernelCounter(
+    'darkroom_memory_kills_total',
+    'Processes of the control group of the service that the kernel killed because memory ran out; absent where nothing counts them.',
+    readMemoryKills,
+  );
   declareKernelCounter(
     'darkroom_cpu_throttled_seconds_total',
     'Time that the control group of the service, or a parent, waited for CPU beyond its quota; absent where nothing counts it.',
@@ -128,17 +133,17 @@ function declareKernelCounter(name: string, help: string, read: () => number | n
     name,
     help,
     collect() {
-      const seconds = read();
-      if (seconds === null) return this.remove();
-      this.inc(Math.max(0, seconds - counted));
-      counted = seconds;
+      const total = read();
+      if (total === null) return this.remove();
+      this.inc(Math.max(0, total - counted));
+      counted = total;
     },
   });
 }
 
 /** The reason for which a process of the service was replaced. */
 export type RestartReason = (typeof RESTART_REASONS)[number];
-const RESTART_REASONS = ['exit', 'signal', 'hung'] as const;
+const RESTART_REASONS = ['exit', 'signal', 'memory', 'hung'] as const;
 
 /**
  * Counts the replaced processes by reason. The primary has this metric, and adds its text to that of the API processes.
@@ -146,7 +151,7 @@ const RESTART_REASONS = ['exit', 'signal', 'hung'] as const;
 export class RestartMeter {
   readonly #restarts = new Counter({
     name: 'darkroom_process_restarts_total',
-    help: 'API processes that ended and were replaced, by reason: exit, signal (killed by the system or by somebody) or hung.',
+    help: 'API processes that ended and were replaced, by reason: exit, signal (killed by somebody), memory (killed by the kernel, which had no memory left) or hung.',
     labelNames: ['reason'],
   });
 

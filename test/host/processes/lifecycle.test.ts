@@ -188,7 +188,7 @@ t.test('a service of one process', async (t) => {
 
   await t.test('a process that hangs is noticed, killed and replaced', async (t) => {
     const restarts = async () => (await metrics()).match(/^darkroom_process_restarts_total\{.*$/gm);
-    const none = ['exit', 'signal', 'hung'].map(
+    const none = ['exit', 'signal', 'memory', 'hung'].map(
       (reason) => `darkroom_process_restarts_total{reason="${reason}"} 0`,
     );
     t.same(await restarts(), none, 'each reason begins at zero');
@@ -229,10 +229,14 @@ t.test('a service of one process', async (t) => {
       return spare ?? 0;
     };
     const firstSpare = await aSpare();
+    const scoreOf = async (pid: number) => Number(await readFile(`/proc/${pid}/oom_score_adj`, 'utf8'));
+    const ownScore = await scoreOf(second.pid);
+    t.ok((await scoreOf(firstSpare)) > ownScore, 'it is the first to go when memory runs out');
     const [victim = 0] = await second.children();
     process.kill(victim, 'SIGKILL');
     await until(async () => (await second.children()).includes(firstSpare));
     t.same(await second.children(), [firstSpare], 'no other one is started');
+    t.equal(await scoreOf(firstSpare), ownScore, 'it is as dear as the others now');
     // Its port was chosen by the system.
     await untilServed();
     const secondSpare = await aSpare();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
   readControlGroupLimits,
+  readMemoryKills,
   readThrottledSeconds,
 } from '../../../src/platform/concurrency/control-group.ts';
 
@@ -20,6 +21,7 @@ t.test('version 2: the least of the own group and of all its parents counts', as
       'cpu.max': '50000 100000\n',
       'memory.max': '8000\n',
       'pids.max': '300\n',
+      'memory.events': 'low 0\noom 9\noom_kill 9\n',
       'cpu.stat': 'usage_usec 9\nnr_periods 10\nnr_throttled 4\nthrottled_usec 1500000\n',
       'darkroom.service': {
         'cpu.max': '200000 100000\n',
@@ -27,11 +29,13 @@ t.test('version 2: the least of the own group and of all its parents counts', as
         'memory.high': '7000\n',
         'pids.max': '4096\n',
         'cpu.stat': 'usage_usec 9\nnr_periods 10\nnr_throttled 1\nthrottled_usec 500000\n',
+        'memory.events': 'low 0\noom 2\noom_kill 3\n',
       },
     },
   });
   t.same(readControlGroupLimits(files), { cores: 0.5, memoryBytes: 7_000, tasks: 300 });
   t.equal(readThrottledSeconds(files), 1.5);
+  t.equal(readMemoryKills(files), 3, 'those of other services in the parent do not count');
 });
 
 t.test('version 1: each controller has a hierarchy and a path of its own', async (t) => {
@@ -48,12 +52,16 @@ t.test('version 1: each controller has a hierarchy and a path of its own', async
       other: cpu('1000'),
     },
     memory: {
-      m: { 'memory.limit_in_bytes': '9223372036854771712\n', n: { 'memory.limit_in_bytes': '900\n' } },
+      m: {
+        'memory.limit_in_bytes': '9223372036854771712\n',
+        n: { 'memory.limit_in_bytes': '900\n', 'memory.oom_control': 'under_oom 0\noom_kill 2\n' },
+      },
     },
     pids: { 'pids.max': 'max\n', a: { 'pids.max': '100\n' } },
   });
   t.same(readControlGroupLimits(files), { cores: 1.5, memoryBytes: 900, tasks: 100 });
   t.equal(readThrottledSeconds(files), 2.5);
+  t.equal(readMemoryKills(files), 2);
 });
 
 t.test('a container that sees its own group as the root is limited by it', async (t) => {

@@ -16,7 +16,9 @@ const POLL_MS = 4_000;
 const IDLE_POLL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
 const TIMEOUT_MS = 4_000;
-const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
+const RESTART_WORDS: Readonly<Record<string, string>> = {
+  ...{ exit: 'ended', signal: 'killed', memory: 'killed for want of memory', hung: 'hung' },
+};
 const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
