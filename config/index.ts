@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { operatorSettings } from '../src/host/operator/config.ts';
 import { processesSettings } from '../src/host/processes/config.ts';
 import { imagesSettings } from '../src/imaging/images/config.ts';
@@ -72,6 +73,19 @@ export function readSettingsFrom(path: string): {
   const { settings: environment, violations, warnings } = readEnvFile(path, NAMES);
   if (violations.length > 0) throw new SettingsError(violations);
   return { settings: readSettings(environment), environment, warnings };
+}
+
+/**
+ * The names of the settings that the next start will take otherwise than this process has them.
+ * @param environment the environment without the settings file.
+ * @throws SettingsError if the next start would fail.
+ */
+export function pendingSettings(environment: NodeJS.ProcessEnv, path = envFile()): string[] {
+  const file = existsSync(path) ? readEnvFile(path, NAMES) : { settings: {}, violations: [] };
+  if (file.violations.length > 0) throw new SettingsError(file.violations);
+  const next = { ...file.settings, ...environment };
+  readSettings(next);
+  return NAMES.filter((name) => (next[name] ?? '') !== (process.env[name] ?? ''));
 }
 
 /** A name of this many letters or fewer is too short to be taken for a misspelt setting. */

@@ -42,6 +42,7 @@ import { createLog } from './processes/log.ts';
 import { chooseAllocator, v8HeapOptions } from './processes/memory.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { createPrimaryControls } from './processes/primary-controls.ts';
+import { handleSignals } from './processes/signals.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 import { endOnHelp, openInBrowser, printToStdout, surviveOutputErrors } from './processes/terminal.ts';
 
@@ -79,6 +80,7 @@ async function main(): Promise<void> {
   const words = process.argv.slice(2);
   endOnHelp(words, USAGE, ['--open']);
   surviveOutputErrors();
+  const environment = { ...process.env };
   const fileWarnings = loadSettingsFile();
   // Only this user can read stored files, whatever the directory is. The API processes inherit the mask.
   process.umask(0o077);
@@ -125,7 +127,14 @@ async function main(): Promise<void> {
     nowMs: Date.now,
   });
   recordLoad(recorder, log);
-  const stopping = handleSignals(primary, { supervisor, reporter, admin });
+  const stop = async () => {
+    await supervisor.stop();
+    await admin?.close();
+    await stores.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  const stopping = handleSignals({ supervisor, reporter, log, environment, stop });
 
   // The first account is created before the first call can arrive. If the start fails afterwards, the next start prints
   // new secrets.
@@ -286,43 +295,6 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>
     log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),
   );
-}
-
-/** The parts that a signal stops. */
-interface Stoppable {
-  supervisor: Supervisor;
-  reporter: HostReporter;
-  admin: { close(): Promise<void> } | null;
-}
-
-/**
- * Stops the service on SIGTERM or SIGINT, and replaces its processes on SIGHUP.
- * @returns a signal that aborts once the service stops.
- */
-function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }: Stoppable): AbortSignal {
-  const stopping = new AbortController();
-  const stop = async (signal: string) => {
-    if (stopping.signal.aborted) return;
-    stopping.abort();
-    log.info(`${signal}: draining`);
-    await supervisor.stop();
-    await admin?.close();
-    await stores.close();
-    log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void stop('SIGTERM'));
-  process.on('SIGINT', () => void stop('SIGINT'));
-  process.on('SIGHUP', () => {
-    log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
-    reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
-    void supervisor.replaceAll();
-  });
-  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
-    process.on(signal, () =>
-      log.warn(`${signal} does nothing: SIGHUP replaces the API processes, and SIGTERM stops the service.`),
-    );
-  return stopping.signal;
 }
 
 /** Prints the address of the service, and on a first start the first key. Opens the console if that was requested. */

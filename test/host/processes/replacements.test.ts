@@ -1,4 +1,6 @@
 // needs: service
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 
@@ -53,6 +55,26 @@ t.test('the only process of a service is replaced, or stays', async (t) => {
     t.equal((await service.children()).length, 1);
     t.equal(linesOf(service, /A replacement did not start/).length - triesBefore, 1);
   });
+});
+
+t.test('SIGHUP tells what the settings file would change, and does nothing where it is wrong', async (t) => {
+  const ENV_FILE = join(t.testdir(), 'darkroom.env');
+  writeFileSync(ENV_FILE, 'IMAGE_QUEUE=50\n');
+  const service = await startWholeService(t, { PROCESSES: '1', ENV_FILE });
+  const before = await service.children();
+  writeFileSync(ENV_FILE, 'IMAGE_QUEUE=many\n');
+  service.signal('SIGHUP');
+  await until(() => linesOf(service, /No API process was replaced.*IMAGE_QUEUE is .*many/).length > 0);
+  writeFileSync(ENV_FILE, 'IMAGE_QUEUEE=50\n');
+  service.signal('SIGHUP');
+  await until(() => linesOf(service, /a restart would fail.*Did you mean IMAGE_QUEUE/).length > 0);
+  t.same(await service.children(), before);
+
+  writeFileSync(ENV_FILE, 'IMAGE_QUEUE=60\n');
+  service.signal('SIGHUP');
+  await until(() => linesOf(service, /1 of 1 API processes were replaced/).length > 0);
+  t.match(linesOf(service, /A restart takes in/), [/settings file says otherwise: IMAGE_QUEUE\./]);
+  t.same(linesOf(service, /Every API process is replaced/).length, 1);
 });
 
 t.test('a process that cannot be replaced stays, which is said, and the others are replaced', async (t) => {

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import { pendingSettings, SettingsError } from '../../../config/index.ts';
+import type { HostReporter } from '../operator/host-report.ts';
+import type { Supervisor } from './supervisor.ts';
+
+interface SignalOptions {
+  supervisor: Pick<Supervisor, 'replaceAll'>;
+  reporter: Pick<HostReporter, 'recordMark'>;
+  log: Logger;
+  /** The environment of the primary, without the settings file. */
+  environment: NodeJS.ProcessEnv;
+  /** Stops the service, once. */
+  stop: () => Promise<void>;
+}
+
+/**
+ * Stops the service on SIGTERM or SIGINT, and replaces its processes on SIGHUP.
+ * @returns a signal that aborts once the service stops.
+ */
+export function handleSignals({ supervisor, reporter, log, environment, stop }: SignalOptions): AbortSignal {
+  const stopping = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      log.info(`${signal}: draining`);
+      void stop();
+    });
+  process.on('SIGHUP', () => {
+    if (!isSettingsFileRight(environment, log)) return;
+    log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
+    reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
+    void supervisor.replaceAll();
+  });
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
+    process.on(signal, () =>
+      log.warn(`${signal} does nothing: SIGHUP replaces the API processes, and SIGTERM stops the service.`),
+    );
+  return stopping.signal;
+}
+
+/**
+ * Whether the next start would accept the settings file. The processes of now keep their settings, because they share
+ * them with the primary; the log names those that wait for a restart.
+ */
+function isSettingsFileRight(environment: NodeJS.ProcessEnv, log: Logger): boolean {
+  try {
+    const pending = pendingSettings(environment);
+    if (pending.length > 0)
+      log.warn(`A restart takes in what the settings file says otherwise: ${pending.join(', ')}.`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const faults = error.violations.join(' ');
+    log.error(
+      `No API process was replaced, and a restart would fail: ${faults} Correct it, and send SIGHUP again.`,
+    );
+    return false;
+  }
+}
