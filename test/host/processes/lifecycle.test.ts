@@ -200,7 +200,7 @@ t.test('a service of one process', async (t) => {
     });
     t.match(second.printed(), /An API process hangs: it is killed and replaced/);
     await untilServed();
-    t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
+    t.same(await restarts(), [...none.slice(0, 3), 'darkroom_process_restarts_total{reason="hung"} 1']);
   });
 
   await t.test(
