@@ -1,6 +1,5 @@
 import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
-import { GROUP_SIGNALS } from '../../workers/transport/process-state.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel.ts';
 import { connectStores, hasEmbeddedStores } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
@@ -36,8 +35,10 @@ process.on('message', (message: ProcessMessage) => {
 });
 // An error here means that the primary has ended; this process ends with its channel.
 process.on('error', () => undefined);
-// Some signals reach the whole process group, such as those of a terminal, but the primary decides when this process ends.
-for (const signal of GROUP_SIGNALS) process.on(signal, () => undefined);
+// Terminals and tools send these to all processes of the service at once, but the primary decides when this process
+// ends. Node itself would open a port for debuggers at SIGUSR1.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'])
+  process.on(signal, () => undefined);
 surviveOutputErrors();
 const sendLastMetrics = answerMetricsRequests();
 

@@ -9,7 +9,6 @@ import {
   splitMessage,
   TASK_BEGUN,
 } from './bytes.ts';
-import { GROUP_SIGNALS } from './process-state.ts';
 
 /**
  * Makes this process perform tasks for its parent process, one at a time. The process keeps no state, because its
@@ -25,8 +24,10 @@ export function serveTasks<Task, Reply>(perform: (task: Task) => Promise<Reply>)
     process.send?.({ ...sent, cpuMs: (user + system) / 1_000 } satisfies ChildProcessAnswer<Reply>);
     for (const file of files) pipe.write(file);
   });
-  // The call of this task is answered before the service ends.
-  for (const signal of GROUP_SIGNALS) process.on(signal, () => undefined);
+  // Terminals and tools send these to all processes of the service at once, but only the primary acts on them. Node itself
+  // would open a port for debuggers at SIGUSR1.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'])
+    process.on(signal, () => undefined);
   // An ordinary exit would wait for native work, which may never end.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   // Node writes its code cache only at an ordinary exit, but this process is killed. The next process starts faster

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
 const [ACTION_OPEN, ACTION_BEGUN, ACTION_DONE] = [0, 1, 2];
@@ -31,12 +31,6 @@ export function oncePerProcess(name: string, action: () => void): void {
   Atomics.notify(state, 0);
 }
 
-/**
- * The signals that terminals and tools send to all processes of the service at once. Only the primary acts on them. Node
- * itself would open a port for debuggers at SIGUSR1.
- */
-export const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
-
 /** The score for the Linux out-of-memory killer, between 0 (the processes of the service) and 1,000. */
 const OOM_SCORE = 800;
 
@@ -47,12 +41,5 @@ const OOM_SCORE = 800;
 export function preferForOomKill(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
-  } catch {}
-}
-
-/** Makes Linux treat a process as this one when memory runs out: the reverse of `preferForOomKill`. */
-export function keepFromOomKill(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, readFileSync('/proc/self/oom_score_adj'));
   } catch {}
 }

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:cluster';
-import { keepFromOomKill, preferForOomKill } from '../../../workers/transport/process-state.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The argument that marks a spare process: one that loads its modules and then waits. */
@@ -10,6 +10,9 @@ export const SPARE_PROCESS_ARGUMENT = '--spare';
 const DELAY_AFTER_START_MS = 15_000;
 /** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
 const DELAY_AFTER_USE_MS = 5_000;
+/** The score for Linux's out-of-memory killer, the same as that of image processes. */
+const SPARE_OOM_SCORE = '800';
+const OOM_SCORE_FILE = '/proc/self/oom_score_adj';
 
 /**
  * The spare process of the primary. It is started some seconds after the service has started, and again some seconds
@@ -43,7 +46,6 @@ export class SpareProcess {
     this.#worker = undefined;
     this.#cancel();
     if (this.#isKept) this.#createAfter(DELAY_AFTER_USE_MS);
-    if (worker?.process.pid !== undefined) keepFromOomKill(worker.process.pid);
     return worker;
   }
 
@@ -57,7 +59,6 @@ export class SpareProcess {
     this.#cancel();
     this.#cancel = this.#clock.after(delayMs, () => {
       this.#worker ??= this.#create();
-      if (this.#worker.process.pid !== undefined) preferForOomKill(this.#worker.process.pid);
     });
   }
 }
@@ -68,7 +69,23 @@ export class SpareProcess {
  */
 export async function waitAsSpare(needed: Promise<void>): Promise<NodeJS.CpuUsage> {
   if (!process.argv.includes(SPARE_PROCESS_ARGUMENT)) return { user: 0, system: 0 };
+  const score = replaceOomScore(SPARE_OOM_SCORE);
   await needed;
+  replaceOomScore(score);
   process.title = [process.execPath, ...process.execArgv, process.argv[1]].join(' ');
   return process.cpuUsage();
+}
+
+/**
+ * Replaces the score of this process for the out-of-memory killer, and returns the previous one. Other systems than
+ * Linux have none.
+ */
+function replaceOomScore(score: string): string {
+  try {
+    const previous = readFileSync(OOM_SCORE_FILE, 'utf8');
+    writeFileSync(OOM_SCORE_FILE, score);
+    return previous;
+  } catch {
+    return score;
+  }
 }

@@ -48,8 +48,8 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
 }
 
 /**
- * The number of processes of this process's group that the kernel has killed because memory ran out, or null if no group
- * counts them. The counts of parents are left out: they include other services.
+ * The number of processes of this process's group that the kernel has killed because memory ran out, or null if no
+ * group counts them. The counts of parents are left out: they include other services.
  */
 export function readMemoryKills(files: ControlGroupFiles = {}): number | null {
   const counts = findGroupFolders('memory', files).flatMap((group) =>
@@ -59,9 +59,9 @@ export function readMemoryKills(files: ControlGroupFiles = {}): number | null {
 }
 
 /**
- * The folders of this process's group and then of its parents, in each hierarchy that may have the controller. A container
- * often sees its own group as the root. Its path within the host does not exist there; such folders have no files and
- * are skipped.
+ * The folders of this process's group and then of its parents, in each hierarchy that may have the controller. A
+ * container often sees its own group as the root. Its path within the host does not exist there; such folders have no
+ * files and are skipped.
  */
 function findGroupFolders(
   controller: CgroupController,
