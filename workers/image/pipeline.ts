@@ -178,11 +178,11 @@ async function openPicture(
 
 /** Warns that the result is a larger file than the input, although it shows the same picture in no more pixels. */
 function sizeWarnings(
-  { source, chosen, steps }: PassWork,
+  { source, steps }: PassWork,
   { raw, input }: TransformTask,
   { data, info }: WrittenFile,
 ): PassWarning[] {
-  const isSame = raw === undefined && chosen.count === source.frames && steps.every(isGeometricStep);
+  const isSame = raw === undefined && steps.every(isGeometricStep);
   const isEnlarged = info.width * info.height > source.width * source.height * source.frames;
   const grew = data.byteLength > input.byteLength;
   return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];

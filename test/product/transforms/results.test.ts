@@ -48,6 +48,17 @@ t.test('a file that grew though its picture did not is told', corpus, async (t) 
   const enlarged = await calls.transform({ op: 'resize', width: 1600, enlarge: true }, photo);
   t.ok(enlarged.bytes.length > photo.length);
   t.equal(warningsOf(enlarged), null, 'one that has more pixels');
+  const stripes = Buffer.alloc(64 * 64 * 4 * 3).map((_, at) => (Math.floor(at / 3 + at / 12_288) % 2) * 255);
+  const raw = { width: 64, height: 64 * 4, channels: 3, pageHeight: 64 } as const;
+  const moving = new Uint8Array(
+    await sharp(stripes, { raw })
+      .gif({ delay: [9, 8, 7, 6] })
+      .toBuffer(),
+  );
+  const first = { op: 'convert', format: 'jpeg', quality: 100, frame: 'first' };
+  const fewer = await calls.transform(first, moving, 'image/gif');
+  t.ok(fewer.bytes.length > moving.length);
+  t.match(warningsOf(fewer), /larger_than_input/, 'one that has fewer frames');
 });
 
 t.test('a PNG that is written again is about as large as it was', corpus, async (t) => {
