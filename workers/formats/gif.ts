@@ -101,9 +101,11 @@ const TRANSPARENCY_FLAG = 0x01;
 const DISPOSAL_SHIFT = 2;
 const DISPOSAL_MASK = 0x07;
 const CLEARING_DISPOSAL = 2;
+const RESTORING_DISPOSAL = 3;
 
 function* gifFrames(bytes: ByteReader): Generator<GifFrame, void, undefined> {
   let flagsAt: number | undefined;
+  let isScreenEmpty = true;
   for (const block of gifBlocks(bytes)) {
     const { kind, at, start, end } = block;
     // The size of the sub-block comes before the flags.
@@ -111,12 +113,17 @@ function* gifFrames(bytes: ByteReader): Generator<GifFrame, void, undefined> {
     if (kind !== 'image') continue;
     const flags = flagsAt === undefined ? 0 : bytes.u8(flagsAt);
     const [left, top] = [bytes.u16(at + 1, true), bytes.u16(at + 3, true)];
+    const disposal = (flags >> DISPOSAL_SHIFT) & DISPOSAL_MASK;
+    // What an empty screen is restored to is empty.
+    const isCleared: boolean =
+      disposal === CLEARING_DISPOSAL || (disposal === RESTORING_DISPOSAL && isScreenEmpty);
+    isScreenEmpty &&= isCleared;
     yield {
       left,
       top,
       right: left + bytes.u16(at + 5, true),
       bottom: top + bytes.u16(at + 7, true),
-      isCleared: ((flags >> DISPOSAL_SHIFT) & DISPOSAL_MASK) === CLEARING_DISPOSAL,
+      isCleared,
       isTransparent: (flags & TRANSPARENCY_FLAG) !== 0,
       pixelsAt: start + colourTableBytes(bytes.u8(at + IMAGE_FLAGS_OFFSET)),
       ...(flagsAt !== undefined && { flagsAt }),

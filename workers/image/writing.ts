@@ -20,6 +20,7 @@ import {
   type PngRowFilter,
   withSmallerPngPixels,
 } from './encode/png.ts';
+import { declareWebpAlpha } from './encode/webp-alpha.ts';
 import { openPixelPipeline } from './input.ts';
 import { addMetadataTags, pipelineWithMetadata, pixelsWithMetadata } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
@@ -45,6 +46,7 @@ export async function writePassResult(work: PassWork): Promise<{
   assertEncodable(encode, picture);
   const finish = async ({ data, info }: WrittenFile): Promise<WrittenFile> => {
     if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasFilePlayback(work));
+    if (picture.frames > 1 && picture.hasAlpha && encode.format === 'webp') declareWebpAlpha(data);
     const tagged = addMetadataTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };

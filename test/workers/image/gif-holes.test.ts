@@ -9,6 +9,7 @@ import { made, passOf, raster } from './passes.ts';
 
 const [WIDTH, HEIGHT] = [6, 4];
 const CLEARED = 2;
+const RESTORED = 3;
 const le16 = (value: number) => [value & 255, value >> 8];
 
 interface Frame {
@@ -80,6 +81,46 @@ t.test('the place of a cleared frame is transparent', async (t) => {
     width: WIDTH,
     height: HEIGHT,
   });
+});
+
+/**
+ * A GIF of three small frames on a screen of 40 x 30. The encoder of WebP finds no frame with transparent pixels in it,
+ * and declares none.
+ */
+const SMALL_FRAMES =
+  'R0lGODlhKAAeAPMKAM8VLTwuzd6VChhVbp96QyixvAgdc2TjhGtuqpYsvMH0yUhRpqay3krwABP58UwjUCH5BAQFAAAALB4AEAAH' +
+  'AAUAwTc1ntdl3pw9oaT7UAIVTJhQokSJAgEmTChRYcKIEhMmlKgCACH5BAwKAAAALAIABgAQAAoAhfwtOkX2GJBSW8jbcPXct0r1' +
+  'AKK0BR0QxUqDx0oGnBCon98UdWeIeFeQL3H5wE5KYyYdSj2lWgDbdtw90leH19jcBwuOYmi5X9gRC/8s89TesA/4yxxehAS2goQa' +
+  '7bAmmCIBlj2jpxiySKLfGda+AP4OWscqKtNviBoG6SnCJEbJacGw4DYq630/muy4ZeABWKcG2nkDqIogAIlSRs3LlZobkmwDohPR' +
+  'd/6KQ1+xNC0c4CFjkguJOWLsrzXFht6CkQaQQJPJZHK5XC4IBALB4XA4k8lkcrlcLggEAsHhcDiTyWRyuVwuCAQCweFwOJPJZHK5' +
+  'XC4IBALB4YA43GAwGHw+nw+NRqPFYrHYYDAYfD6fD41Go8VisdhgMBh8Pp8PjUajxWKx2GAwGHw+nw+NRqMBY7FYbDQajSgUCiWX' +
+  'y+UajUZjNBqNKBQKJZfL5RqNRiMIACH5BAksAQYALBgAEgAQAAsAQAR3cK21GGPsnHMAgACUUopSSp1zDnTOuZRSeu+91mBrrbW2' +
+  '1lqMMQbPOQcAAFJK6T34XmuttdZaKaVApZQ65xznnFsLrsUYY+ecAwAAcK21GGPsnHMAgACklNJ777XWGmyttZRSeu+91mBrrbVW' +
+  'SilKKQXPOcc55yIAOw==';
+
+t.test('the empty screen is transparent in a WebP of frames that are opaque', async (t) => {
+  const gif = Buffer.from(SMALL_FRAMES, 'base64');
+  const { data } = await made(gif, passOf([], { format: 'webp', lossless: true }));
+  const { height, at } = await raster(data);
+  t.same(
+    [0, 30, 60].map((top) => at(0, top)[3]),
+    [0, 0, 0],
+  );
+  t.same([height, at(33, 18)[3]], [90, 255]);
+});
+
+t.test('a frame after which the empty screen is restored leaves its place transparent', async (t) => {
+  const gif = gifWith([
+    { ...whole, disposal: RESTORED, index: 7 },
+    { ...middle, disposal: RESTORED, index: 8 },
+    { left: 0, top: 0, width: 2, height: 2, disposal: 0, index: 9 },
+  ]);
+  t.same(await alphasOf(gif), [
+    [255, 255],
+    [0, 255],
+    [255, 0],
+  ]);
+  t.match(readImageHeader(gif), { hasAlpha: true });
 });
 
 t.test('the part of the screen that the first frame does not cover is transparent', async (t) => {
