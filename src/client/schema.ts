@@ -1631,7 +1631,7 @@ export interface PresetData {
     /** The parameter that it is about. */
     name?: string;
     /** What was probably meant. */
-    meant?: { name: string; value: string };
+    meant?: { name: string; value?: string };
     message: string;
     /** Indexes concerned, the redundant one first. */
     steps: number[];

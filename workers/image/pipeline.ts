@@ -21,7 +21,7 @@ import {
 } from './input.ts';
 import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './metadata/carried-metadata.ts';
 import { withRawProfilesAsChunks } from './metadata/png.ts';
-import { findStepOperation } from './operations/index.ts';
+import { findStepOperation, unreadSettingsOf } from './operations/index.ts';
 import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
@@ -81,6 +81,7 @@ export async function runPass(
       ...context.sideResults.warnings,
       ...writing,
       ...(work.carried.isIncomplete ? [{ code: 'metadata_dropped' } as const] : []),
+      ...unreadSettingWarnings(work),
       ...sizeWarnings(work, task, written),
     ];
     return {
@@ -98,6 +99,13 @@ export async function runPass(
   } catch (error) {
     return taskFailureOf(error, picture.fromFile);
   }
+}
+
+/** Warnings about settings that the format of the input, in which the result is written, does not read. */
+function unreadSettingWarnings({ task, encode }: PassWork): PassWarning[] {
+  const { encode: asked } = task.pass;
+  if (asked.format !== undefined) return [];
+  return unreadSettingsOf(encode.format, asked).map((name) => ({ code: 'no_effect', name }));
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */

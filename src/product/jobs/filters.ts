@@ -7,6 +7,8 @@ import type { PresetsSlice } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
+/** Matches epoch seconds from 2001 to 2286. As milliseconds they would be instants of January to April 1970. */
+const EPOCH_SECONDS_PATTERN = /^\d{10}$/;
 const EPOCH_MS_PATTERN = /^-?\d{1,15}$/;
 const LAST_MS_OF_DAY = DAY_MS - 1;
 /**
@@ -46,10 +48,16 @@ export function parseCreationWindow(
   { createdFrom, createdTo }: { createdFrom?: string | number; createdTo?: string | number },
   prefix = '',
 ): CreationWindow {
-  return withoutAbsentFields({
-    createdFrom: parseBound(`${prefix}createdFrom`, createdFrom, 0),
-    createdTo: parseBound(`${prefix}createdTo`, createdTo, LAST_MS_OF_DAY),
-  });
+  const from = parseBound(`${prefix}createdFrom`, createdFrom, 0);
+  const to = parseBound(`${prefix}createdTo`, createdTo, LAST_MS_OF_DAY);
+  if (from !== undefined && to !== undefined && from > to) {
+    const message = `${prefix}createdFrom is after ${prefix}createdTo, so nothing was created between them: exchange the two.`;
+    throw invalidParamError(`${prefix}createdFrom`, message, undefined, [
+      { param: `${prefix}createdFrom`, replace: createdTo },
+      { param: `${prefix}createdTo`, replace: createdFrom },
+    ]);
+  }
+  return withoutAbsentFields({ createdFrom: from, createdTo: to });
 }
 
 async function presetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
@@ -67,7 +75,7 @@ function parseBound(param: string, sent: string | number | undefined, intoDayMs:
   const text = String(sent);
   const instantMs = EPOCH_MS_PATTERN.test(text) ? Number(text) : parseIsoMs(text, intoDayMs);
   const instant = new Date(Math.min(instantMs, MAX_INSTANT_MS));
-  if (Number.isNaN(instant.getTime())) {
+  if (Number.isNaN(instant.getTime()) || EPOCH_SECONDS_PATTERN.test(text)) {
     const message = `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`;
     throw invalidParamError(param, message, undefined, instantCorrections(param, text));
   }

@@ -158,7 +158,10 @@ const StepWarning = Type.Object({
   code: Type.String(),
   name: Type.Optional(Type.String({ description: 'The parameter that it is about.' })),
   meant: Type.Optional(
-    Type.Object({ name: Type.String(), value: Type.String() }, { description: 'What was probably meant.' }),
+    Type.Object(
+      { name: Type.String(), value: Type.Optional(Type.String()) },
+      { description: 'What was probably meant.' },
+    ),
   ),
   message: Type.String(),
   steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),

@@ -212,6 +212,7 @@ const TABLE: Record<
         'no_effect 0',
       ],
       [[['convert', { format: 'tiff', effort: 3 }]], 'no_effect 0'],
+      [[['convert', { format: 'webp', lossless: true, quality: 20 }]], 'no_effect 0'],
       [
         [
           ['compress', { format: ['webp', 'avif'], minSsim: 0.9 }],
@@ -236,6 +237,13 @@ const TABLE: Record<
       [['compare', { otherAssetId: 'ast_2' }]],
       [['remove_background']],
     ],
+  },
+  unknown_parameter: {
+    said: [
+      [[['upscale', { factor: 4 }]], 'unknown_parameter 0'],
+      [[['negate'], ['expand', { padding: 9, top: 9 }]], 'unknown_parameter 1'],
+    ],
+    silent: [[['upscale', { scale: 4 }]], [['remove_background', {}]], [['analyze']]],
   },
 };
 

@@ -40,6 +40,10 @@ const FINDINGS: Record<(typeof STEP_WARNING_CODES)[number], { steps: unknown[]; 
     indexes: [1, 0],
   },
   no_effect: { steps: [{ op: 'negate' }, { op: 'rotate', parameters: { angle: 0 } }], indexes: [1] },
+  unknown_parameter: {
+    steps: [{ op: 'negate' }, { op: 'upscale', parameters: { factor: 4 } }],
+    indexes: [1],
+  },
 };
 
 t.test('a cutout that is written as a JPEG loses what was cut', async (t) => {

@@ -1,4 +1,4 @@
-import type { OperationStep } from '../../protocol.ts';
+import type { EncodeOptions, OperationStep, OutputFormat } from '../../protocol.ts';
 import type { RequestedArguments } from './arguments.ts';
 import * as channels from './channels.ts';
 import * as colours from './colours.ts';
@@ -68,4 +68,25 @@ export function layersOf(steps: readonly OperationStep[]): Layer[] {
     const key = findStepOperation(operation)?.readsSecondAsset;
     return key === undefined ? [] : [{ assetId: String(params[key]), key }];
   });
+}
+
+/** Settings that only some encoders read. */
+const ENCODER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
+
+/** The settings that were sent and that the encoder of a format does not read. */
+export function unreadSettingsOf(format: OutputFormat, encode: EncodeOptions) {
+  return ENCODER_SETTINGS.filter((name) => {
+    const isSent = encode[name] !== undefined && encode[name] !== false;
+    return isSent && !isSettingRead(format, name, encode);
+  });
+}
+
+function isSettingRead(
+  format: OutputFormat,
+  name: (typeof ENCODER_SETTINGS)[number],
+  { palette: isReduced, colors: count, lossless: isExact }: EncodeOptions,
+): boolean {
+  if (name === 'quality' && format === 'png') return isReduced === true || count !== undefined;
+  if (name === 'quality' && isExact === true) return false;
+  return name in OPERATIONS[format].declared;
 }

@@ -26,6 +26,7 @@ export const WARNING_CODES = [
   'first_frame_compared',
   'missing_glyph',
   'font_replaced',
+  'unknown_parameter',
   'unknown_variable',
   'empty_variable',
   'escaped_in_css',

@@ -1,9 +1,10 @@
 import { isTranslucentColour } from '../../../../workers/image/colour/colour.ts';
-import { findStepOperation, OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import { findStepOperation, unreadSettingsOf } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
+import { likelyNames } from '../../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { CompiledSegment, DeterministicStep } from '../plan/pass.ts';
+import type { AiStep, CompiledSegment, DeterministicStep } from '../plan/pass.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
@@ -11,7 +12,7 @@ export interface StepWarning {
   /** The parameter that the warning is about. */
   name?: string;
   /** The parameter that was probably meant. */
-  meant?: { name: string; value: string };
+  meant?: { name: string; value?: string };
   /** One sentence that names the steps by their index. */
   message: string;
   /** The indexes of the steps that the warning concerns. The redundant step comes first. */
@@ -25,6 +26,7 @@ export const STEP_WARNING_CODES = [
   'alpha_lost',
   'enlarge_ignored',
   'no_effect',
+  'unknown_parameter',
 ] as const;
 
 type PassSteps = readonly DeterministicStep[];
@@ -37,7 +39,7 @@ interface PlacedStep {
 /** All warnings about a valid list of steps. Each warning concerns one pass. */
 export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarning[] {
   return segments.flatMap((segment, index) => {
-    if (segment.runs === 'model') return [];
+    if (segment.runs === 'model') return unknownParameterWarnings(segment);
     const { steps } = segment;
     return [
       ...shadowedFormatWarnings(steps),
@@ -48,6 +50,19 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
       ...unusedSettingWarnings(steps),
       ...steps.flatMap(ineffectiveResizeWarnings),
     ];
+  });
+}
+
+/** Warnings about parameters that an image model does not list. They are sent to it as they are. */
+function unknownParameterWarnings({ op, model, parameters, index }: AiStep): StepWarning[] {
+  const listed = [...model.parameters.map(({ key }) => key), ...Object.keys(op.parameters.properties)];
+  const known = [...new Set(listed)];
+  const unknown = Object.keys(parameters).filter((name) => !known.includes(name));
+  return unknown.map((name) => {
+    const [likely, ...others] = likelyNames(name, known);
+    const meant = likely === undefined || others.length > 0 ? {} : { meant: { name: likely } };
+    const message = `${name} of step ${index} is none of the parameters that the model ${model.id} lists.`;
+    return { code: 'unknown_parameter', name, ...meant, message, steps: [index] };
   });
 }
 
@@ -150,17 +165,14 @@ function noEffectWarnings(pass: PassSteps): StepWarning[] {
   }));
 }
 
-/** Settings that only some encoders read. */
-const ENCODER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
-
 /** Warnings about settings that have no effect, because the encoder of the result does not read them. */
 function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
   const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
   if (formats === undefined) return [];
   const all: EncodeOptions = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
-  const unread = ENCODER_SETTINGS.filter(
-    (name) => !formats.some((format) => isSettingRead(format, name, all)),
-  );
+  const unread = formats
+    .map((format) => unreadSettingsOf(format, all))
+    .reduce((common, others) => common.filter((name) => others.includes(name)));
   return pass.flatMap(({ index, fragment: { encode } }) =>
     unread
       .filter((name) => encode[name] !== undefined && encode[name] !== false)
@@ -169,15 +181,6 @@ function unusedSettingWarnings(pass: PassSteps): StepWarning[] {
         return { code: 'no_effect', name, message, steps: [index] };
       }),
   );
-}
-
-function isSettingRead(
-  format: OutputFormat,
-  name: (typeof ENCODER_SETTINGS)[number],
-  encode: EncodeOptions,
-): boolean {
-  if (format === 'png' && name === 'quality') return encode.palette === true || encode.colors !== undefined;
-  return name in OPERATIONS[format].declared;
 }
 
 /** The parameters of a resize that choose which part of a picture a crop keeps. */
