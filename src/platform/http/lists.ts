@@ -53,7 +53,14 @@ export interface ListingScope {
   accountId: string;
   filters: Record<string, unknown>;
   sort: SortOrder;
+  onLong?: OnLongRead | undefined;
 }
+
+/**
+ * Called when the first rows of a response are long, before more are read. It may refuse the response, or take a slot
+ * that its account holds until the client has received it.
+ */
+export type OnLongRead = () => Promise<void>;
 
 export interface ListPage<T> {
   rows: T[];
@@ -69,11 +76,8 @@ export const ROWS_PER_READ = 8;
 /** A page is long if one of its reads returns more characters than this. */
 const MIN_LONG_CHARACTERS = 128 * 1024;
 
-/**
- * The reads of long pages. With many such reads at once, one account could otherwise occupy the event loop and the
- * memory.
- */
-const longReads = new PacedWork();
+/** The reading and writing of long lists. With many of them at once, one account could occupy the event loop. */
+const longWork = new PacedWork();
 
 /**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
@@ -101,7 +105,7 @@ export async function readListPage<T extends DocumentWithId>(
 
   /** Reads the rows of the page, and one more. */
   function readRows(first: DocumentFilter, skip: number): Promise<T[]> {
-    return collectParts(listing.accountId, readParts(first, skip));
+    return collectParts(listing.accountId, readParts(first, skip), listing.onLong);
   }
 
   async function* readParts(first: DocumentFilter, skip: number): AsyncGenerator<T[]> {
@@ -122,14 +126,23 @@ export async function readListPage<T extends DocumentWithId>(
   }
 }
 
-/** Collects rows that are read in parts. If they are long, their owner waits for its turn after the first part. */
-export async function collectParts<T>(owner: string, parts: AsyncIterable<T[]>): Promise<T[]> {
+/**
+ * Collects rows that are read in parts. If they are long, their owner waits for its turn after the first part.
+ * @throws the error of `onLong`.
+ */
+export async function collectParts<T>(
+  owner: string,
+  parts: AsyncIterable<T[]>,
+  onLong?: OnLongRead,
+): Promise<T[]> {
   const rows: T[] = [];
   let endTurn: (() => void) | undefined;
   try {
     for await (const part of parts) {
       rows.push(...part);
-      if (isLongPart(part)) endTurn ??= await longReads.takeTurn(owner);
+      if (endTurn !== undefined || !isLongPart(part)) continue;
+      await onLong?.();
+      endTurn = await longWork.takeTurn(owner);
     }
     return rows;
   } finally {
@@ -236,47 +249,69 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** How many characters of a list are written before the event loop serves other calls. */
+/** How many characters of a list are written before other work has its turn. */
 const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
 
-/** Sends a page whose rows may be long. They are written in several turns of the event loop. */
+/** Sends a page whose rows may be long. They are written in several turns of the event loop, which accounts share. */
 export function sendLongPage<T>(
   reply: FastifyReply,
   message: string,
-  { rows, meta }: ListPage<T>,
+  { rows, meta, accountId }: ListPage<T> & { accountId: string },
   write: (row: T) => string,
 ): Promise<FastifyReply> {
-  return sendLongList(reply, JSON.stringify(successEnvelope(message, [], meta)), 'data', rows, write);
+  const answer = JSON.stringify(successEnvelope(message, [], meta));
+  return sendLongList(reply, accountId, writeInPieces(answer, 'data', rows, write));
 }
 
 /**
- * Sends a response with a list whose rows may be long. They are written in several turns of the event loop.
- * @param answer the response as JSON, in which the list is empty.
- * @param field the name of the list. The last field with this name is meant.
+ * Sends a response with a list whose rows may be long. They are written in several turns of the event loop. Accounts
+ * share these turns, so that the CPU time of a long list delays only other long lists of its account.
+ * @param pieces the response, as `writeInPieces` writes it.
  */
-export async function sendLongList<T>(
+export async function sendLongList(
   reply: FastifyReply,
-  answer: string,
-  field: string,
-  rows: readonly T[],
-  write: (row: T) => string,
+  accountId: string,
+  pieces: Iterable<string>,
 ): Promise<FastifyReply> {
-  const opening = `"${field}":[`;
-  const start = answer.lastIndexOf(`${opening}]`) + opening.length;
   const texts: string[] = [];
+  let endTurn: (() => void) | undefined;
   let written = 0;
-  for (const row of rows) {
-    const text = write(row);
-    texts.push(text);
-    written += text.length;
-    if (written < WRITTEN_CHARACTERS_PER_TURN) continue;
-    written = 0;
-    await nextTurn();
+  try {
+    for (const piece of pieces) {
+      texts.push(piece);
+      written += piece.length;
+      if (written < WRITTEN_CHARACTERS_PER_TURN) continue;
+      written = 0;
+      endTurn?.();
+      endTurn = undefined;
+      await nextTurn();
+      endTurn = await longWork.takeTurn(accountId);
+    }
+  } finally {
+    endTurn?.();
   }
   return reply
     .type('application/json; charset=utf-8')
     .serializer((text: unknown) => text as string)
-    .send(`${answer.slice(0, start)}${texts.join(',')}${answer.slice(start)}`);
+    .send(texts.join(''));
+}
+
+/**
+ * Writes a response, or a row of one, with a list whose rows may be long.
+ * @param answer the response as JSON, in which the list is empty.
+ * @param field the name of the list. The last field with this name is meant.
+ */
+export function* writeInPieces<T>(
+  answer: string,
+  field: string,
+  rows: readonly T[],
+  write: (row: T) => string,
+): Generator<string> {
+  const opening = `"${field}":[`;
+  const start = answer.lastIndexOf(`${opening}]`) + opening.length;
+  yield answer.slice(0, start);
+  for (const [index, row] of rows.entries()) yield index === 0 ? write(row) : `,${write(row)}`;
+  yield answer.slice(start);
 }
 
 /** Writes a row as JSON. */
@@ -292,18 +327,23 @@ export function createRowWriter(schema: TSchema): RowWriter {
 /**
  * Sends a long list without pages, row by row, and reads rows only as fast as the client receives them. An error while
  * reading closes the connection.
+ * @param write writes a row, as one text or in pieces.
  */
-export function streamList(
+export function streamList<T>(
   reply: FastifyReply,
   message: string,
-  rows: AsyncIterable<unknown>,
-  write: RowWriter,
+  rows: AsyncIterable<T>,
+  write: (row: T) => string | Iterable<string>,
 ): FastifyReply {
   async function* body(): AsyncGenerator<string> {
     const [head, tail] = JSON.stringify(successEnvelope(message, [])).split('[]') as [string, string];
     let before = `${head}[`;
     for await (const row of rows) {
-      yield before + write(row);
+      const written = write(row);
+      for (const piece of typeof written === 'string' ? [written] : written) {
+        yield before + piece;
+        before = '';
+      }
       before = ',';
     }
     yield `${before === ',' ? '' : before}]${tail}`;

@@ -45,13 +45,15 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { query } = request;
       if (query.similarTo !== undefined) {
         const page = await listSimilarAssets(store, accountId, query.similarTo, query);
-        return sendLongPage(reply, 'Similar assets listed.', page, (row) =>
+        return sendLongPage(reply, 'Similar assets listed.', { ...page, accountId }, (row) =>
           writeAsset({ ...assetDataOf(row), distance: row.distance }),
         );
       }
       checkDistance(query);
       const page = await store.list(accountId, query);
-      return sendLongPage(reply, 'Assets listed.', page, (row) => writeAsset(assetDataOf(row)));
+      return sendLongPage(reply, 'Assets listed.', { ...page, accountId }, (row) =>
+        writeAsset(assetDataOf(row)),
+      );
     },
   );
 

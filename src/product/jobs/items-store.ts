@@ -1,4 +1,4 @@
-import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/lists.ts';
+import { type ListPage, type OnLongRead, type PagingQuery, readListPage } from '../../platform/http/lists.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,
@@ -77,9 +77,11 @@ export class ItemsStore {
     { _id: jobId, accountId }: Pick<JobDocument, '_id' | 'accountId'>,
     status: ItemStatus | undefined,
     query: PagingQuery,
+    onLong: OnLongRead,
   ): Promise<ListPage<ShownItem>> {
     const filter = { jobId, ...withoutAbsentFields({ status }) };
-    const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: sortBy('index') };
+    const filters = { jobId, status };
+    const listing = { name: 'job-items', accountId, filters, sort: sortBy('index'), onLong };
     return readListPage(this.#items, filter, listing, query, SHOWN_ITEM_FIELDS);
   }
 

@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ListPage, PagingQuery } from '../../platform/http/lists.ts';
+import {
+  collectParts,
+  type ListPage,
+  type OnLongRead,
+  type PagingQuery,
+  ROWS_PER_READ,
+} from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/reading.ts';
@@ -17,9 +23,6 @@ interface ReaderOptions {
   completion: Pick<JobCompletion, 'cleanUp'>;
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
-
-/** How many items are read at a time if each may have a row or an output of hundreds of kilobytes. */
-const LONG_ITEMS_PER_READ = 20;
 
 /** The field of the job document for each way to group usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
@@ -74,11 +77,14 @@ export class JobReader {
     return job;
   }
 
-  /** A job as a caller sees it, with the requested parts. */
-  async view(job: JobDocument, view: JobView): Promise<Partial<Job>> {
+  /**
+   * A job as a caller sees it, with the requested parts.
+   * @throws the error of `onLong`.
+   */
+  async view(job: JobDocument, view: JobView, onLong?: OnLongRead): Promise<Partial<Job>> {
     if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
     const definition = await this.#context.definitions.find(job._id);
-    const items = await this.#firstItems(job._id, view.maxItems, definition);
+    const items = await this.#firstItems(job, view.maxItems, definition, onLong);
     const data = jobDataOf(job, definition, items);
     // The rows of a render, which may have megabytes, are parsed in one turn of the event loop and written in the next.
     await nextTurn();
@@ -90,20 +96,24 @@ export class JobReader {
    * message that brings many of them would occupy the event loop.
    */
   async #firstItems(
-    jobId: string,
+    { _id: jobId, accountId }: JobDocument,
     limit: number,
     { takes, produces }: JobDefinition,
+    onLong?: OnLongRead,
   ): Promise<ItemDocument[]> {
     if (limit === 0) return [];
     const areShort = takes !== 'rows' && produces === 'image';
     if (areShort) return this.#context.items.findFirst(jobId, limit);
-    const items: ItemDocument[] = [];
-    const size = Math.min(limit, LONG_ITEMS_PER_READ);
-    for await (const part of this.#context.items.readBatches(jobId, null, size)) {
-      items.push(...part.slice(0, limit - items.length));
-      if (items.length === limit) break;
+    return collectParts(accountId, this.#readFirstItems(jobId, limit), onLong);
+  }
+
+  async *#readFirstItems(jobId: string, limit: number): AsyncGenerator<ItemDocument[]> {
+    let left = limit;
+    for await (const part of this.#context.items.readBatches(jobId, null, Math.min(limit, ROWS_PER_READ))) {
+      yield part.slice(0, left);
+      left -= part.length;
+      if (left <= 0) return;
     }
-    return items;
   }
 
   /** Lists one page of jobs, newest first. */

@@ -148,11 +148,13 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
           if (key === null) return undefined;
-          const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
+          const { accountId } = gate.requireCaller(request);
+          const job = await reading.findByKey(accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
           const view = parseJobView(request.query as JobViewQuery);
-          return successEnvelope(jobMessageOf(job), await reading.view(job, view));
+          const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
+          return successEnvelope(jobMessageOf(job), await reading.view(job, view, takeSlot));
         },
       },
       schema: {
@@ -211,7 +213,8 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
       const terms = { accountId, client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
-      return successEnvelope('Job read.', await lifecycle.reading.view(job, view));
+      const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
+      return successEnvelope('Job read.', await lifecycle.reading.view(job, view, takeSlot));
     },
   );
 }
@@ -239,10 +242,12 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
           : await lifecycle.reading.findWithStatuses(accountId, params.jobId);
       const [definition, page] = await Promise.all([
         context.definitions.find(job._id),
-        context.items.list(job, query.status, query),
+        context.items.list(job, query.status, query, () =>
+          gate.takeSlot(request, reply, 'longReads', accountId),
+        ),
       ]);
       const write = (item: ShownItem) => writeItem(jobItemDataOf(item, job, definition));
-      return sendLongPage(reply, 'Items listed.', page, write);
+      return sendLongPage(reply, 'Items listed.', { ...page, accountId }, write);
     },
   );
 }

@@ -106,8 +106,6 @@ export function refuseReadOnlyPresetPath(idOrSlug: string): void {
 
 /** How many presets are read at a time. A preset may have 512 KB, and an account a thousand presets. */
 const PRESET_BATCH_SIZE = 16;
-/** How many presets are read at a time together with all their versions. Such a preset may have 25 MB. */
-const HISTORY_BATCH_SIZE = 4;
 
 /**
  * Lists the built-in presets, followed by the account's own, most recently updated first. All ids are read at the
@@ -120,27 +118,25 @@ export async function listPresets(
   { filter, includeVersions = false }: PresetListQuery,
   usageOf: ReadPresetUsage,
 ): Promise<AsyncGenerator<PresetData>> {
-  const batchSize = includeVersions ? HISTORY_BATCH_SIZE : PRESET_BATCH_SIZE;
   const ids = filter === 'builtin' ? [] : await store.listIds(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
-    if (filter !== 'user') yield* await readRows(BUILT_IN_PRESETS);
-    for (const batch of inBatches(ids, batchSize)) {
-      yield* await readRows(await store.findAll(accountId, batch));
+    if (filter !== 'user') yield* readRows(BUILT_IN_PRESETS);
+    for (const batch of inBatches(ids, PRESET_BATCH_SIZE)) {
+      yield* readRows(await store.findAll(accountId, batch));
     }
   }
 
-  async function readRows(presets: readonly Preset[]): Promise<PresetData[]> {
+  async function* readRows(presets: readonly Preset[]): AsyncGenerator<PresetData> {
     const presetIds = presets.map(({ _id }) => _id);
-    const [usage, histories] = await Promise.all([
-      usageOf(accountId, presetIds),
-      includeVersions ? store.findHistories(accountId, presets) : undefined,
-    ]);
-    return presets.map((preset, index) => {
-      const data =
-        histories === undefined ? presetDataOf(preset) : presetExportOf(preset, histories[index] ?? []);
-      return withPresetUsage(data, usage);
-    });
+    const usage = await usageOf(accountId, presetIds);
+    for (const preset of presets) {
+      // Only one history is held at a time.
+      const data = includeVersions
+        ? presetExportOf(preset, await store.findHistory(accountId, preset))
+        : presetDataOf(preset);
+      yield withPresetUsage(data, usage);
+    }
   }
 
   return rows();

@@ -8,6 +8,7 @@ import {
   sendImportResult,
   sendLongList,
   streamList,
+  writeInPieces,
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
@@ -91,8 +92,9 @@ function installListRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
+      if (request.query.includeVersions) await gate.takeSlot(request, reply, 'longReads', accountId);
       const rows = await listPresets(store, accountId, request.query, usageOf);
-      return streamList(reply, 'Presets listed.', rows, serializePreset);
+      return streamList(reply, 'Presets listed.', rows, writePreset);
     },
   );
 }
@@ -171,12 +173,13 @@ function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
       const reference = parsePresetReferencePath(request.params.slug, request.query.version);
       const { preset, version } = await resolvePresetReference(store, accountId, reference, 'slug');
       const isCurrent = version.version === preset.version;
-      const [usage, [versions = []]] = await Promise.all([
+      const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
+      const [usage, versions] = await Promise.all([
         usageOf(accountId, [preset._id]),
-        isCurrent ? store.findHistories(accountId, [preset]) : [],
+        isCurrent ? store.findHistory(accountId, preset, takeSlot) : [],
       ]);
       const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);
-      return sendPreset(reply, 'Preset read.', withPresetUsage(data, usage));
+      return sendPreset(reply, accountId, 'Preset read.', withPresetUsage(data, usage));
     },
   );
 }
@@ -209,7 +212,12 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const revise = (current: Preset) => checkPresetRevision(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
       if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
-      return sendPreset(reply, 'Preset changed.', await readSavedPreset(options, accountId, preset));
+      return sendPreset(
+        reply,
+        accountId,
+        'Preset changed.',
+        await readSavedPreset(options, accountId, preset),
+      );
     },
   );
 }
@@ -273,16 +281,27 @@ function installRemoveVersionRoute(
   );
 }
 
+/** Writes a preset of a list, version by version. */
+function writePreset({ versions, ...preset }: PresetData): string | Iterable<string> {
+  if (versions === undefined) return serializePreset(preset);
+  return writeInPieces(serializePreset({ ...preset, versions: [] }), 'versions', versions, serializeVersion);
+}
+
 /** Sends a preset. Its versions may have 25 MB. */
-async function sendPreset(reply: FastifyReply, message: string, preset: PresetData): Promise<FastifyReply> {
+async function sendPreset(
+  reply: FastifyReply,
+  accountId: string,
+  message: string,
+  preset: PresetData,
+): Promise<FastifyReply> {
   const { versions = [] } = preset;
   if (versions.length === 0) return reply.send(successEnvelope(message, preset));
   const answer = serializeAnswer(successEnvelope(message, { ...preset, versions: [] }));
-  return sendLongList(reply, answer, 'versions', versions, serializeVersion);
+  return sendLongList(reply, accountId, writeInPieces(answer, 'versions', versions, serializeVersion));
 }
 
 /** A preset in the response of a write. */
 async function readSavedPreset({ store, models }: PresetRoutesOptions, accountId: string, preset: Preset) {
-  const [versions = []] = await store.findHistories(accountId, [preset]);
+  const versions = await store.findHistory(accountId, preset);
   return savedPresetDataOf(preset, versions, models);
 }

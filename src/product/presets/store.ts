@@ -1,4 +1,4 @@
-import { collectParts, ROWS_PER_READ } from '../../platform/http/lists.ts';
+import { collectParts, type OnLongRead, ROWS_PER_READ } from '../../platform/http/lists.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import {
   NAMED_DOCUMENT_INDEXES,
@@ -107,12 +107,12 @@ export class PresetsStore {
     return found && versionOf(found);
   }
 
-  /** The earlier versions of each preset, oldest first. The lists are in the order of the presets. */
-  async findHistories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
-    const histories: PresetVersion[][] = [];
-    for (const preset of presets)
-      histories.push(await collectParts(accountId, this.#readHistory(accountId, preset)));
-    return histories;
+  /**
+   * The earlier versions of a preset, oldest first. They may have 25 MB.
+   * @throws the error of `onLong`.
+   */
+  findHistory(accountId: string, preset: Preset, onLong?: OnLongRead): Promise<PresetVersion[]> {
+    return collectParts(accountId, this.#readHistory(accountId, preset), onLong);
   }
 
   /** Yields the earlier versions of a preset in parts, because one version may have 512 KB. */

@@ -1,7 +1,12 @@
 // needs: documents
 import fastify from 'fastify';
 import t, { type Test } from 'tap';
-import { type PagingQuery, readListPage, sendLongList } from '../../../src/platform/http/lists.ts';
+import {
+  type PagingQuery,
+  readListPage,
+  sendLongList,
+  writeInPieces,
+} from '../../../src/platform/http/lists.ts';
 import { type DocumentCollection, sortBy } from '../../../src/platform/stores/documents/port.ts';
 import { openDocuments } from '../../support/documents.ts';
 
@@ -65,15 +70,19 @@ t.test('a long list in a response is written in several turns of the event loop'
   let written = 0;
   let writtenInTurn = 0;
   app.get('/', (_request, reply) =>
-    sendLongList(reply, answer, 'sent', rows, (row) => {
-      written += 1;
-      writtenInTurn += 1;
-      t.equal(writtenInTurn, 1, `row ${row.n} is written in a turn of its own`);
-      setImmediate(() => {
-        writtenInTurn = 0;
-      });
-      return JSON.stringify(row);
-    }),
+    sendLongList(
+      reply,
+      'acc_a',
+      writeInPieces(answer, 'sent', rows, (row) => {
+        written += 1;
+        writtenInTurn += 1;
+        t.equal(writtenInTurn, 1, `row ${row.n} is written in a turn of its own`);
+        setImmediate(() => {
+          writtenInTurn = 0;
+        });
+        return JSON.stringify(row);
+      }),
+    ),
   );
   const { body } = await app.inject('/');
   t.equal(written, rows.length);

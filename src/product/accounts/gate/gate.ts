@@ -32,6 +32,11 @@ export const MAX_WAITING_JOB_CALLS = 8;
 export const MAX_CONCURRENT_DOWNLOADS = 2;
 /** How many of those downloads may be authorized by a signed link instead of a credential. */
 const MAX_LINK_DOWNLOADS = 1;
+/**
+ * Concurrent responses of an account that hold megabytes of JSON, until the client has received them. Without a limit,
+ * a slow client would fill the memory.
+ */
+const MAX_LONG_READS = 4;
 
 const RATE_WINDOW_MS = 60_000;
 
@@ -99,6 +104,7 @@ export class CallGate {
       waits: MAX_WAITING_JOB_CALLS,
       downloads: MAX_CONCURRENT_DOWNLOADS,
       linkDownloads: MAX_LINK_DOWNLOADS,
+      longReads: MAX_LONG_READS,
     };
     this.#slots = new CallSlots(options.coordination, `${options.hostId}/${options.processId}`);
   }

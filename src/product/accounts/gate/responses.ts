@@ -54,6 +54,7 @@ const SLOTS_IN_USE_TEXT: Readonly<Record<CallSlotKind, string>> = {
   waits: 'waits for jobs of this account are open',
   downloads: 'downloads of this account are under way',
   linkDownloads: 'download by a link of this account is under way',
+  longReads: 'long answers of this account are being sent',
 };
 
 export function noSlotLeftError(kind: CallSlotKind, limit: number): ApiError {

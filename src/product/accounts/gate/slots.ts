@@ -32,9 +32,9 @@ const RETURNED_SLOT_WAIT_MS = 20;
 
 /**
  * The kinds of slots of an account: for synchronous image calls (`calls`), for calls that wait for a job (`waits`), for
- * downloads of many files, and for those downloads that use a link.
+ * downloads of many files, for those downloads that use a link, and for responses of megabytes of JSON (`longReads`).
  */
-export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
+export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads' | 'longReads';
 
 /** A slot of an account. Several calls may use it one after the other before it is released. */
 interface CallSlot extends LeasedSlotRequest {
