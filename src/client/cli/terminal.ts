@@ -1,5 +1,7 @@
+import type { Warning } from '../answers.ts';
 import { DarkroomError } from '../errors.ts';
 import type { ImageEstimate } from '../schema.ts';
+import { UsageError } from './exit-codes.ts';
 
 /** A stream to which a command writes: stdout or stderr. */
 interface OutputStream {
@@ -46,6 +48,20 @@ export class Terminal {
     await new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
     });
+  }
+
+  /**
+   * Refuses to write a picture where a person would read its bytes.
+   * @param output the file, or `-` for stdout.
+   * @throws UsageError
+   */
+  requirePictureOutput(output: string): void {
+    if (output === '-' && this.isForPeople)
+      throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
+  }
+
+  writeWarnings(warnings: readonly Warning[]): void {
+    for (const { code, name } of warnings) this.writeNote(name === undefined ? code : `${code}: ${name}`);
   }
 
   /** Writes a text for people to stderr. */

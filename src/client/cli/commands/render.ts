@@ -47,11 +47,9 @@ Draws a template, or HTML, with one row of data.
       return EXIT_CODES.done;
     }
     const { output } = values;
-    if (output === '-' && terminal.isForPeople)
-      throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
+    terminal.requirePictureOutput(output);
     const picture = await images.render(request);
-    for (const { code, name } of picture.warnings)
-      terminal.writeNote(name === undefined ? code : `${code}: ${name}`);
+    terminal.writeWarnings(picture.warnings);
     if (output === '-') {
       await terminal.writeBytes(await picture.bytes());
       return EXIT_CODES.done;

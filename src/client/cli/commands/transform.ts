@@ -122,15 +122,13 @@ async function transformOne(
   output = '-',
 ): Promise<number> {
   const { terminal } = context;
-  if (output === '-' && terminal.isForPeople)
-    throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
+  terminal.requirePictureOutput(output);
   const [made] = await makePictures(await context.client(), await input.open(), imageWork);
   if (made === undefined || 'error' in made) throw new Error('A call of one picture answers one.');
   const { picture } = made;
   if (output === '-') {
     await terminal.writeBytes(await picture.bytes());
-    for (const { code, name } of picture.warnings)
-      terminal.writeNote(name === undefined ? code : `${code}: ${name}`);
+    terminal.writeWarnings(picture.warnings);
     return EXIT_CODES.done;
   }
   await picture.save(output);
