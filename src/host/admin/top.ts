@@ -29,6 +29,8 @@ export interface LoadRow {
   /** The number of open sockets, including those to stores. */
   connections: number;
   memoryBytes: number;
+  /** Processes that the kernel killed in this time because memory ran out. */
+  memoryKills: number;
   /** The share of time in which the CPU quota throttled a host. With several cores it can exceed 1. */
   throttled: number;
   /** The share of time for which the hypervisor gave the host's cores to other machines. */
@@ -136,6 +138,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
     connections: of('nodejs_active_resources TCPSocketWrap'),
     // The primary measures all processes of its host, including browsers.
     memoryBytes: total('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
+    memoryKills: of('darkroom_memory_kills_total'),
     throttled: ofHost('darkroom_cpu_throttled_seconds_total'),
     stolen: ofHost('darkroom_cpu_stolen_seconds_total'),
     pressure: ofHost('darkroom_cpu_pressure_seconds_total'),

@@ -59,7 +59,9 @@ interface HostCondition {
 export function verdictsOnHost({ row, silent = [], restart }: HostCondition): HostVerdict[] {
   const found = [
     ...silent.map(hungProcessVerdict),
-    ...(row === null ? [] : [fullDiskVerdict(row), unavailableStoreVerdict(row), floodVerdict(row)]),
+    ...(row === null
+      ? []
+      : [fullDiskVerdict(row), unavailableStoreVerdict(row), memoryVerdict(row), floodVerdict(row)]),
     restart === undefined ? null : replacedProcessVerdict(restart),
   ].filter((verdict) => verdict !== null);
   const cause = row === null ? NO_FIGURES_YET : slowResponseVerdict(row);
@@ -107,6 +109,14 @@ function unavailableStoreVerdict({ refusals }: LoadRow): HostVerdict | null {
   const perSecond = refusals.store_unavailable ?? 0;
   if (perSecond === 0) return null;
   const sentence = `A store does not answer: ${formatRate(perSecond)} calls/s fail as store_unavailable. /readyz names it; see "A store is away" in docs/operating.md.`;
+  return { tone: 'bad', sentence };
+}
+
+/** The verdict on a host without memory. The calls of the killed processes failed, unless these were spare. */
+function memoryVerdict({ memoryKills }: LoadRow): HostVerdict | null {
+  if (memoryKills === 0) return null;
+  const killed = memoryKills === 1 ? 'a process' : `${memoryKills} processes`;
+  const sentence = `Memory ran out, and the kernel killed ${killed} of the service. Give it more memory, or lower PROCESSES; see "Memory is short" in docs/operating.md.`;
   return { tone: 'bad', sentence };
 }
 

@@ -48,6 +48,7 @@ const SNAPSHOT_SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly
     darkroom_process_memory_bytes: ['role'],
     darkroom_process_cpu_seconds_total: ['role'],
     darkroom_memory_limit_bytes: [],
+    darkroom_memory_kills_total: [],
     darkroom_data_free_bytes: [],
     darkroom_data_reserve_bytes: [],
     darkroom_cpu_cores: [],

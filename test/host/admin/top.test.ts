@@ -86,6 +86,7 @@ t.test('what the kernel tells of a host is a share of the time, and the mean of 
   const ofPrimary = {
     darkroom_cpu_throttled_seconds_total: 1,
     darkroom_cpu_stolen_seconds_total: 0.5,
+    darkroom_memory_kills_total: 3,
     darkroom_cpu_pressure_seconds_total: 0.25,
     darkroom_process_cpu_seconds_total: 2,
   };
@@ -99,7 +100,7 @@ t.test('what the kernel tells of a host is a share of the time, and the mean of 
     observed('b', '1', BUSY),
     primary('b', {}),
   ]);
-  t.match(rows[1], { name: 'a', throttled: 0.5, stolen: 0.25, pressure: 0.125, cpu: 0.5 });
+  t.match(rows[1], { name: 'a', throttled: 0.5, stolen: 0.25, pressure: 0.125, cpu: 0.5, memoryKills: 3 });
   t.match(rows.at(-1), { name: 'all hosts', throttled: 0.25, stolen: 0.125, cpu: 0.25 });
 });
 

@@ -14,7 +14,7 @@ export function rowWith(changed: Partial<LoadRow> = {}): LoadRow {
       connections: 4,
     },
     ...{ providerMs: 0, jobItems: 0, webhookAttempts: 0 },
-    ...{ memoryBytes: 900_000_000, throttled: 0, stolen: 0, pressure: 0, cpu: 0.5 },
+    ...{ memoryBytes: 900_000_000, memoryKills: 0, throttled: 0, stolen: 0, pressure: 0, cpu: 0.5 },
     delivered: { memory: 3, made: 1 },
     ...{ imageThreads: 2, imageBusy: 1, processes: 2, cores: 2 },
     cpuByRole: { primary: 0.05, api: 0.9 },

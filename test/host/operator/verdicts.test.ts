@@ -31,6 +31,16 @@ t.test('one image thread for two cores is named with the setting that fixes it',
   t.match(likeliestSlownessCause(rowWith({ ...busy, waitMs: 10 })), /the work on pixels/);
 });
 
+t.test('memory that ran out is named', async (t) => {
+  const sentenceFor = (memoryKills: number) => verdictsOnHost({ row: rowWith({ memoryKills }) })[0]?.sentence;
+  t.match(
+    sentenceFor(1),
+    /^Memory ran out, and the kernel killed a process of the service\. Give it more memory/,
+  );
+  t.match(sentenceFor(3), /killed 3 processes/);
+  t.notMatch(sentenceFor(0), /Memory/);
+});
+
 t.test('a slow store is named', async (t) => {
   const [verdict] = verdictsOnHost({ row: rowWith({ p99: 800, storeMs: 350 }) });
   t.match(verdict, { tone: 'warn', sentence: /the stores, 350 ms of the mean answer/ });
