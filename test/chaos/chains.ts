@@ -150,7 +150,9 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
       ...{ jobs, definitions, items, now, log: { warn: () => undefined } },
       fonts: { findWarnings: async () => [] },
       assets: {
-        read: async (_accountId: string, assetId: string) => ({ bytes: new Uint8Array([Number(assetId)]) }),
+        reader: {
+          read: async (_accountId: string, assetId: string) => ({ bytes: new Uint8Array([Number(assetId)]) }),
+        },
         outputs: {
           async make(...[labels, bytes, signal]: Parameters<Tools['make']>) {
             const asset = await make(labels, bytes, signal);

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { ACCOUNTS_COLLECTION } from '../../src/product/accounts/store.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
-import { AssetRecordCache } from '../../src/product/assets/content/reader.ts';
+import { type AssetReader, AssetRecordCache } from '../../src/product/assets/content/reader.ts';
 import { AssetQuota, JobQuota } from '../../src/product/assets/quota.ts';
 import { AssetRemoval } from '../../src/product/assets/removal.ts';
 import { AssetsStore } from '../../src/product/assets/store.ts';
@@ -111,13 +111,12 @@ export async function openWorld({
       ...stores,
       ...{ coordination, objects, holds, now, log: QUIET },
       assets: {
-        read: () => Promise.reject(new Error('No item here has an input.')),
-        find: () => Promise.reject(new Error('No item here has an input.')),
-        select: async () => [],
-        statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
-        pictures: async () => new Map(),
-        countOfJob: async () => 0,
-        open: () => Promise.reject(new Error('Nothing is downloaded here.')),
+        // No item here has an input.
+        reader: {} as AssetReader,
+        store: Object.assign(store, {
+          findStatuses: async (_accountId: string, ids: readonly string[]) =>
+            new Map(ids.map((id) => [id, 'DONE' as const])),
+        }),
         quota: new JobQuota(reached, now),
         outputs,
       },

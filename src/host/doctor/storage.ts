@@ -170,11 +170,9 @@ const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
 /** Checks S3 as the service uses it: put, ranged get, multipart and delete, under a separate key. */
 export async function checkObjectStore({ stores }: Settings): Promise<DoctorFinding[]> {
-  const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
+  const { S3_BUCKET } = stores;
   if (S3_BUCKET === '') return [okFinding('Objects are files below DATA_DIR: there is no S3 to check.')];
-  const { S3ObjectStore } = await import('../../platform/stores/objects/s3.ts');
-  const endpoint = S3_ENDPOINT === '' ? {} : { endpoint: S3_ENDPOINT };
-  const objects = new S3ObjectStore({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
+  const objects = await openObjectStore(stores);
   const key = `doctor/${randomText(16)}`;
   return findingsOrProblem(
     async () => {

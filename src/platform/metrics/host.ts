@@ -1,5 +1,6 @@
 import { Counter, Gauge, register } from 'prom-client';
 import { hostMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
+import { declareGauge } from './gauge.ts';
 import {
   type ProcessRole,
   type ProcessTableRow,
@@ -103,24 +104,15 @@ function declareProcessMetrics(table: () => Promise<ProcessTableRow[]>): void {
 }
 
 function declareDiskMetrics(readDisk: HostMetricsOptions['readDisk']): void {
-  const gauge = (name: string, help: string, field: 'freeBytes' | 'reservedBytes') =>
-    new Gauge({
-      name,
-      help,
-      async collect() {
-        const disk = await readDisk().catch(() => null);
-        if (disk !== null) this.set(disk[field]);
-      },
-    });
-  gauge(
+  declareGauge(
     'darkroom_data_free_bytes',
     'Free space on the disk of DATA_DIR, as far as this user may use it.',
-    'freeBytes',
+    async () => (await readDisk()).freeBytes,
   );
-  gauge(
+  declareGauge(
     'darkroom_data_reserve_bytes',
     'Free space on the disk of DATA_DIR below which uploads and jobs are refused.',
-    'reservedBytes',
+    async () => (await readDisk()).reservedBytes,
   );
 }
 

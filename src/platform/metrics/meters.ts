@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, register } from 'prom-client';
+import { Counter, collectDefaultMetrics, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
+import { declareGauge } from './gauge.ts';
 import { RequestMeter } from './requests.ts';
 import { StoreMeter } from './stores.ts';
 import { OpMeter, PoolMeter } from './work.ts';
@@ -57,12 +58,10 @@ export function createMeters(tracing: Tracing): ProcessMeters {
  * scrape.
  */
 export function declareClockDifferenceGauge(differenceMs: () => number): void {
-  new Gauge({
-    name: 'darkroom_clock_difference_seconds',
-    help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',
-    aggregator: 'max',
-    collect() {
-      this.set(Math.abs(differenceMs()) / 1_000);
-    },
-  });
+  declareGauge(
+    'darkroom_clock_difference_seconds',
+    'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',
+    () => Math.abs(differenceMs()) / 1_000,
+    'max',
+  );
 }

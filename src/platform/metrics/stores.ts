@@ -55,7 +55,11 @@ export class StoreMeter {
   }
 }
 
-const requestStoreTime = new AsyncLocalStorage<StoreWaitTime>();
+/**
+ * The store time of the request to which the running code belongs; undefined for sweeps, claims and other background
+ * work.
+ */
+export const storeTimeOfRequest = new AsyncLocalStorage<StoreWaitTime>();
 
 /** The time that a request waits for stores. Time in which several queries run counts once. */
 export class StoreWaitTime {
@@ -84,19 +88,6 @@ export class StoreWaitTime {
   }
 }
 
-/** Runs the callback within a request: the store time of everything that it starts is added to `time`. */
-export function runWithinRequest(time: StoreWaitTime, callback: () => void): void {
-  requestStoreTime.run(time, callback);
-}
-
-/**
- * The store time of the request to which the running code belongs; undefined for sweeps, claims and other background
- * work.
- */
-export function storeWaitTimeOfRequest(): StoreWaitTime | undefined {
-  return requestStoreTime.getStore();
-}
-
 /** Wraps the stores, so that each query is measured: its duration, and how long the current request waits for it. */
 export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
   const of = (store: string) => (operation: string) => measureQueries(observerOf(store, operation));
@@ -117,7 +108,7 @@ function measureQueries(observe: QueryObserver): StoreStepInterceptor {
     const startMs = performance.now();
     const answer = step();
     if (!(answer instanceof Promise)) return answer;
-    const request = storeWaitTimeOfRequest();
+    const request = storeTimeOfRequest.getStore();
     request?.recordCallStart();
     const end = (error: string | null) => {
       request?.recordCallEnd();

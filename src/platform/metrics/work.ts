@@ -132,7 +132,31 @@ export class PoolMeter {
    * @param pools the pools of this process, by name; each function is called at every scrape.
    */
   watchPools(pools: Record<string, () => PoolStats>): void {
-    declarePoolGauges(pools);
+    const gauge = (name: string, help: string, field: keyof PoolStats) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['pool'],
+        collect() {
+          for (const [pool, stats] of Object.entries(pools)) {
+            const value = stats()[field];
+            if (value !== undefined) this.set({ pool }, value);
+          }
+        },
+      });
+    gauge('darkroom_pool_threads', 'Threads of the pool.', 'slots');
+    gauge(
+      'darkroom_pool_busy',
+      'Work under way: more than there are threads while calls work beside items of jobs.',
+      'busy',
+    );
+    gauge('darkroom_pool_queued', 'Work that waits for a thread.', 'waiting');
+    gauge(
+      'darkroom_pool_reserved_bytes',
+      'Memory that the work under way is estimated to take.',
+      'reservedBytes',
+    );
+    gauge('darkroom_pool_budget_bytes', 'Memory that the work under way may take together.', 'budgetBytes');
   }
 
   /**
@@ -153,32 +177,4 @@ export class PoolMeter {
     this.#workerSeconds.inc({ pool, outcome }, cpuMs / 1_000);
     if (reason !== undefined) this.#lowPriority.inc({ reason });
   }
-}
-
-function declarePoolGauges(pools: Record<string, () => PoolStats>): void {
-  const gauge = (name: string, help: string, field: keyof PoolStats) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['pool'],
-      collect() {
-        for (const [pool, stats] of Object.entries(pools)) {
-          const value = stats()[field];
-          if (value !== undefined) this.set({ pool }, value);
-        }
-      },
-    });
-  gauge('darkroom_pool_threads', 'Threads of the pool.', 'slots');
-  gauge(
-    'darkroom_pool_busy',
-    'Work under way: more than there are threads while calls work beside items of jobs.',
-    'busy',
-  );
-  gauge('darkroom_pool_queued', 'Work that waits for a thread.', 'waiting');
-  gauge(
-    'darkroom_pool_reserved_bytes',
-    'Memory that the work under way is estimated to take.',
-    'reservedBytes',
-  );
-  gauge('darkroom_pool_budget_bytes', 'Memory that the work under way may take together.', 'budgetBytes');
 }

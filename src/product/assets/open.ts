@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
@@ -6,18 +5,16 @@ import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { ProcessParts } from '../../platform/process-parts.ts';
-import type { ByteRange } from '../../platform/stores/objects/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import type { AssetStatus } from './asset.ts';
 import { AssetCollections, collectionRoutes } from './collections.ts';
 import { AccountLinks } from './content/links.ts';
-import { AssetReader, AssetRecordCache, openAssetContent } from './content/reader.ts';
+import { AssetReader, AssetRecordCache } from './content/reader.ts';
 import { AssetPreviews, contentRoutes } from './content/routes.ts';
 import { MAX_FETCHED_IMAGE_BYTES, MAX_UNFINISHED_UPLOAD_MS, MAX_UPLOAD_BYTES } from './limits.ts';
 import { AssetQuota, JobQuota } from './quota.ts';
 import { AssetRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
-import { type AssetSelection, AssetsStore } from './store.ts';
+import { AssetsStore } from './store.ts';
 import { IncomingImageReader, UploadIntake } from './uploads/intake.ts';
 import { JobOutputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
@@ -56,36 +53,10 @@ export interface AssetsSlice extends ProductSlice {
 /** The assets of jobs: their inputs, the quota for their outputs, and the outputs. */
 export interface JobAssets {
   /** Reads inputs. They may be as large as an upload. */
-  read: AssetReader['read'];
-  find: AssetReader['find'];
-  /** Finds which of these ids are assets of the account, and their status. */
-  statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
-  /** The ids of at most `limit` DONE images that the selection matches, oldest first. */
-  select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Finds the assets with these ids that belong to the account and have stored bytes. */
-  pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
-  /** The number of outputs of a job. It does not decrease before the job has ended. */
-  countOfJob(accountId: string, jobId: string): Promise<number>;
-  /**
-   * A range of the bytes of a picture.
-   * @throws ApiError provider_unavailable with reason storage_read
-   */
-  open(picture: StoredAssetContent, range: ByteRange): Promise<Readable>;
+  reader: AssetReader;
+  store: AssetsStore;
   quota: JobQuota;
   outputs: JobOutputs;
-}
-
-/** The fields of an asset that a download needs. */
-export interface StoredAssetContent {
-  id: string;
-  accountId: string;
-  name: string | null;
-  format: string;
-  sizeBytes: number;
-  /** SHA-256 of the bytes, in hexadecimal. */
-  digest: string;
-  crc32: number;
-  objectKey: string;
 }
 
 /** Opens the assets: uploads, collections, content and links. */
@@ -131,26 +102,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       return assetIds.filter((id) => !done.has(id));
     },
 
-    jobs: {
-      read: inputs.read,
-      find: inputs.find,
-      statuses: (accountId, ids) => store.findStatuses(accountId, ids),
-      select: (accountId, selection, limit) => store.selectDone(accountId, selection, limit),
-      pictures: async (accountId, ids) => {
-        const findPictures = new Map<string, StoredAssetContent>();
-        for (const asset of await store.findContentReferences(accountId, ids)) {
-          const { _id: id, name, image, digest, crc32, objectKey } = asset;
-          if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
-          const { format, bytes: sizeBytes } = image;
-          findPictures.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
-        }
-        return findPictures;
-      },
-      countOfJob: (accountId, jobId) => store.countOutputs(accountId, jobId),
-      open: async (picture, range) => (await openAssetContent(objects, picture, range)).body,
-      quota: new JobQuota(documents, now),
-      outputs,
-    },
+    jobs: { reader: inputs, store, quota: new JobQuota(documents, now), outputs },
 
     sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, uploads }),
     stop: async () => records.close(),

@@ -53,6 +53,19 @@ export interface AssetSelection {
   createdTo?: string;
 }
 
+/** The fields of an asset that a download needs. */
+export interface StoredAssetContent {
+  id: string;
+  accountId: string;
+  name: string | null;
+  format: string;
+  sizeBytes: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  digest: string;
+  crc32: number;
+  objectKey: string;
+}
+
 /** The assets of the accounts. Methods that take an account return only its own assets. */
 export class AssetsStore {
   readonly #assets: DocumentCollection<AssetDocument>;
@@ -164,6 +177,7 @@ export class AssetsStore {
       yield await this.#assets.find({ _id: { $in: ids }, accountId, state: 'kept' });
   }
 
+  /** The number of outputs of a job. It does not decrease before the job has ended. */
   async countOutputs(accountId: string, jobId: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', jobId });
   }
@@ -245,7 +259,7 @@ export class AssetsStore {
     return (await this.#assets.updateMany(made, { $set: this.#stateChange('kept') })).modified;
   }
 
-  /** For the sweep: outputs of all accounts that were made before an instant and are not visible yet. */
+  /** For the sweep: outputs of all accounts that were made before an instant and are neither visible nor discarded. */
   async findHiddenOutputs(before: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ state: 'made', stateAt: { $lt: before.toISOString() } }, { limit });
   }
@@ -260,11 +274,20 @@ export class AssetsStore {
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /**
-   * Finds the assets with these ids that belong to the account, with the fields for a download, in no particular order.
-   */
-  findContentReferences(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
-    return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
+  /** Finds the assets with these ids that belong to the account and have stored bytes. */
+  async findStoredContents(
+    accountId: string,
+    assetIds: readonly string[],
+  ): Promise<Map<string, StoredAssetContent>> {
+    const fields = ['name', 'image', 'digest', 'crc32', 'objectKey'] as const;
+    const contents = new Map<string, StoredAssetContent>();
+    for (const asset of await this.#findKept(accountId, assetIds, fields)) {
+      const { _id: id, name, image, digest, crc32, objectKey } = asset;
+      if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
+      const { format, bytes: sizeBytes } = image;
+      contents.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
+    }
+    return contents;
   }
 
   /** Reads visible assets by their ids, in batches, because there may be thousands. */

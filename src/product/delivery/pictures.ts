@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Counter, Gauge } from 'prom-client';
 import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
+import { declareGauge } from '../../platform/metrics/gauge.ts';
 import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
@@ -232,21 +233,15 @@ class DeliveryMeter {
  * exported instead of the sum.
  */
 function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
-  new Gauge({
-    name: 'darkroom_delivery_cache_bytes',
-    help: 'What the kept pictures take, in bytes.',
-    aggregator: 'max',
-    async collect() {
-      this.set((await cache.readFigures()).bytes);
-    },
-  });
-  new Gauge({
-    name: 'darkroom_delivery_cache_oldest_seconds',
-    help: 'How long ago that kept picture was asked for that was not asked for longest. It is near zero where the cache is too small.',
-    aggregator: 'max',
-    async collect() {
+  const bytes = async () => (await cache.readFigures()).bytes;
+  declareGauge('darkroom_delivery_cache_bytes', 'What the kept pictures take, in bytes.', bytes, 'max');
+  declareGauge(
+    'darkroom_delivery_cache_oldest_seconds',
+    'How long ago that kept picture was asked for that was not asked for longest. It is near zero where the cache is too small.',
+    async () => {
       const { oldestUseMs } = await cache.readFigures();
-      this.set(oldestUseMs === null ? 0 : Math.max(0, Date.now() - oldestUseMs) / 1_000);
+      return oldestUseMs === null ? 0 : Math.max(0, Date.now() - oldestUseMs) / 1_000;
     },
-  });
+    'max',
+  );
 }

@@ -6,6 +6,7 @@ import { addWarnings, type CallWarning } from '../../platform/http/hooks/warning
 import type { ByteRange } from '../../platform/stores/objects/port.ts';
 import { type CallGate, MAX_CONCURRENT_DOWNLOADS } from '../accounts/gate/gate.ts';
 import { type AccountLinks, isSignedLinkRequest } from '../assets/content/links.ts';
+import { openAssetContent } from '../assets/content/reader.ts';
 import { sendFileOrRange } from '../assets/content/sending.ts';
 import { linkExpiry } from '../assets/rules.ts';
 import { AssetLink, AssetLinkQuery } from '../assets/schema.ts';
@@ -133,7 +134,7 @@ interface JobResult {
   variant: string | undefined;
 }
 
-type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
+type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets' | 'objects'>;
 
 /** Makes one archive of the result pictures of a job. */
 export class JobResults {
@@ -162,8 +163,8 @@ export class JobResults {
       if (!hasEnded(job)) throw resultsNotReadyError(job);
       return job;
     });
-    const { assets } = this.#context;
-    const counts = await Promise.all(ended.map(({ accountId, _id }) => assets.countOfJob(accountId, _id)));
+    const { store } = this.#context.assets;
+    const counts = await Promise.all(ended.map(({ accountId, _id }) => store.countOutputs(accountId, _id)));
     const key = ended.map(({ _id }, index) => `${_id}/${counts[index]}`).join(' ');
     const known = this.#archives.get(key);
     if (known !== undefined) return known;
@@ -222,7 +223,8 @@ export class JobResults {
     const ids = results.flatMap(({ sourceId, resultId }) =>
       sourceId === null ? [resultId] : [sourceId, resultId],
     );
-    const pictures = await this.#context.assets.pictures(accountId, ids);
+    const { assets, objects } = this.#context;
+    const pictures = await assets.store.findStoredContents(accountId, ids);
     const digits = String(Math.max(0, totalItems - 1)).length;
     const entries = results.flatMap(({ index, sourceId, resultId, variant }): ZipArchiveEntry[] => {
       const picture = pictures.get(resultId);
@@ -230,9 +232,8 @@ export class JobResults {
       const { digest, sizeBytes, crc32: checksum, format } = picture;
       const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
       const name = resultFileName(String(index).padStart(digits, '0'), [sourceName, variant], format);
-      return [
-        { name, digest, sizeBytes, checksum, open: (range) => this.#context.assets.open(picture, range) },
-      ];
+      const open = async (range: ByteRange) => (await openAssetContent(objects, picture, range)).body;
+      return [{ name, digest, sizeBytes, checksum, open }];
     });
     if (entries.length === 0) throw noResultsError();
     const modifiedAt = new Date(Math.max(...jobs.map(({ completedAt }) => Date.parse(completedAt))));

@@ -142,7 +142,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         },
         pictureSize(sent, { body }) {
           const { accountId } = gate.requireCaller(sent);
-          return findOnlyAssetSize(options.assets, accountId, (body as JobRequest).assetIds ?? []);
+          return findOnlyAssetSize(options.assets.reader, accountId, (body as JobRequest).assetIds ?? []);
         },
         async replayed(request, reply, { status }) {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.

@@ -22,11 +22,11 @@ import {
   readFilePart,
 } from './input.ts';
 import {
-  beginSyncCall,
   loadCallImage,
   type MeteredCallOptions,
   type PoolCallTerms,
   runCountedWork,
+  SyncCall,
 } from './metered-call.ts';
 import { CompareBody } from './transform-schema.ts';
 
@@ -58,7 +58,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       },
     },
     async (request, reply) => {
-      const syncCall = beginSyncCall(request, reply, options);
+      const syncCall = new SyncCall(request, reply, options);
       const { caller } = syncCall;
       const terms = syncCall.expectedBy(imageWorkers);
       const pair = await readPair(request);

@@ -31,6 +31,8 @@ export interface MeteredCallOptions {
   now: () => Date;
 }
 
+type SyncCallOptions = Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>;
+
 /**
  * What a pool needs to know about a call: the account, the deadline, and a signal that aborts when the client
  * disconnects.
@@ -57,76 +59,81 @@ interface TimedRun {
   bytesOut?: number;
 }
 
-/** A synchronous call between its admission and its response. */
-export interface SyncCall {
-  caller: Caller;
-  terms: PoolCallTerms;
-  /**
-   * Gives the call a place in the queue of the image pool while its body is being read.
-   * @throws ApiError provider_unavailable (capacity) when the queue is full.
-   */
-  expectedBy(imageWorkers: ImageWorkers): PoolCallTerms;
-  /**
-   * Waits for the result of work. The time until then counts as that of reading the body or downloading the image. The
-   * account's slot is held until the work has really ended, which may be after the response.
-   */
-  finish<T>(work: RunningCall<T>): Promise<T>;
-  /** Sets the header Server-Timing, and counts the run of the op. */
-  recordRun(op: string, run: TimedRun): void;
-}
-
-/** For each running call, a function that returns the times known so far. They are sent if the call fails. */
-const timesOfCalls = new WeakMap<FastifyRequest, () => CallTimes>();
+/** The running calls. Their times are sent if they fail. */
+const runningCalls = new WeakMap<FastifyRequest, SyncCall>();
 
 /** Adds the header Server-Timing to failed synchronous calls, with the times that are known. */
 export function sendTimesOfFailedCalls(app: FastifyInstance): void {
   app.addHook('onError', (request, reply, _error, done) => {
-    const times = timesOfCalls.get(request)?.();
+    const times = runningCalls.get(request)?.times();
     if (times !== undefined) reply.header('server-timing', serverTiming(times));
     done();
   });
 }
 
-/** Begins a call that was admitted. Its time counts from the first byte of the request. */
-export function beginSyncCall(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
-): SyncCall {
-  const caller = gate.requireCaller(request);
-  const admitMs = reply.elapsedTime;
-  const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
-  const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
-  const admittedMs = () => reply.elapsedTime - admitMs;
-  // The work that the call began last: the milliseconds until it began, and those that it has waited in the queue.
-  let begun: { fetchMs: number; waitedMs(): number } | undefined;
-  const beganMs = () => ({ admitMs, fetchMs: begun?.fetchMs ?? admittedMs() });
-  timesOfCalls.set(request, () => ({
-    ...beganMs(),
-    queueMs: begun?.waitedMs() ?? 0,
-    totalMs: reply.elapsedTime,
-  }));
-  return {
-    caller,
-    terms,
-    expectedBy(imageWorkers) {
-      const incoming = imageWorkers.expect(caller.accountId, announcedBytes(request) ?? 0);
-      reply.raw.once('close', incoming.end);
-      return { ...terms, incoming };
-    },
-    finish(work) {
-      begun = { fetchMs: admittedMs(), waitedMs: work.waitedMs };
-      gate.keepSlotUntil(request, work.ended);
-      return work.result;
-    },
-    recordRun(op, { queueMs, timings, bytesIn, bytesOut = 0 }) {
-      const times = { ...beganMs(), queueMs, ...timings };
-      const phases = { ...NO_WORK_TIMINGS, ...times, totalMs: reply.elapsedTime };
-      reply.header('server-timing', serverTiming(phases));
-      reply.header('x-service-duration-ms', String(workerMs(times)));
-      meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut });
-    },
+/** A synchronous call between its admission and its response. Its time counts from the first byte of the request. */
+export class SyncCall {
+  readonly caller: Caller;
+  readonly terms: PoolCallTerms;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  readonly #options: SyncCallOptions;
+  readonly #admitMs: number;
+  /** The last work: how long the call took before this work began, and how long the work was in the queue. */
+  #begun: { fetchMs: number; waitedMs(): number } | undefined;
+
+  constructor(request: FastifyRequest, reply: FastifyReply, options: SyncCallOptions) {
+    this.caller = options.gate.requireCaller(request);
+    this.#request = request;
+    this.#reply = reply;
+    this.#options = options;
+    this.#admitMs = reply.elapsedTime;
+    const deadlineMs = Date.now() - Math.round(this.#admitMs) + options.timeoutMs;
+    this.terms = { accountId: this.caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
+    runningCalls.set(request, this);
+  }
+
+  /**
+   * Gives the call a place in the queue of the image pool while its body is being read.
+   * @throws ApiError provider_unavailable (capacity) when the queue is full.
+   */
+  expectedBy(imageWorkers: ImageWorkers): PoolCallTerms {
+    const incoming = imageWorkers.expect(this.caller.accountId, announcedBytes(this.#request) ?? 0);
+    this.#reply.raw.once('close', incoming.end);
+    return { ...this.terms, incoming };
+  }
+
+  /**
+   * Waits for the result of work. The time until then counts as that of reading the body or downloading the image. The
+   * account's slot is held until the work has really ended, which may be after the response.
+   */
+  readonly finish = <T>(work: RunningCall<T>): Promise<T> => {
+    this.#begun = { fetchMs: this.#admittedMs(), waitedMs: work.waitedMs };
+    this.#options.gate.keepSlotUntil(this.#request, work.ended);
+    return work.result;
   };
+
+  /** Sets the header Server-Timing, and counts the run of the op. */
+  recordRun(op: string, { queueMs, timings, bytesIn, bytesOut = 0 }: TimedRun): void {
+    const times = { ...this.times(), queueMs, ...timings };
+    this.#reply.header('server-timing', serverTiming({ ...NO_WORK_TIMINGS, ...times }));
+    this.#reply.header('x-service-duration-ms', String(workerMs(times)));
+    this.#options.meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut });
+  }
+
+  /** The times that are known so far. */
+  times(): CallTimes {
+    return {
+      admitMs: this.#admitMs,
+      fetchMs: this.#begun?.fetchMs ?? this.#admittedMs(),
+      queueMs: this.#begun?.waitedMs() ?? 0,
+      totalMs: this.#reply.elapsedTime,
+    };
+  }
+
+  #admittedMs(): number {
+    return this.#reply.elapsedTime - this.#admitMs;
+  }
 }
 
 const NO_WORK_TIMINGS: PassTimings = { decodeMs: 0, processMs: 0, encodeMs: 0 };

@@ -10,10 +10,10 @@ import { parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { OPS } from '../catalogue/index.ts';
 import { parseBodyFields, readCallInput } from './input.ts';
 import {
-  beginSyncCall,
   loadCallImage,
   type MeteredCallOptions,
   runCountedWork,
+  SyncCall,
   workerMs,
 } from './metered-call.ts';
 import { ImageReferenceBody } from './transform-schema.ts';
@@ -41,7 +41,7 @@ export async function metadataRoutes(
       },
     },
     async (request, reply) => {
-      const syncCall = beginSyncCall(request, reply, options);
+      const syncCall = new SyncCall(request, reply, options);
       const terms = syncCall.expectedBy(imageWorkers);
       const input = await readCallInput(request, 'image');
       const image = await loadCallImage(input, options, terms);
@@ -106,7 +106,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
       async (request, reply) => {
         const reading = readingOf(request);
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
-        const syncCall = beginSyncCall(request, reply, options);
+        const syncCall = new SyncCall(request, reply, options);
         const { caller } = syncCall;
         const terms = syncCall.expectedBy(imageWorkers);
         const input = await readCallInput(request, 'image');

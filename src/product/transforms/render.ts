@@ -15,7 +15,7 @@ import { checkSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
 import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
 import type { FontRoutesOptions } from './fonts.ts';
-import { beginSyncCall, type MeteredCallOptions, runCountedWork, sendPicture } from './metered-call.ts';
+import { type MeteredCallOptions, runCountedWork, SyncCall, sendPicture } from './metered-call.ts';
 import { findPageAssets, readPageAssets, withAssetScheme } from './page-assets.ts';
 import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 
@@ -115,7 +115,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       },
     },
     async (request, reply) => {
-      const syncCall = beginSyncCall(request, reply, options);
+      const syncCall = new SyncCall(request, reply, options);
       const { caller, terms, finish } = syncCall;
       const { template, param } = await findPage(request.body, caller.accountId);
       const drawing = parseDrawing(request.body, template);

@@ -41,7 +41,6 @@ import {
 } from './input.ts';
 import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
-  beginSyncCall,
   formatOfContentType,
   type LoadedImage,
   loadCallImage,
@@ -49,7 +48,7 @@ import {
   type PoolCallTerms,
   runCountedWork,
   runCountedWorks,
-  type SyncCall,
+  SyncCall,
   sendPicture,
 } from './metered-call.ts';
 import {
@@ -136,7 +135,7 @@ class TransformCallHandler {
 
   /** Handles a call: reads the image and the work, then makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
-    const syncCall = beginSyncCall(request, reply, this.#options);
+    const syncCall = new SyncCall(request, reply, this.#options);
     const terms = syncCall.expectedBy(this.#options.imageWorkers);
     const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));

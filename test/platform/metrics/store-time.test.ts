@@ -1,10 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import {
-  runWithinRequest,
-  StoreWaitTime,
-  storeWaitTimeOfRequest,
-} from '../../../src/platform/metrics/stores.ts';
+import { StoreWaitTime, storeTimeOfRequest } from '../../../src/platform/metrics/stores.ts';
 
 t.test('queries side by side count once, and one that still runs counts up to now', async (t) => {
   let nowMs = 0;
@@ -30,12 +26,12 @@ t.test('code belongs to the request that it follows from, and to none elsewhere'
   const seen: unknown[] = [];
   const step = async () => {
     await Promise.resolve();
-    seen.push(storeWaitTimeOfRequest());
+    seen.push(storeTimeOfRequest.getStore());
   };
   await new Promise<void>((resolve) => {
-    runWithinRequest(one, () => void step().then(resolve));
-    runWithinRequest(other, () => void step());
+    storeTimeOfRequest.run(one, () => void step().then(resolve));
+    storeTimeOfRequest.run(other, () => void step());
   });
   t.ok(seen[0] === one && seen[1] === other);
-  t.equal(storeWaitTimeOfRequest(), undefined);
+  t.equal(storeTimeOfRequest.getStore(), undefined);
 });

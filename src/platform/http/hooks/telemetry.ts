@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
 import { NO_ROUTE_LABEL, type RequestMeter } from '../../metrics/requests.ts';
-import { runWithinRequest, StoreWaitTime } from '../../metrics/stores.ts';
+import { StoreWaitTime, storeTimeOfRequest } from '../../metrics/stores.ts';
 import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 import { ApiError } from '../errors/errors.ts';
 import { recordedErrorOf } from '../errors/failures.ts';
@@ -28,14 +28,14 @@ export function installRequestMetrics(
   app.addHook('onRequest', (request, _reply, done) => {
     const time = new StoreWaitTime();
     storeTimes.set(request, time);
-    runWithinRequest(time, done);
+    storeTimeOfRequest.run(time, done);
   });
   // The body arrives in events of the connection, which do not run in the context of the request. All later hooks are
   // therefore started in that context again.
   app.addHook('preValidation', (request, _reply, done) => {
     const time = storeTimes.get(request);
     if (time === undefined) done();
-    else runWithinRequest(time, done);
+    else storeTimeOfRequest.run(time, done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const refusal = recordedErrorOf(request);

@@ -100,11 +100,6 @@ export class JobOutputs {
     if (asset !== null) await this.#options.removal.finish(asset);
   }
 
-  /** For the sweep: outputs that were made before an instant and are still neither visible nor discarded. */
-  findLeftOver(before: Date, limit: number): Promise<AssetDocument[]> {
-    return this.#options.store.findHiddenOutputs(before, limit);
-  }
-
   /** Removes at most `limit` outputs of an expired job, and returns their number. */
   async removeByJob(accountId: string, jobId: string, limit: number): Promise<number> {
     const assets = await this.#options.store.findOutputs(accountId, jobId, limit);

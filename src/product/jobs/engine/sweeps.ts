@@ -160,7 +160,7 @@ export class JobSweeps {
   /** Removes outputs that belong to no recorded item, because their process died or lost its claim. */
   async #sweepOutputs(now: Date): Promise<number> {
     const before = instantBefore(now, MAX_ITEM_WORK_MS);
-    const outputs = await this.#context.assets.outputs.findLeftOver(before, SWEEP_BATCH_SIZE);
+    const outputs = await this.#context.assets.store.findHiddenOutputs(before, SWEEP_BATCH_SIZE);
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of outputs) {
       const [item] = await this.#context.items.findByIndexes(jobId ?? '', [itemIndex ?? 0]);

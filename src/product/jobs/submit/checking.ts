@@ -6,6 +6,7 @@ import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
+import type { AssetsStore } from '../../assets/store.ts';
 import {
   type NamedAsset,
   promptWithDescriptors,
@@ -86,7 +87,7 @@ export async function checkJobSubmit(
   const sentIds = from === undefined ? checkAssetIds(body, work, imageCount) : [];
   const template = await findTemplate(accountId, work, body, options);
   await requireVisibleAssets(accountId, sentIds, work.named, assets);
-  const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
+  const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets.store);
   await refuseImpossibleWork(accountId, work, assetIds, assets);
   await answerSchemas.check(accountId, work.schemas);
   const rows = work.takes === 'rows' && !isDryRun ? await serializeRows(body.items ?? []) : [];
@@ -113,7 +114,7 @@ async function requireVisibleAssets(
 ): Promise<void> {
   const ids = [...assetIds, ...named.map(({ assetId }) => assetId)];
   if (ids.length === 0) return;
-  const statuses = await assets.statuses(accountId, ids);
+  const statuses = await assets.store.findStatuses(accountId, ids);
   const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
   if (missing.length > 0) throw assetsMissingError(missing);
   const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
@@ -148,7 +149,7 @@ async function refuseImpossibleWork(
   if (firstPasses.length === 0 || assetIds.length > MAX_CHECKED_ASSETS) return;
   let refusal: ApiError | undefined;
   for (const assetId of assetIds) {
-    const file = await assets.find(accountId, assetId, 'assetIds');
+    const file = await assets.reader.find(accountId, assetId, 'assetIds');
     const previews = await previewPasses({ bytes: file }, firstPasses).catch((error: unknown) => {
       if (error instanceof ApiError) return [error];
       throw error;
@@ -336,14 +337,14 @@ function* seedsOf(
 export async function selectJobAssets(
   accountId: string,
   from: NonNullable<JobRequest['from']>,
-  assets: Pick<JobAssets, 'select'>,
+  assets: Pick<AssetsStore, 'selectDone'>,
 ): Promise<string[]> {
   const { collection, limit } = from;
   const selection = withoutAbsentFields({
     collection: collection === undefined ? undefined : checkCollectionName(collection, 'from.collection'),
     ...parseCreationWindow(from, 'from.'),
   });
-  const ids = await assets.select(accountId, selection, limit ?? MAX_JOB_ITEMS + 1);
+  const ids = await assets.selectDone(accountId, selection, limit ?? MAX_JOB_ITEMS + 1);
   if (ids.length === 0) {
     const message =
       'from selects no image: it looks for assets that are DONE (GET /api/v1/assets lists them).';

@@ -125,7 +125,7 @@ export class JobResuming {
     if (ids.length === 0) return [...remaining];
     const statuses = new Map<string, AssetStatus>();
     for (const batch of inBatches(ids, ITEMS_PER_READ)) {
-      for (const [id, status] of await this.#context.assets.statuses(accountId, batch))
+      for (const [id, status] of await this.#context.assets.store.findStatuses(accountId, batch))
         statuses.set(id, status);
       await giveWay();
     }

@@ -25,7 +25,7 @@ export function createModelWork(
 ) {
   async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!sendsSubjectPictures(segment)) return [];
-    return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
+    return Promise.all(references.map(async (id) => (await assets.reader.read(job.accountId, id)).bytes));
   }
 
   return async (call: ItemCall, segment: ModelSegment, input: ReadInput): Promise<SegmentResult> => {

@@ -48,7 +48,7 @@ export function createPageWork(options: PageWorkOptions) {
     const html = withAssetScheme(fillTemplate(template, row), publicUrl());
     const termsFromNow = () =>
       ({ accountId, signal, waitSignal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
-    const { files, missing } = await findPageAssets(html, accountId, assets);
+    const { files, missing } = await findPageAssets(html, accountId, assets.reader);
     const terms = termsFromNow();
     const pageAssets = await readPageAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;

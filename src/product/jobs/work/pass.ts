@@ -106,7 +106,7 @@ async function readLayers(run: PassRun): Promise<Pick<TransformCall, 'layers'>> 
 
 async function readSecondAsset(run: PassRun, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return (await run.options.assets.read(run.call.job.accountId, assetId)).bytes;
+    return (await run.options.assets.reader.read(run.call.job.accountId, assetId)).bytes;
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
     const message = `The second asset ${assetId} is gone: send the job again with another.`;

@@ -115,7 +115,7 @@ export class ItemPerformer {
       throw new ApiError('internal_error', 'The result of the previous segment could not be read.');
     }
     if (item.assetId === null) return null;
-    return (await this.#context.assets.read(item.accountId, item.assetId)).bytes;
+    return (await this.#context.assets.reader.read(item.accountId, item.assetId)).bytes;
   }
 
   async #runSegment(call: ItemCall, segment: PlanSegment, input: ReadInput): Promise<SegmentResult> {

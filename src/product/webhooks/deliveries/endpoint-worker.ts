@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import { declareGauge } from '../../../platform/metrics/gauge.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
@@ -155,9 +156,10 @@ export class WebhookMetrics {
   constructor(endpoints: EndpointsStore, deliveries: DeliveriesStore, now: () => Date) {
     for (const result of Object.values(RESULT_LABELS)) this.#attempts.inc({ result }, 0);
     const due = () => deliveries.countDue(now());
-    registerGauge('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', due);
+    const dueHelp = 'Deliveries that are due and wait for their turn.';
+    declareGauge('darkroom_webhook_deliveries_due', dueHelp, due, 'max');
     const disabled = () => endpoints.countDisabled();
-    registerGauge('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
+    declareGauge('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled, 'max');
   }
 
   /** Runs an attempt, and counts it as in flight until it ends. */
@@ -179,17 +181,4 @@ export class WebhookMetrics {
     if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
     this.#delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);
   }
-}
-
-function registerGauge(name: string, help: string, count: () => Promise<number>): void {
-  new Gauge({
-    name,
-    help,
-    aggregator: 'max',
-    async collect() {
-      // During a store outage, the last count is kept, so that reading the other metrics does not fail.
-      const counted = await count().catch(() => null);
-      if (counted !== null) this.set(counted);
-    },
-  });
 }
