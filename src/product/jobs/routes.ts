@@ -15,7 +15,6 @@ import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
 import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { findOnlyAssetSize } from '../assets/only-asset.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
 import { parseJobFilters } from './filters.ts';
@@ -142,7 +141,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         },
         pictureSize(sent, { body }) {
           const { accountId } = gate.requireCaller(sent);
-          return findOnlyAssetSize(options.assets.reader, accountId, (body as JobRequest).assetIds ?? []);
+          return options.assets.reader.findOnlySize(accountId, (body as JobRequest).assetIds ?? []);
         },
         async replayed(request, reply, { status }) {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.

@@ -16,7 +16,6 @@ import { isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import { findOnlyAssetSize } from '../assets/only-asset.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
@@ -177,7 +176,7 @@ class TransformCallHandler {
     if (header !== null) return displayedSizeOf(header);
     const { accountId } = this.#options.gate.requireCaller(request);
     const assetIds = isJsonObject(body) ? [body.assetId] : [];
-    return findOnlyAssetSize(this.#options.assets, accountId, assetIds);
+    return this.#options.assets.findOnlySize(accountId, assetIds);
   };
 
   /** Makes one result. For a dry run, sends the estimate instead. */

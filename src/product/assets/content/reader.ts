@@ -2,6 +2,8 @@ import type { LRUCache } from 'lru-cache';
 import type { StoredFile } from '../../../imaging/images/image-call.ts';
 import { ownedBytes } from '../../../imaging/images/source.ts';
 import { bodyTooLargeError } from '../../../platform/http/bodies/streamed-body.ts';
+import type { PictureSize } from '../../../platform/http/errors/corrections.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
 import type { ObjectStore, StoredObject } from '../../../platform/stores/objects/port.ts';
@@ -77,6 +79,24 @@ export class AssetReader {
     const { facts, read } = await this.find(accountId, assetId);
     return { bytes: await read(), declaredType: facts.mimeType };
   };
+
+  /**
+   * The size of the picture, if a call has exactly one asset. Null for several assets, and for an id that is not an
+   * asset of the account.
+   */
+  async findOnlySize(
+    accountId: string,
+    [assetId, ...others]: readonly unknown[],
+  ): Promise<PictureSize | null> {
+    if (typeof assetId !== 'string' || others.length > 0) return null;
+    try {
+      const { width, height } = (await this.find(accountId, assetId, 'assetId')).facts;
+      return { width, height };
+    } catch (error) {
+      if (error instanceof ApiError) return null;
+      throw error;
+    }
+  }
 
   #readBytes({ objectKey }: DoneAsset): Promise<Uint8Array | null> {
     return this.#objects.read(objectKey, this.#limitBytes).catch(rethrowAsUnreadable);
