@@ -38,7 +38,7 @@ export async function engineAlone(
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const name = `bench-${newId('run')}`;
   const documents = servers
-    ? await connectMongoDocuments(servers.mongodb)
+    ? connectMongoDocuments(servers.mongodb)
     : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   await Promise.all(COLLECTIONS.map((spec) => documents.prepare(spec)));
   const coordination = servers

@@ -38,7 +38,7 @@ async function measureMongo(): Promise<SuiteRow[]> {
   const mongo = await startMongo();
   if (mongo === null) return [];
   const url = randomDatabase(mongo.url);
-  const documents = await connectMongoDocuments(url);
+  const documents = connectMongoDocuments(url);
   try {
     return await measure('mongodb', documents);
   } finally {

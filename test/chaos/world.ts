@@ -79,7 +79,7 @@ export async function openWorld({
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-chaos-'));
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
   const memory = await borrowStore();
-  const documents = database === null ? memory : await prepared(await connectMongoDocuments(database));
+  const documents = database === null ? memory : await prepared(connectMongoDocuments(database));
   const objects = new FileObjectStore(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);

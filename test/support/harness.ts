@@ -173,7 +173,7 @@ async function clusterStores(now: () => Date): Promise<[DocumentStore, Coordinat
   mongodb.pathname = `/${name}`;
   // The clock that hosts share is the test's own here too.
   const coordination = await connectToRedis(`${name}:`, async () => now().getTime());
-  return [await prepared(await connectMongoDocuments(mongodb.href)), coordination];
+  return [await prepared(connectMongoDocuments(mongodb.href)), coordination];
 }
 
 /** The prefix of the keys of each coordination on Redis. */

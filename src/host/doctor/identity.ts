@@ -59,7 +59,7 @@ function readSecretFromFile(dataDir: string): string | null {
 
 async function readSecretFromMongo(url: string): Promise<string | null> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = await connectMongoDocuments(url);
+  const documents = connectMongoDocuments(url);
   try {
     const secrets = documents.collection<{ _id: string; value: string }>({
       name: LINK_SECRET_LOCATION.collection,

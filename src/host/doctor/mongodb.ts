@@ -105,7 +105,7 @@ export function writeConcernFinding({ writeConcern }: Pick<MongoClient, 'writeCo
 /** Compares the indexes of a database with the declared ones, without creating any. */
 export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = await connectMongoDocuments(url);
+  const documents = connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
   return indexesFinding(COLLECTIONS, held);
 }
@@ -113,7 +113,7 @@ export async function checkIndexes(url: string): Promise<DoctorFinding> {
 /** Checks whether a migration to the database was interrupted. */
 export async function checkMigration(url: string): Promise<DoctorFinding[]> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = await connectMongoDocuments(url);
+  const documents = connectMongoDocuments(url);
   const { isUnfinished } = await readMigrationMarker(documents).finally(() => documents.close());
   return isUnfinished ? [problemFinding(UNFINISHED_MIGRATION.message, UNFINISHED_MIGRATION.remedy)] : [];
 }

@@ -145,7 +145,7 @@ export async function connectStores(
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
-  const connected = await connectMongoDocuments(settings.MONGODB_URL);
+  const connected = connectMongoDocuments(settings.MONGODB_URL);
   const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT));
   return combineStores(documents, await connectRedisCoordination(settings, log), objects);
 }

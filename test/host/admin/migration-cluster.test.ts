@@ -32,7 +32,7 @@ t.test(
     await writeFile(file, `DATA_DIR=${join(folder, 'back')}\n`);
     const migrated = () => runMigrateCommand(['migrate', '--to', file], settings.stores, {}, () => undefined);
 
-    const documents = await connectMongoDocuments(MONGODB_URL);
+    const documents = connectMongoDocuments(MONGODB_URL);
     t.teardown(() => documents.close());
     const things = documents.collection({ name: 'things', indexes: [] });
     await things.insertMany([{ _id: 'a' }, { _id: 'b' }]);

@@ -133,7 +133,7 @@ t.test('a document that is there alone is told as a difference', async (t) => {
 const mongo = await startMongo();
 t.test('to MongoDB and back', { skip: mongo === null && 'no MongoDB' }, async (t) => {
   const url = randomDatabase(mongo?.url ?? '');
-  const documents = await connectMongoDocuments(url);
+  const documents = connectMongoDocuments(url);
   t.teardown(async () => {
     await documents.close();
     await dropDatabase(url);

@@ -53,7 +53,7 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
   if (process.env.MONGODB_URL === undefined) return t.pass('skipped: there is no MongoDB');
   const url = new URL(process.env.MONGODB_URL);
   url.pathname = `/doctor-${randomText(8)}`;
-  const documents = await prepared(await connectMongoDocuments(url.href));
+  const documents = await prepared(connectMongoDocuments(url.href));
   t.teardown(() => documents.close());
   const found = () => checkIndexes(url.href);
   t.match(await found(), { state: 'ok', message: /has the \d+ indexes/ });

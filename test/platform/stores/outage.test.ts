@@ -70,7 +70,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
     keyPrefix: `outage-${database.pathname.slice(1)}:`,
     deadlineMs: 3_000,
   });
-  const documents = await prepared(await connectMongoDocuments(through.href));
+  const documents = await prepared(connectMongoDocuments(through.href));
   const objects = new FileObjectStore(join(directory, 'objects'));
   const stores: Stores = { documents, coordination, objects, close: async () => undefined };
   t.teardown(async () => {

@@ -110,7 +110,7 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   const url = randomDatabase(mongodbUrl);
   t.teardown(() => dropDatabase(url));
   const keyPrefix = `secrets-${randomText(8)}:`;
-  const documents = await prepared(await connectMongoDocuments(url));
+  const documents = await prepared(connectMongoDocuments(url));
   const coordination = new RedisCoordination({ url: redisUrl, keyPrefix });
   return {
     stores: storesOf(t, {

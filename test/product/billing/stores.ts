@@ -36,14 +36,14 @@ export function onEachStore(
   t.test(`${promise} (MongoDB)`, { skip }, async (t) => {
     const url = randomDatabase(MONGODB_URL ?? '');
     t.teardown(() => dropDatabase(url));
-    let current = await prepared(await connectMongoDocuments(url));
+    let current = await prepared(connectMongoDocuments(url));
     t.teardown(() => current.close());
     await test(t, {
       documents: current,
       url,
       async restart() {
         await current.close();
-        current = await connectMongoDocuments(url);
+        current = connectMongoDocuments(url);
         return current;
       },
     });

@@ -32,11 +32,6 @@ import {
 const DEFAULT_STEP_TIMEOUT_MS = 5_000;
 const URL_WITH_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
-interface MongoOptions {
-  /** The timeout of each step of a call; 5,000 by default. */
-  deadlineMs?: number;
-}
-
 /** The database that holds the documents. The driver's own default is `test`. */
 export function databaseOf(client: MongoClient, url: string): Db {
   return client.db(URL_WITH_DATABASE.test(url) ? undefined : DEFAULT_DATABASE);
@@ -46,11 +41,12 @@ export function databaseOf(client: MongoClient, url: string): Db {
  * Documents in the database of the URL (`darkroom` by default). It connects at the first call and reconnects by itself.
  * Without a connection, each call fails with StoreUnavailableError at its timeout. Throws for a URL of another kind
  * than `mongodb:` and `mongodb+srv:`.
+ * @param deadlineMs the timeout of each step of a call.
  */
-export async function connectMongoDocuments(
+export function connectMongoDocuments(
   url: string,
-  { deadlineMs = DEFAULT_STEP_TIMEOUT_MS }: MongoOptions = {},
-): Promise<ListableDocumentStore> {
+  deadlineMs = DEFAULT_STEP_TIMEOUT_MS,
+): ListableDocumentStore {
   const connect = (socketTimeoutMS: number) =>
     new MongoClient(url, {
       appName: 'darkroom',

@@ -16,7 +16,7 @@ if (mongo === null) {
   t.pass('MongoDB keeps the contract', { skip: 'there is no MongoDB' });
 } else {
   const url = randomDatabase(mongo.url);
-  let documents = await connectMongoDocuments(url);
+  let documents = connectMongoDocuments(url);
 
   t.teardown(async () => {
     await documents.close();
@@ -28,7 +28,7 @@ if (mongo === null) {
     if (hostname !== '127.0.0.1')
       return t.pass('an outage is seen', { skip: 'the server is not on this host' });
     const proxy = await startProxy(Number(port));
-    const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
+    const lossy = connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
     const items = lossy.collection<{ _id: string; n?: number }>({ name: 'lossy', indexes: [] });
     await items.insertOne({ _id: 'before' });
 
@@ -53,7 +53,7 @@ if (mongo === null) {
     const { hostname, port, pathname, search } = new URL(url);
     if (hostname !== '127.0.0.1') return t.pass('skipped: the server is not on this host');
     const proxy = await startProxy(Number(port));
-    const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
+    const lossy = connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
     const items = lossy.collection<{ _id: string; text: string }>({ name: 'bulk', indexes: [] });
     await items.insertOne({ _id: 'first', text: '' });
     proxy.cutAfter(100_000);
@@ -64,7 +64,7 @@ if (mongo === null) {
   });
 
   t.test('a process relies on the indexes that its primary made, and makes none itself', async (t) => {
-    const relying = await connectMongoDocuments(url);
+    const relying = connectMongoDocuments(url);
     const indexes = [{ name: 'n', fields: [['n', 1]], unique: true }] as const;
     const items = relying.collection<{ _id: string; n: number }>({ name: 'relied', indexes });
     await items.insertOne({ _id: 'a', n: 1 });
@@ -77,7 +77,7 @@ if (mongo === null) {
     if (hostname !== '127.0.0.1') return t.pass('skipped: the server is not on this host');
     const proxy = await startProxy(Number(port));
     const address = `mongodb://127.0.0.1:${proxy.port}${pathname}${search}`;
-    const slow = await connectMongoDocuments(address, { deadlineMs: 1_500 });
+    const slow = connectMongoDocuments(address, 1_500);
     t.teardown(async () => {
       await slow.close();
       await proxy.stop();
@@ -131,7 +131,7 @@ if (mongo === null) {
     documents,
     async restart() {
       await documents.close();
-      documents = await connectMongoDocuments(url);
+      documents = connectMongoDocuments(url);
       return documents;
     },
   });

@@ -21,7 +21,7 @@ const WAIT_MS = 2_000;
 /** Two hosts on one database, and a look into its items. */
 async function twoPrimaries(t: Test) {
   const database = randomDatabase(MONGODB_URL ?? '');
-  const documents = await connectMongoDocuments(database);
+  const documents = connectMongoDocuments(database);
   t.teardown(() => documents.close());
   const settings = {
     ...{ REDIS_URL: REDIS_URL ?? '', REDIS_PREFIX: `primaries-${randomText(6)}`, MONGODB_URL: database },
