@@ -4,6 +4,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
+import { likelyNames } from '../../platform/ids/nearest.ts';
 
 /**
  * The instructions for the model that all tools share. They have at most 300 tokens, because every conversation begins
@@ -40,13 +41,18 @@ export const MCP_PROMPTS: readonly Prompt[] = [EDIT_PROMPT];
  * Fills a prompt with its arguments.
  * @throws ProtocolError for a prompt that does not exist, or an argument that is missing.
  */
-export function readMcpPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
+export function readMcpPrompt(name: string, args: Record<string, string> = {}): GetPromptResult {
+  const { picture, wish } = args;
   if (name !== EDIT_PROMPT.name)
     throw invalidPromptError(
       `There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT_PROMPT.name}.`,
+      { param: 'name', fix: [{ param: 'name', replace: EDIT_PROMPT.name }] },
     );
   if (!picture || !wish)
-    throw invalidPromptError(`${picture ? 'wish' : 'picture'} is missing: ${EDIT_PROMPT.name} needs both.`);
+    throw invalidPromptError(
+      `${picture ? 'wish' : 'picture'} is missing: ${EDIT_PROMPT.name} needs both.`,
+      promptFix({ ...args }),
+    );
   const text = `Edit the picture ${picture} as I wish: ${wish}
 
 Look at it first. Read the parameters of each op that you need by ops. Send all steps in one run, with dryRun first if they may be wrong. Look at the result, and change the steps until it is what I asked for. Then give me its link, and say in one sentence what you did.`;
@@ -56,6 +62,17 @@ Look at it first. Read the parameters of each op that you need by ops. Send all 
   };
 }
 
-function invalidPromptError(message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+/** The missing arguments of the prompt, and the new names of those that were sent under another name. */
+function promptFix(sent: Record<string, string>) {
+  const names = EDIT_PROMPT.arguments.map(({ name }) => name);
+  const missing = names.filter((name) => !sent[name]);
+  const fix = Object.keys(sent).flatMap((wrong) => {
+    const [rename] = names.includes(wrong) ? [] : likelyNames(wrong, missing);
+    return rename === undefined ? [] : [{ param: `arguments.${wrong}`, rename: `arguments.${rename}` }];
+  });
+  return { missing, ...(fix.length === missing.length && { fix }) };
+}
+
+function invalidPromptError(message: string, data: object): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }

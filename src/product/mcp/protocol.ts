@@ -10,7 +10,9 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { DarkroomError, type DarkroomErrorInit } from '../../client/errors.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
-import { isJsonObject } from '../../platform/values/json.ts';
+import { likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
+import { isJsonObject, parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { findOp } from '../catalogue/index.ts';
 import type { InputSource } from './inputs.ts';
 import { MCP_INSTRUCTIONS, MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
 import { MCP_RESOURCE_TEMPLATES, MCP_RESOURCES, readMcpResource } from './resources.ts';
@@ -96,8 +98,29 @@ export async function answerMessage(request: Request, message: unknown, host: To
   // be held open.
   if (isJsonObject(message) && message.method === 'subscriptions/listen')
     return unknownMethodResponse(message.id);
+  const wrong = isJsonObject(message) ? argumentsProblem(message) : undefined;
+  if (wrong !== undefined) return wrong;
   const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
+}
+
+/**
+ * The response to arguments that are not an object, with the change that corrects them. The SDK would refuse them by
+ * the words of its validator.
+ */
+function argumentsProblem({ id, method, params }: Record<string, unknown>): Response | undefined {
+  const sent = isJsonObject(params) ? params.arguments : undefined;
+  if (method !== 'tools/call' || sent === undefined || isJsonObject(sent)) return undefined;
+  const param = 'arguments';
+  const meant = typeof sent === 'string' ? parseJsonOrUndefined(sent) : Array.isArray(sent) ? sent[0] : sent;
+  const fix = isJsonObject(meant)
+    ? [{ param, replace: meant }]
+    : sent === null
+      ? [{ param, remove: true }]
+      : undefined;
+  const message = `arguments must be an object of the arguments by their names${fix === undefined ? '' : ': see data.fix'}.`;
+  const error = { code: ProtocolErrorCode.InvalidParams, message, data: { param, ...(fix && { fix }) } };
+  return Response.json({ jsonrpc: '2.0', id: id ?? null, error });
 }
 
 function listedTool({ inputSchema, outputSchema, ...definition }: ToolDefinition) {
@@ -110,8 +133,14 @@ function unknownMethodResponse(id: unknown): Response {
 }
 
 function unknownToolError(name: string): ProtocolError {
-  const message = `There is no tool ${JSON.stringify(name.slice(0, 100))}: the tools are ${[...toolsByName.keys()].join(', ')}.`;
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  const allowed = [...toolsByName.keys()];
+  // Some clients put the name of the server before that of the tool.
+  const own = name.replace(/^.*darkroom[_.:/-]+/i, '');
+  const op = findOp(own);
+  const likely = likelyNames(own, allowed);
+  const suggest = op !== undefined && likely.length === 0 ? [op.runs === 'model' ? 'job' : 'run'] : likely;
+  const message = `There is no tool ${JSON.stringify(name.slice(0, 100))}: the tools are ${allowed.join(', ')}.${meantWordHint(suggest)}`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { param: 'name', allowed, suggest });
 }
 
 /** The MCP result of a tool. Each picture is a block; everything else is included both as text and as data. */

@@ -2,6 +2,8 @@ import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelc
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { DarkroomError } from '../../client/errors.ts';
 import type { Transport } from '../../client/transport.ts';
+import { likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
+import { OP_NAMES } from '../catalogue/index.ts';
 import { GUIDE_PAGES } from '../reference/guides/index.ts';
 
 /** The URI scheme of documentation pages. When a person requests a page, the MCP host passes it to the model. */
@@ -45,13 +47,26 @@ export const MCP_RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
  */
 export async function readMcpResource(uri: string, service: Transport): Promise<ReadResourceResult> {
   const [, path] = PAGE_URI_PATTERN.exec(uri) ?? [];
-  if (path === undefined) throw new ResourceNotFoundError(uri);
+  if (path === undefined) throw unknownResourceError(uri);
   try {
     const page = await service.bytes({ method: 'GET', root: '', path, accept: mimeType });
     return { contents: [{ uri, mimeType, text: await page.text() }] };
   } catch (error) {
-    throw error instanceof DarkroomError && error.code === 'not_found'
-      ? new ResourceNotFoundError(uri)
-      : error;
+    throw error instanceof DarkroomError && error.code === 'not_found' ? unknownResourceError(uri) : error;
   }
+}
+
+/** The error for a resource that does not exist, with the addresses that were probably meant. */
+function unknownResourceError(uri: string): ResourceNotFoundError {
+  const name = uri.replace(/^.*\//, '').replace(/\.\w+$/, '');
+  const pages = new Map(MCP_RESOURCES.map((page) => [page.name, page.uri]));
+  const ops = new Map(OP_NAMES.map((op): [string, string] => [op, `${URI_PREFIX}/docs/ops/${op}.md`]));
+  const known = new Map([...ops, ...pages]);
+  const suggest = likelyNames(name, [...known.keys()]).map((likely) => known.get(likely));
+  const error = new ResourceNotFoundError(
+    uri,
+    `Resource not found: ${uri}.${meantWordHint(suggest.map(String))}`,
+  );
+  Object.assign(error.data as object, { suggest });
+  return error;
 }

@@ -306,6 +306,16 @@ export function mistakesOfShape({ key, png, assetId }: Places): Mistake[] {
       [{ param: 'events', replace: ['job.item.completed', 'job.item.failed'] }],
     ],
     [
+      'a number as a name',
+      post('/presets', { name: 2026, steps: [{ op: 'flip' }] }),
+      [{ param: 'name', replace: '2026' }],
+    ],
+    [
+      'rows of a template in a job',
+      job({ op: 'render_template', templateId: 'builtin-template-quote', rows: [{ quote: 'a' }] }),
+      [{ param: 'rows', rename: 'items' }],
+    ],
+    [
       'an endpoint that is active',
       post('/webhook-endpoints', { url: 'https://93.184.216.34/hook', active: true }),
       [{ param: 'active', rename: 'enabled' }],

@@ -19,9 +19,15 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
     return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
   if (isListOf(schema, 'object') && isJsonObject(value)) return objectRemedy(value, schema.items);
+  if (schema.type === 'string' && typeof value === 'number')
+    return { says: ' Send it as text.', replace: String(value) };
+  if (schema.type === 'string' && isJsonObject(value)) return onlyTextRemedy(value);
   if (schema.type === 'object' && Array.isArray(value) && value.length === 1 && isJsonObject(value[0]))
     return { says: ' Send the object itself.', replace: value[0] };
-  if (typeof value === 'string' && schema.type === 'object') return bareTextRemedy(value, schema);
+  if (typeof value === 'string' && schema.type === 'object') {
+    const bare = bareTextRemedy(value, schema);
+    return bare.says === '' ? numberListRemedy(value.split(/[\s,;x]+/).map(Number), schema) : bare;
+  }
   if (schema.type === 'object' && Array.isArray(value)) return numberListRemedy(value, schema);
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return patternRemedy(value, schema.pattern);
@@ -85,6 +91,13 @@ function bareTextRemedy(value: string, { properties = {}, required = [] }: TSche
   if (type !== 'string' || required.length > 0) return { says: '' };
   const replace = { [name]: value };
   return { says: ` Send ${excerptOf(replace)}.`, replace };
+}
+
+/** The remedy for an object around the text that is expected, such as `{assetId: 'ast_…'}`. */
+function onlyTextRemedy(value: Readonly<Record<string, unknown>>): Remedy {
+  const [text, ...others] = Object.values(value);
+  if (typeof text !== 'string' || others.length > 0) return { says: '' };
+  return { says: ` Send ${excerptOf(text)}.`, replace: text };
 }
 
 /**

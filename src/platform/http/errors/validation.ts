@@ -122,8 +122,14 @@ function detailsOf(
   error: ErrorObject,
   hints: Pick<Diagnosis, 'suggest' | 'instead'>,
 ): Record<string, unknown> | undefined {
-  const { limit, allowedValues: allowed, type: expected } = error.params as Record<string, unknown>;
-  const [first] = Object.entries(withoutAbsentFields({ allowed, expected, limit }));
+  const {
+    limit,
+    allowedValues: allowed,
+    type: expected,
+    missingProperty,
+  } = error.params as Record<string, unknown>;
+  const missing = missingProperty === undefined ? undefined : [spellPath(pathOf(error))];
+  const [first] = Object.entries(withoutAbsentFields({ allowed, expected, limit, missing }));
   const details = { ...(first && Object.fromEntries([first])), ...withoutAbsentFields(hints) };
   return Object.keys(details).length === 0 ? undefined : details;
 }

@@ -105,7 +105,8 @@ export function missingFieldDiagnosis(
     field === undefined ? 'it' : `${describeExpectedValue(field, contract.formats)}${descriptionHint(field)}`;
   const message = `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
   const [unknown, ...others] = undeclaredNamesIn(sent, { properties });
-  if (unknown === undefined || !isJsonObject(sent)) return { message };
+  const suggest = field?.enum;
+  if (unknown === undefined || !isJsonObject(sent)) return { message, ...withoutAbsentFields({ suggest }) };
   const reshaping = findReshaping({ names: [unknown, ...others], sent, schema });
   if (reshaping !== undefined)
     return {
