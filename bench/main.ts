@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
@@ -51,6 +52,8 @@ async function runNamed(name: string, options: BenchOptions): Promise<void> {
 function runReplay(options: BenchOptions): Promise<void> {
   const [, log] = options.names;
   if (log === undefined) throw new Error('replay needs a log: npm run bench -- replay access.log');
+  if (statSync(log, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${log} is a folder: name a log in it.`);
   process.env.BENCH_REPLAY_LOG = resolve(log);
   process.env.BENCH_REPLAY_SPEED = String(options.speed);
   return runLoad(REPLAY_SUITE, options);

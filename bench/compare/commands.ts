@@ -137,7 +137,10 @@ async function reportComparison(
 
 /** @throws Error that names the file if it is missing, or is no report of a load. */
 async function readReport(file: string): Promise<LoadReport> {
-  const found = parseJsonOrUndefined(await readFile(file, 'utf8')) as Partial<LoadReport> | undefined;
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new Error(`${file} cannot be read: ${error.message}.`, { cause: error });
+  });
+  const found = parseJsonOrUndefined(text) as Partial<LoadReport> | undefined;
   if (found?.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
   return found as LoadReport;
 }

@@ -82,7 +82,11 @@ export async function runMigrateCommand(
   );
   await checkStoresRespond({ 'present stores': from, 'stores of the file': to });
   await checkMigrationEnded(from.documents);
-  const report = await migrateStores(from, to, onProgress);
+  const report = await migrateStores(from, to, onProgress).catch((error: Error) => {
+    if (error instanceof MigrationError) throw error;
+    const message = `The migration stopped: ${error.message.replace(/\.$/, '')}. Remove the cause and run it again: it continues where it was.`;
+    throw new MigrationError(message, { cause: error });
+  });
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const summary = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
   return { data: { ...places, ...report }, text: `${formatBothSides(places)}\n\n${summary}` };

@@ -71,7 +71,10 @@ export async function backUpEmbeddedStores(
     return { directory: to, objects };
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    throw error;
+    throw new Error(
+      `The copy was not made, and nothing of it remains: ${(error as Error).message}. Remove the cause, or name another directory.`,
+      { cause: error },
+    );
   }
 }
 

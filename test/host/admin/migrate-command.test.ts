@@ -1,6 +1,6 @@
 // needs: s3
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
@@ -95,6 +95,18 @@ t.test(
     t.ok(shown.includes('objects: 3 of 3 (100 %)'));
   },
 );
+
+t.test('a migration that stops says how it goes on', async (t) => {
+  const { to, migrated } = await sides(t, []);
+  await mkdir(join(to, 'objects'));
+  await writeFile(join(to, 'objects', 'assets'), 'in the way');
+  await t.rejects(migrated(), {
+    message:
+      /^The migration stopped: .*assets.*\. Remove the cause and run it again: it continues where it was\.$/,
+  });
+  await rm(join(to, 'objects', 'assets'));
+  t.match(await migrated(), { data: { collections: { things: 50 }, objects: 3, bytes: 300 } });
+});
 
 const s3 = await startS3Server();
 if (s3 === null) t.pass('a migration to a bucket', { skip: 'there is no server of S3' });

@@ -32,7 +32,9 @@ t.test('a backup gets its final name only when it is complete', async (t) => {
 t.test('a failed backup leaves nothing, and the error names the rest of an interrupted one', async (t) => {
   const folder = t.testdir();
   const copy = join(folder, 'copy');
-  await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'damaged'), copy), /not a database/);
+  await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'damaged'), copy), {
+    message: /^The copy was not made, and nothing of it remains: .*not a database.* another directory\.$/,
+  });
   t.same(readdirSync(folder), ['damaged']);
   mkdirSync(`${copy}.partial`);
   await t.rejects(backUpEmbeddedStores(dataDirectory(folder, 'whole'), copy), {
