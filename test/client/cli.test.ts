@@ -92,13 +92,22 @@ t.test('wrong arguments are told before anything is sent', async (t) => {
   const { darkroom } = workplace(t);
   const wrong: Record<string, [string[], RegExp]> = {
     'no command': [[], /^$/],
-    'an unknown command': [['transfrom'], /no command transfrom/],
+    'an unknown command': [['transfrom'], /no command transfrom.* Did you mean transform\?/],
     'no op': [['transform', 'red.png'], /--op, --preset and --steps/],
     'an unknown op': [['transform', 'red.png', '--op', 'rezise'], /no op "rezise"/],
     'an unknown parameter': [
       ['transform', 'red.png', '--op', 'resize', '--widht', '8'],
-      /--widht: .*--width/,
+      /--widht\. Did you mean --width\?/,
     ],
+    'an option that is misspelt': [
+      ['transform', 'red.png', '--op', 'grayscale', '--dryrun'],
+      /--dryrun\. Did you mean --dry-run\?/,
+    ],
+    'an option without an op': [
+      ['transform', 'red.png', '--prest', 'builtin-avatar'],
+      /Did you mean --preset\?/,
+    ],
+    'one step in place of a list': [['transform', 'red.png', '--steps', '{"op":"flip"}'], /must hold a list/],
     'a number out of its bounds': [
       ['transform', 'red.png', '--op', 'resize', '--width', '99999'],
       /--width .* 1 to/,

@@ -11,6 +11,7 @@ import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
 import { type CliCommand, CliContext } from './context.ts';
 import { EXIT_CODES, exitCodeOf, UsageError } from './exit-codes.ts';
+import { didYouMean } from './nearest.ts';
 import { Terminal } from './terminal.ts';
 
 const COMMANDS: Readonly<Record<string, CliCommand>> = {
@@ -64,7 +65,7 @@ async function main([name, ...args]: readonly string[], context: CliContext): Pr
   }
   const command = COMMANDS[name];
   if (command === undefined) {
-    const message = `There is no command ${name}: see darkroom --help.`;
+    const message = `There is no command ${name}: see darkroom --help.${didYouMean(name, Object.keys(COMMANDS))}`;
     throw new UsageError(
       `${message} An op is run by transform, as in darkroom transform photo.jpg --op resize.`,
     );

@@ -4,6 +4,7 @@ import type { Darkroom } from '../client.ts';
 import { NotFoundError } from '../errors.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
+import { didYouMean } from './nearest.ts';
 
 type ParseOptions = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
@@ -35,7 +36,11 @@ export async function parseOp(
   if (typeof first.op !== 'string') {
     refuseUnknownOptions(args, Object.keys(options), (name) => {
       const message = `There is no --${name} without an op: name one, as in --op resize --width 800.`;
-      return new UsageError(`${message} darkroom ops lists them.`);
+      const hint = didYouMean(
+        `--${name}`,
+        Object.keys(options).map((option) => `--${option}`),
+      );
+      return new UsageError(`${message} darkroom ops lists them.${hint}`);
     });
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
@@ -47,7 +52,9 @@ export async function parseOp(
     Array.from(names.keys(), (name) => [name, { type: 'string' }]),
   );
   const all = { ...options, ...ofOp };
-  refuseUnknownOptions(joined, Object.keys(all), (name) => unknownParameterError(op, name));
+  refuseUnknownOptions(joined, Object.keys(all), (name) =>
+    unknownParameterError(op, name, Object.keys(options)),
+  );
   const parsed = parseArgs({ args: joined, options: all, allowPositionals: true });
   const values = parsed.values as ParsedOp['values'];
   const given = Array.from(names.keys()).flatMap((option): [string, string][] => {
@@ -99,9 +106,15 @@ function refuseUnknownOptions(
   }
 }
 
-function unknownParameterError({ op, params }: OpDefinition, option: string): UsageError {
+/** @param own the options of the command itself. */
+function unknownParameterError(
+  { op, params }: OpDefinition,
+  option: string,
+  own: readonly string[] = [],
+): UsageError {
   const names = Object.keys(params).map((name) => `--${name}`);
-  return new UsageError(`${op} has no --${option}: its parameters are ${names.join(', ')}.`);
+  const hint = didYouMean(`--${option}`, [...names, ...own.map((name) => `--${name}`)]);
+  return new UsageError(`${op} has no --${option}.${hint} Its parameters are ${names.join(', ')}.`);
 }
 
 /**
@@ -176,9 +189,9 @@ export function requireExactlyOneWorkOption(works: readonly unknown[], alternati
  * @throws UsageError
  */
 export async function readListOption(name: string, value: string): Promise<unknown[]> {
-  const isText = value.trimStart().startsWith('[');
+  const isText = /^\s*[[{]/.test(value);
   const list = parseJsonOption(name, isText ? value : await readNamedFile(name, value));
-  if (!Array.isArray(list)) throw new UsageError(`--${name} must hold a list as JSON.`);
+  if (!Array.isArray(list)) throw new UsageError(`--${name} must hold a list as JSON, such as [{…}].`);
   return list;
 }
 
