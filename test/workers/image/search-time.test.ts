@@ -5,6 +5,7 @@ import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { DeadlineError } from '../../../workers/image/refusal.ts';
 import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search/rehearsal.ts';
+import { outdoneRefusal } from '../../../workers/image/search/rivals.ts';
 import { takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
 import { completesInTime, TrialTime } from '../../../workers/image/search/time.ts';
@@ -321,6 +322,31 @@ t.test(
     );
   },
 );
+
+t.test('a search of a small picture waits for its turn after one trial, and may end there', async (t) => {
+  const goOn = { deadlineMs: DEADLINE_MS, bytesToBeat: Number.POSITIVE_INFINITY };
+  const searchWith = async (afterOne: () => Promise<typeof goOn>) => {
+    let trials = 0;
+    const estimates: number[] = [];
+    const found = await searchTarget({
+      ...searchOf(0, (trial) => {
+        trials = trial;
+        return 1;
+      }),
+      encode: { format: 'jpeg', target: { minSsim: 0.97 } },
+      takeTurn: async (estimate) => {
+        if (estimate !== undefined) estimates.push(estimate.bytes);
+        return estimate === undefined ? goOn : afterOne();
+      },
+    }).catch((error) => error);
+    return { found, trials, estimates };
+  };
+  const alone = await searchWith(async () => goOn);
+  t.match(alone, { found: { achieved: { ssim: Number } }, estimates: [Number] });
+  t.ok(alone.trials > 1);
+  const stopped = await searchWith(() => Promise.reject(outdoneRefusal()));
+  t.match(stopped, { found: { failure: { details: { reason: 'outdone' } } }, trials: 1 });
+});
 
 t.test(
   'the nearest file of a drawing in motion has all its edges where it is smaller than any lossy one',

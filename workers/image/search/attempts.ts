@@ -31,6 +31,8 @@ export interface TriedFile {
 export interface SettingLadder {
   settings: readonly EncoderSetting[];
   expected?: (index: number) => number;
+  /** The natural logarithm of the bytes that a file typically has, up to a constant of the picture. */
+  typicalLogBytes?: (index: number) => number;
   /** The tolerance of the search; present if these settings lie farther apart than those of other searches. */
   tolerance?: number;
 }
@@ -214,16 +216,17 @@ async function tryWhole<J extends EncodingTrial>({
   estimates,
 }: SearchPlan<J>): Promise<SearchAttempts<J>> {
   const { criteria, judge } = goal;
-  const { nowMs, bytesToBeat = Number.POSITIVE_INFINITY } = search;
+  const { nowMs, takeTurn } = search;
+  const limits = { bytesToBeat: Number.POSITIVE_INFINITY, ...search };
   const effort = estimates?.effort ?? efforts[0];
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = estimates?.judgingMs ?? 0;
-  const hasRival = bytesToBeat < Number.POSITIVE_INFINITY;
-  const firstMs = estimates?.trialMs ?? (hasRival ? UNKNOWN_TRIAL_MS : 0);
-  const time = new TrialTime(search, firstMs, () => best !== undefined);
+  const hasRival = () => limits.bytesToBeat < Number.POSITIVE_INFINITY;
+  const firstMs = estimates?.trialMs ?? (hasRival() ? UNKNOWN_TRIAL_MS : 0);
+  const time = new TrialTime(limits, firstMs, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,
@@ -233,7 +236,7 @@ async function tryWhole<J extends EncodingTrial>({
       hasTime: time.hasTime,
       async attempt(index) {
         // An encoder cannot be interrupted. A late trial would delay the file of the other search beyond the deadline.
-        if (hasRival && !time.hasTime(TRIALS_WITH_RIVAL)) throw new DeadlineError();
+        if (hasRival() && !time.hasTime(TRIALS_WITH_RIVAL)) throw new DeadlineError();
         const setting = settings[index] as EncoderSetting;
         const startedMs = nowMs();
         const file = await encodeWhole(fitting, setting, time.timeoutMs(judgingMs));
@@ -241,9 +244,15 @@ async function tryWhole<J extends EncodingTrial>({
         const writtenMs = nowMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
         judgingMs = nowMs() - writtenMs;
-        time.recordTrial(nowMs() - startedMs);
+        const trialMs = nowMs() - startedMs;
+        time.recordTrial(trialMs);
+        if (takeTurn !== undefined && estimates === undefined && trials === 1)
+          Object.assign(
+            limits,
+            await takeTurn({ bytes: expectedBytes({ settings, ...ladder }, goal, index, judged), trialMs }),
+          );
         if (judged.reaches) best = judged;
-        else if (file.info.size >= bytesToBeat) throw outdoneRefusal();
+        else if (file.info.size >= limits.bytesToBeat) throw outdoneRefusal();
         else if (nearest === undefined || isNearerThan(goal, judged, nearest)) nearest = judged;
         return judged;
       },
@@ -252,6 +261,25 @@ async function tryWhole<J extends EncodingTrial>({
   // With a single setting, a file that reaches the target is final: another effort is tried only for a better setting.
   const isBestEffort = effort === efforts[0] || (best !== undefined && settings.length === 1);
   return { best, nearest, trials, isThorough: isSettled && isBestEffort };
+}
+
+/**
+ * The size that the file of a search is expected to have after its first trial.
+ * @param index that of the setting that was tried.
+ */
+function expectedBytes(
+  { settings, expected, typicalLogBytes }: SettingLadder,
+  { criteria: { target } }: SearchGoal<EncodingTrial>,
+  index: number,
+  { value, written }: TriedFile & EncodingTrial,
+): number {
+  if (expected === undefined || typicalLogBytes === undefined) return written.info.size;
+  const missedBy = (other: number) => Math.abs(value + expected(other) - expected(index) - target);
+  const nearest = settings.reduce(
+    (best, _, other) => (missedBy(other) < missedBy(best) ? other : best),
+    index,
+  );
+  return written.info.size * Math.exp(typicalLogBytes(nearest) - typicalLogBytes(index));
 }
 
 /** The estimates from a sample, and how much of the time of a trial judging its file is expected to take. */

@@ -2,7 +2,7 @@ import { invalidArgument, type PassRefusal } from '../refusal.ts';
 import type { SampleEstimates } from './rehearsal.ts';
 import { MIN_TRIAL_TIME_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 
-/** What a search learns from its trials on a sample. */
+/** What a search learns from its trials on a sample, or from its first trial of a picture without a sample. */
 type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialMs'>;
 
 /** The terms on which a search may go on. */
@@ -12,8 +12,8 @@ export interface RivalTurn extends Pick<SearchTime, 'deadlineMs' | 'improvesUnti
 }
 
 /**
- * Waits until a search may try the whole picture.
- * @param estimate undefined for a picture that is tried without a sample; such a search goes on at once.
+ * Waits until a search may go on.
+ * @param estimate undefined before the first trial of a picture without a sample, which begins at once.
  * @throws PassRefusal if another search surely has a smaller file.
  */
 export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTurn>;
@@ -23,7 +23,7 @@ export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTur
  * expected size can be several times too large, because a sample of a smooth picture has edges that the whole picture
  * lacks. The ratio therefore grows with the largest error of the expected sizes so far.
  */
-const MAX_SIZE_RATIO = 1.2;
+const MAX_SIZE_RATIO = 1.1;
 /** The trials that a search needs. If there is time for only one, it writes a file that is far on the safe side. */
 const NEEDED_TRIALS = 2;
 /** If there is time for at most this many of its trials, a search goes on before the others have tried a sample. */
@@ -36,11 +36,12 @@ interface WaitingSearch<T> extends RivalEstimate {
 }
 
 /**
- * Runs searches for the same target, of which only the smallest file is needed. Each tries a sample first. Then the
- * search with the smallest expected file goes on, and others only if their files may be smaller than its file. If the
- * time is too short for its trials, quicker searches go on before it, so that there is a file to compare with. Never
- * more than one search works at a time, because each measures how long its work takes.
- * @param starts the searches. A search that ends without a sample does not wait.
+ * Runs searches for the same target, of which only the smallest file is needed. Each tries a sample first, or one
+ * setting on a small picture. Then the search with the smallest expected file goes on, and others only if their files
+ * may be smaller than its file. If the time is too short for its trials, quicker searches go on before it, so that
+ * there is a file to compare with. Never more than one search works at a time, because each measures how long its work
+ * takes.
+ * @param starts the searches. A search that ends without an estimate does not wait.
  * @param bytesOf the size of the file of a search; infinite if it has none.
  */
 export async function runRivals<T>(

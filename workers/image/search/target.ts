@@ -7,7 +7,7 @@ import type {
 } from '../../protocol.ts';
 import { type LikenessTarget, likenessMetricFor, measuredLikenessOf } from '../likeness/likeness.ts';
 import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
-import { type SearchAttempts, type TriedFile, tryFiles } from './attempts.ts';
+import { type SearchAttempts, type SettingLadder, type TriedFile, tryFiles } from './attempts.ts';
 import type { SearchedPicture, WrittenFile } from './encodings.ts';
 import { fittingShareOfFrames, SURE_SIZE_SHARE } from './fewer-frames.ts';
 import {
@@ -256,7 +256,7 @@ function expectedValuesOf(
   { encode: { format }, pixels }: TargetSearch,
   settings: EncoderSetting[],
   ofLossless = Number.POSITIVE_INFINITY,
-): { expected?: (index: number) => number } {
+): Pick<SettingLadder, 'expected' | 'typicalLogBytes'> {
   if (
     !hasQualityCurve(format) ||
     settings.some(({ quality, lossless }) => quality === undefined && !lossless)
@@ -269,6 +269,7 @@ function expectedValuesOf(
       const { quality } = settings[index] as EncoderSetting;
       return quality === undefined ? ofLossless : base + typicalQuantityAt(format, quantity, quality);
     },
+    typicalLogBytes: (index) => typicalQuantityAt(format, 'size', settings[index]?.quality ?? 100),
   };
 }
 
