@@ -316,6 +316,11 @@ export function mistakesOfShape({ key, png, assetId }: Places): Mistake[] {
       [{ param: 'rows', rename: 'items' }],
     ],
     [
+      'a question among the parameters of an analysis',
+      job({ op: 'analyze', assetIds, parameters: { question: 'What is it?' } }),
+      [{ param: 'parameters.question', rename: 'parameters.prompt' }],
+    ],
+    [
       'an endpoint that is active',
       post('/webhook-endpoints', { url: 'https://93.184.216.34/hook', active: true }),
       [{ param: 'active', rename: 'enabled' }],

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import { CSS_COLOUR_EXAMPLES, parseCssColour } from '../../../../workers/image/colour/colour.ts';
+import type { CallCorrection } from '../../../platform/http/errors/corrections.ts';
 import {
   type ApiError,
   correctionsAtSentFields,
@@ -17,6 +18,7 @@ import {
   undeclaredFieldsDiagnosis,
   type ViolationSubject,
 } from '../../../platform/http/errors/violations.ts';
+import { likelyNames } from '../../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation, PixelOp } from '../op.ts';
@@ -42,11 +44,22 @@ export function checkOpParameters(
   const own = normalizeParameterSpelling(op, given as GivenParameters);
   const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as CheckedParameters;
-  const { key, message, details, corrections = [] } = violation;
+  const { key, message, details, corrections: certain = [] } = violation;
+  const corrections = certain.length > 0 ? certain : fieldCorrections(op, violation);
   const isHinted = corrections.length > 0 || details?.suggest !== undefined;
   const { says, instead } = isHinted ? NO_HINT : otherOpsHint(op, key, own);
   const more = instead === undefined ? details : { ...details, instead };
   throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
+}
+
+/**
+ * The correction for an undeclared parameter that means a field of the op, such as `question` for `prompt`. The fields
+ * of an op may be sent within its parameters.
+ */
+function fieldCorrections(op: Op, { key }: ParameterViolation): CallCorrection[] {
+  if (op.runs !== 'model' || Object.hasOwn(op.parameters.properties, key)) return [];
+  const [rename, ...others] = likelyNames(key, Object.keys(op.fields));
+  return rename === undefined || others.length > 0 ? [] : [{ param: key, rename }];
 }
 
 /** Makes the error for a violation. The error names the parameter as the caller sent it. */
