@@ -35,16 +35,17 @@ export interface KillWorldOptions {
   speed?: number;
 }
 
-/** Hosts with a receiver of webhooks, which outlive the rounds upon them: their start takes longer than a round. */
+/** Hosts that outlive the rounds upon them: their start takes longer than a round. */
 export interface KillWorld {
   hosts: readonly RealHost[];
-  receiver: Receiver;
   redisUrl: string | undefined;
   speed: number;
   /** The number of rounds so far. */
   rounds: number;
   /** The account of the next round. */
   account(): Promise<{ key: string; granted: number }>;
+  /** Starts the receiver of webhooks of a round. It stays open, because events of the round may be delivered again. */
+  startReceiver(): Promise<Receiver>;
   close(): Promise<void>;
 }
 
@@ -79,13 +80,13 @@ export async function openKillWorld({
     const hosts = [await startRealHost(scope, { ...settings, ...falseClock({ speed }) })];
     if (cluster !== undefined)
       hosts.push(await startRealHost(scope, { ...settings, ...falseClock({ shiftMs }) }));
-    const receiver = await startReceiver(scope);
     const world: KillWorld = {
-      ...{ hosts, receiver, speed, rounds: 0, redisUrl: cluster?.redisUrl },
+      ...{ hosts, speed, rounds: 0, redisUrl: cluster?.redisUrl },
       async account() {
         if (world.rounds === 0) return { key: hosts[0]?.key() ?? '', granted: BOOTSTRAP_CREDITS };
         return { key: await openAccount(settings.DATA_DIR, world.rounds), granted: CREDITS };
       },
+      startReceiver: () => startReceiver(scope),
       close,
     };
     return world;
@@ -118,7 +119,7 @@ export async function killRound(
   const { key, granted } = await world.account();
   world.rounds += 1;
   const client = retryingClient(() => urlOf(hosts, random), key);
-  const receiver = receiverOf(world.receiver);
+  const receiver = await world.startReceiver();
   await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
   const workload = await startWorkload(client, random, { renders });
 
@@ -145,12 +146,6 @@ async function openAccount(directory: string, number: number): Promise<string> {
   const opened = await askPrimary(directory, ['account', 'create', ...terms], quiet);
   if (opened === null) throw new Error('The primary does not listen.');
   return (opened.data as { key: string }).key;
-}
-
-/** What the receiver gets from now on. */
-function receiverOf({ url, received }: Receiver): Pick<Receiver, 'url' | 'received'> {
-  received.length = 0;
-  return { url, received };
 }
 
 /** One directory, or one database, for all hosts of a world. */
