@@ -25,6 +25,8 @@ export interface Mistake {
   fix?: Fix[];
   message?: string;
   suggest?: (string | number)[];
+  /** Calls, or parts of them, that do what was probably meant. */
+  instead?: object[];
 }
 
 /** What is known about a failed call. */

@@ -321,6 +321,12 @@ export function mistakesOfShape({ key, png, assetId }: Places): Mistake[] {
       [{ param: 'parameters.question', rename: 'parameters.prompt' }],
     ],
     [
+      'a limit of another op, in another unit',
+      transform({ op: 'resize', width: 9, maxKB: 20 }),
+      'suggest',
+      'maxKB',
+    ],
+    [
       'an endpoint that is active',
       post('/webhook-endpoints', { url: 'https://93.184.216.34/hook', active: true }),
       [{ param: 'active', rename: 'enabled' }],

@@ -13,7 +13,7 @@ const assetId: string = (await server.call('/assets/upload', { key, body: png, t
   .id;
 
 /** What an answer says of a mistake: its changes, or its sentence. */
-type Said = { param: string } & ({ fix: object[] } | { message: RegExp });
+type Said = { param: string } & ({ fix: object[] } | { message: RegExp; instead?: object[] });
 
 const width = { param: 'widht', fix: [{ param: 'widht', rename: 'width' }] };
 const rows: Array<[what: string, call: Call, mistakes: Said[]]> = [
@@ -30,7 +30,14 @@ const rows: Array<[what: string, call: Call, mistakes: Said[]]> = [
   [
     'a limit of another op beside a misspelt name',
     transform({ op: 'resize', widht: 9, maxKB: 20 }),
-    [width, { param: 'maxKB', message: /maxKB is not a parameter of resize/ }],
+    [
+      width,
+      {
+        param: 'maxKB',
+        message: /maxKB is not a parameter of resize/,
+        instead: [{ steps: [{ op: 'resize' }, { op: 'compress', parameters: { maxBytes: 20_000 } }] }],
+      },
+    ],
   ],
   [
     'a value out of bounds before one with its unit',

@@ -141,6 +141,7 @@ interface CallMistake {
   fix?: CallCorrection[];
   message?: string;
   suggest?: unknown;
+  instead?: unknown;
 }
 
 /**
@@ -205,12 +206,12 @@ function separateMistakes(corrections: readonly CallCorrection[]): CallMistake[]
  * all changes below that field.
  */
 function addUncorrected(mistakes: CallMistake[], { path, message, details = {} }: ApiError): void {
-  const { suggest } = details;
+  const { suggest, instead } = details;
   const leadsHere = ({ fix = [] }: CallMistake) =>
     fix.some((correction) => ('rename' in correction ? correction.rename : correction.param) === path);
   const cause = mistakes.find(leadsHere);
   const kept = mistakes.filter((one) => one !== cause && !(cause && one.param.startsWith(path)));
-  const mistake = { param: cause?.param ?? path, message, ...withoutAbsentFields({ suggest }) };
+  const mistake = { param: cause?.param ?? path, message, ...withoutAbsentFields({ suggest, instead }) };
   mistakes.splice(0, mistakes.length, ...kept, mistake);
 }
 

@@ -144,7 +144,7 @@ const UNITS_IN_NAMES: readonly (readonly [end: RegExp, unit: string, factor: num
 ];
 
 /** Recognises another unit in a name: `{"maxKB": 200}` for maxBytes, or `{"expiresInMinutes": 5}`. */
-function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+export function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const [end, unit, factor] = UNITS_IN_NAMES.find(([pattern]) => pattern.test(name)) ?? [];
   const number = numberIfNumeric(sent[name]);
   if (end === undefined || typeof number !== 'number') return undefined;

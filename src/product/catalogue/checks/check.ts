@@ -9,7 +9,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
-import { undeclaredNamesIn } from '../../../platform/http/errors/shapes.ts';
+import { asNameWithUnit, undeclaredNamesIn } from '../../../platform/http/errors/shapes.ts';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
@@ -100,7 +100,7 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
   );
   const named = takers.slice(0, MAX_NAMED_OPS);
-  if (named.length === 0) return NO_HINT;
+  if (named.length === 0) return otherUnitHint(op, key, sent);
   const take = named.length === 1 ? 'takes' : 'take';
   const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
   const fields = Object.entries(sent);
@@ -114,6 +114,18 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
     ...named.map((taker) => [ownStep, validStep(taker, others)]),
   ].flatMap((steps) => (steps.includes(undefined) ? [] : [{ steps: steps as object[] }]));
   return { says, ...(instead.length > 0 && { instead }) };
+}
+
+/** The hint for a parameter of another op in another unit, such as `maxKB` for the `maxBytes` of compress. */
+function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenParameters): OtherOpsHint {
+  for (const { runs, parameters } of Object.values<Op>(OPS)) {
+    const meant = asNameWithUnit({ names: [key], sent: { [key]: value }, schema: parameters })?.by;
+    const [name] = Object.keys(meant ?? {});
+    if (runs !== 'pass' || meant === undefined || name === undefined || name in op.parameters.properties)
+      continue;
+    return otherOpsHint(op, name, { ...others, ...meant });
+  }
+  return NO_HINT;
 }
 
 /**
