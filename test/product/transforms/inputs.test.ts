@@ -280,3 +280,21 @@ async function chunked(path: string, body: Uint8Array): Promise<object> {
   const { code, param, details } = JSON.parse(text).error;
   return { status: response.statusCode, code, param, details };
 }
+
+t.test('a JPEG of a kind that the decoder lacks is refused by the name of that kind', async (t) => {
+  const frameAt = Buffer.from(jpeg).indexOf(Buffer.from([0xff, 0xc0]));
+  for (const [marker, bits, sentence] of [
+    [0xc1, 12, /has 12 bits per sample/],
+    [0xc3, 8, /is lossless/],
+    [0xc5, 8, /is hierarchical/],
+  ] as const) {
+    const file = Uint8Array.from(jpeg);
+    file[frameAt + 1] = marker;
+    file[frameAt + 4] = bits;
+    for (const answer of [
+      await calls.transform({ op: 'flip', axis: 'both' }, file, 'image/jpeg'),
+      await calls.metadata(file, 'image/jpeg'),
+    ])
+      t.match(refusalOf(answer), { status: 400, code: 'unsupported_format', message: sentence });
+  }
+});

@@ -107,6 +107,11 @@ t.test('the empty screen is transparent in a WebP of frames that are opaque', as
     [0, 0, 0],
   );
   t.same([height, at(33, 18)[3]], [90, 255]);
+  t.match(
+    readImageHeader(data),
+    { hasAlpha: true },
+    'and declared, because decoders show an opaque file as black',
+  );
 });
 
 t.test('a frame after which the empty screen is restored leaves its place transparent', async (t) => {

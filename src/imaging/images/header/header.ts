@@ -10,6 +10,7 @@ import { JPEG_MARKERS, type JpegSegment, jpegSegments } from '../../../../worker
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { readAvifHeader } from './avif.ts';
 import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
 import { readSvgHeader } from './svg.ts';
@@ -54,6 +55,10 @@ function isPlausible(header: ImageHeader): boolean {
 /** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
 const isFrameMarker = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+/** The markers of frames that the decoder reads: baseline, extended and progressive, the last two also arithmetic. */
+const READ_FRAME_MARKERS: readonly number[] = [0xc0, 0xc1, 0xc2, 0xc9, 0xca];
+/** Whether a frame marker stands for a lossless frame: SOF3, SOF7, SOF11 and SOF15 do. */
+const isLosslessMarker = (marker: number) => marker % 4 === 3;
 /** Whether a frame marker stands for a progressive frame: SOF2, SOF6, SOF10 and SOF14 do. */
 const isProgressiveMarker = (marker: number) => marker % 4 === 2;
 
@@ -93,7 +98,19 @@ function readJpegFrame(bytes: ByteReader, { marker, start }: JpegSegment): Image
     bitDepth: bytes.u8(start),
     channels: bytes.u8(start + 5),
     progressive: isProgressiveMarker(marker),
+    ...withoutAbsentFields({ unread: unsupportedJpegSentence(marker, bytes.u8(start)) }),
   });
+}
+
+/** A sentence that says why a JPEG cannot be read, and what to send instead; undefined for a readable one. */
+function unsupportedJpegSentence(marker: number, bits: number): string | undefined {
+  const kind = isLosslessMarker(marker) ? 'lossless' : 'hierarchical';
+  const reason = READ_FRAME_MARKERS.includes(marker)
+    ? bits !== 8 && `has ${bits} bits per sample`
+    : `is ${kind}`;
+  return reason
+    ? `This JPEG ${reason}, which is not supported: save it with 8 bits per sample, or as PNG.`
+    : undefined;
 }
 
 /** The number of channels by colour type. A palette decodes to three. */
