@@ -14,7 +14,7 @@ import {
   findPathRefusal,
   refuseConnectRequests,
   refuseExpectHeaders,
-  refuseSecondHostHeader,
+  requireOneHostHeader,
 } from './connection/unreadable.ts';
 import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
 import { installUnknownRoutes, type MeantCallFinder } from './errors/unknown-routes.ts';
@@ -39,7 +39,7 @@ export function createHttpServer(
   limitPipelining(server.server);
   server.server.on('request', (request) => limitSmallChunks(request));
   installRequestIds(server);
-  refuseSecondHostHeader(server);
+  requireOneHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server, findMeantCalls);

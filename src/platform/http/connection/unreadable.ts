@@ -28,14 +28,19 @@ export function answerUnparsableRequest(error: SocketError, socket: Socket): voi
   answerAndClose(socket, refusalOfParserError(error));
 }
 
-/** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
-export function refuseSecondHostHeader(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
+/**
+ * Refuses a request of HTTP/1.1 without a Host header (RFC 9112, 3.2), in the envelope, which Node's own refusal has
+ * not. Two Host headers are refused because a proxy may use the first of them and the service the second.
+ */
+export function requireOneHostHeader(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw: { rawHeaders, httpVersion } }, _reply, done) => {
     let hosts = 0;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
     }
     if (hosts > 1) throw invalidParamError('Host', 'The header Host was sent more than once: send it once.');
+    if (hosts === 0 && httpVersion === '1.1')
+      throw invalidParamError('Host', 'The header Host is missing: HTTP/1.1 requires it.');
     done();
   });
 }
