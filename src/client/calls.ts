@@ -18,14 +18,14 @@ type PartOf<N extends CallName, K extends string> = Calls[N] extends { [key in K
 export type QueryOf<N extends CallName> = PartOf<N, 'query'>;
 export type BodyOf<N extends CallName> = PartOf<N, 'body'>;
 export type DataOf<N extends CallName> = Calls[N]['data'];
-/** The type of a row, of a call that returns a list. */
+/** The type of the rows that a call returns, if it returns a list. */
 export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
 
-type AllOptional = Record<never, never>;
+type EmptyObject = Record<never, never>;
 /** An object with one part of a call. The part is optional if none of its fields is required. */
 type CallPart<K extends string, T> = [T] extends [never]
   ? { [key in K]?: undefined }
-  : AllOptional extends T
+  : EmptyObject extends T
     ? { [key in K]?: T }
     : { [key in K]: T };
 
@@ -35,7 +35,7 @@ export type CallFields<N extends CallName> = CallPart<'path', PartOf<N, 'path'>>
   CallPart<'body', BodyOf<N>>;
 
 /** The arguments of a call. They are optional if none of their fields is required. */
-export type CallArguments<T> = AllOptional extends T ? [fields?: T] : [fields: T];
+export type CallArguments<T> = EmptyObject extends T ? [fields?: T] : [fields: T];
 
 interface UntypedCallFields {
   path?: Record<string, string> | undefined;

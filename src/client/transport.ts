@@ -61,9 +61,9 @@ export interface RequestBody {
 
 export interface ApiCall {
   method: string;
-  /** The path below `root`, such as `/jobs`. */
+  /** The path after `root`, such as `/jobs`. */
   path: string;
-  /** The path below which the call is. Default: /api/v1. */
+  /** The prefix of `path`. Default: /api/v1. */
   root?: string;
   query?: QueryFields | undefined;
   body?: RequestBody | undefined;
@@ -88,9 +88,9 @@ const MAX_BACKOFF_MS = 8_000;
  * The longest Retry-After for which the client waits, in milliseconds. If the service requests more, the call fails.
  */
 const MAX_RETRY_AFTER_MS = 90_000;
-const IDEMPOTENCY_KEY_BYTES = 16;
-/** The minimum length of a secret whose last characters are shown. For a shorter secret, they would reveal too much. */
-const MIN_MASKED_CREDENTIAL_CHARACTERS = 16;
+const RANDOM_TEXT_BYTES = 16;
+/** A secret of at most this length is masked completely, because its last characters would reveal too much. */
+const MAX_FULLY_MASKED_CHARACTERS = 16;
 
 /**
  * Sends calls with one credential. It adds an idempotency key to each write that it may repeat, and handles retries and
@@ -117,12 +117,12 @@ export class Transport {
 
   /** Makes a call whose response is JSON. */
   json<T>(call: ApiCall, options: CallOptions = {}): Promise<Answer<T>> {
-    return this.#exchange(call, options, readAnswer<T>);
+    return this.#callWithRetries(call, options, readAnswer<T>);
   }
 
   /** Makes a call whose response is bytes. Resolves when the first bytes arrive. */
   bytes(call: ApiCall, options: CallOptions = {}): Promise<Response> {
-    return this.#exchange(call, options, async (response) => response);
+    return this.#callWithRetries(call, options, async (response) => response);
   }
 
   /**
@@ -130,12 +130,12 @@ export class Transport {
    * @param read reads a successful response. If the connection breaks while it reads, the attempt has failed.
    * @throws DarkroomError, or the reason of the signal.
    */
-  async #exchange<T>(
+  async #callWithRetries<T>(
     call: ApiCall,
     options: CallOptions,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
-    const request = this.#prepare(call, options);
+    const request = this.#prepareCall(call, options);
     const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_RETRIES } = options;
     const retries = request.duplex === undefined ? maxRetries : 0;
     for (let attempt = 1; ; attempt += 1) {
@@ -194,7 +194,7 @@ export class Transport {
     }
   }
 
-  #prepare(call: ApiCall, options: CallOptions): PreparedCall {
+  #prepareCall(call: ApiCall, options: CallOptions): PreparedCall {
     const { method, path, root = '/api/v1', query = {}, body, accept = 'application/json' } = call;
     const search = queryText(query);
     const isWrite = method !== 'GET' && method !== 'HEAD';
@@ -267,7 +267,7 @@ function backoffMs(attempt: number, retryAfterSeconds: number | undefined): numb
  * loaded over https.
  */
 export function randomText(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(IDEMPOTENCY_KEY_BYTES));
+  const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_TEXT_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
@@ -275,7 +275,7 @@ export function randomText(): string {
 function maskCredential({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   if (authorization === undefined) return headers;
   const [scheme, secret = ''] = authorization.split(' ');
-  const end = secret.length > MIN_MASKED_CREDENTIAL_CHARACTERS ? secret.slice(-4) : '';
+  const end = secret.length > MAX_FULLY_MASKED_CHARACTERS ? secret.slice(-4) : '';
   return { ...headers, authorization: `${scheme} …${end}` };
 }
 

@@ -29,7 +29,7 @@ export async function verifyWebhook(delivery: ReceivedDelivery): Promise<Webhook
   const { body, headers, secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = delivery;
   if (secret === '')
     throw new WebhookVerificationError('The secret is empty: pass the secret of the endpoint.');
-  const header = findHeader(headers);
+  const header = findSignatureHeader(headers);
   const [, t] = /(?:^|,)t=(\d+)/.exec(header) ?? [];
   const [, v1] = /(?:^|,)v1=([0-9a-f]{64})(?:,|$)/.exec(header) ?? [];
   if (t === undefined || v1 === undefined)
@@ -52,7 +52,7 @@ export async function verifyWebhook(delivery: ReceivedDelivery): Promise<Webhook
   return JSON.parse(new TextDecoder().decode(raw));
 }
 
-function findHeader(headers: ReceivedDelivery['headers']): string {
+function findSignatureHeader(headers: ReceivedDelivery['headers']): string {
   if (headers instanceof Headers) return headers.get(SIGNATURE_HEADER) ?? '';
   const [, value = ''] =
     Object.entries(headers).find(([name]) => name.toLowerCase() === SIGNATURE_HEADER) ?? [];

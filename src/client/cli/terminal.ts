@@ -38,7 +38,7 @@ export class Terminal {
    * @param text the result in a form for people.
    */
   writeResult(value: unknown, text: string): void {
-    this.#hidingProgress(() => {
+    this.#writeWithoutProgress(() => {
       this.#stdout.write(`${this.isForPeople ? text : JSON.stringify(value)}\n`);
     });
   }
@@ -55,7 +55,7 @@ export class Terminal {
    * @param output the file, or `-` for stdout.
    * @throws UsageError
    */
-  requirePictureOutput(output: string): void {
+  refusePictureOnTerminal(output: string): void {
     if (output === '-' && this.isForPeople)
       throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
   }
@@ -66,7 +66,7 @@ export class Terminal {
 
   /** Writes a text for people to stderr. */
   writeNote(text: string): void {
-    this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
+    this.#writeWithoutProgress(() => this.#stderr.write(`${text}\n`));
   }
 
   /**
@@ -94,7 +94,7 @@ export class Terminal {
     this.#progress = '';
   }
 
-  #hidingProgress(write: () => void): void {
+  #writeWithoutProgress(write: () => void): void {
     const shown = this.#progress;
     this.endProgress();
     write();

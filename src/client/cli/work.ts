@@ -68,7 +68,7 @@ function otherCommandHint({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefin
   return `${op} answers no picture of an image at once: call darkroom ${command}.`;
 }
 
-const OUTPUT_FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
+const OUTPUT_SYNTAX = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
 /** Matches a name with its work, as in `small=resize:width=320,format=webp;sharpen`. */
 const NAMED_OUTPUT_PATTERN = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
 const PRESET_PREFIX = 'preset:';
@@ -109,12 +109,12 @@ function splitPair(pair: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (name === undefined || value === undefined)
     throw new UsageError(
-      `--outputs takes ${OUTPUT_FORM}: ${pair} is no NAME=VALUE. A list of values needs JSON.`,
+      `--outputs takes ${OUTPUT_SYNTAX}: ${pair} is no NAME=VALUE. A list of values needs JSON.`,
     );
   return [name, value];
 }
 
-/** Works on items in order, on at most `limit` of them at the same time. */
+/** Works on items in order, on at most `atOnce` of them at the same time. */
 export async function forEachWithLimit<T>(
   items: readonly T[],
   atOnce: number,

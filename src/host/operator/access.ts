@@ -85,7 +85,7 @@ interface AccessOptions {
   token: string;
   sessions: OperatorSessions;
   /** Counts wrong credentials per client address. */
-  gate: Pick<CallGate, 'countFailureFirst'>;
+  gate: Pick<CallGate, 'precountFailure'>;
   publicUrl: () => string;
 }
 
@@ -149,7 +149,7 @@ export class OperatorAccess {
 
   /** Counts a credential as wrong before it is verified, so that concurrent guesses do not all pass the limit. */
   async #verifyCredential(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
-    const strike = await this.#options.gate.countFailureFirst(request);
+    const strike = await this.#options.gate.precountFailure(request);
     if (!(await isRight()))
       throw strike.failed(
         this.#accessError(request, 'This credential of the operator is not accepted, or is over'),

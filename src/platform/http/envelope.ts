@@ -72,9 +72,9 @@ function envelopeSchema<P extends TProperties>(contents: P) {
  * The schema of a value that has one of several shapes, which clients distinguish by the field `object`.
  * @param shapes each has a title and a different literal for `object`.
  */
-export function oneOfShapes<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
-  shapes: readonly [...T],
-) {
+export function discriminatedUnionSchema<
+  T extends Array<TSchema & { properties: { object: TLiteral<string> } }>,
+>(shapes: readonly [...T]) {
   const mapping = shapes.map(({ title, properties }) => [
     properties.object.const,
     `#/components/schemas/${title}`,

@@ -18,8 +18,8 @@ export const anyValueField = (description: string) => Type.Unsafe<unknown>({ des
 export const oneOfField = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
-const DATE_FORM = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT_FORM =
+const DATE_PATTERN = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT_PATTERN =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 
 /**
@@ -27,7 +27,7 @@ const INSTANT_FORM =
  * February 30.
  */
 export function parseDate(text: string): Date | null {
-  if (!DATE_FORM.test(text)) return null;
+  if (!DATE_PATTERN.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);
   // A date that does not exist turns into another date when it is formatted again.
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text) ? start : null;
@@ -39,7 +39,7 @@ export function parseDate(text: string): Date | null {
  * @param zone the zone of an instant that has none. If absent, instants must have a zone.
  */
 export function parseRfc3339Instant(text: string, zone?: 'Z'): Date | null {
-  const [, day, , , , itsZone = zone] = INSTANT_FORM.exec(text) ?? [];
+  const [, day, , , , itsZone = zone] = INSTANT_PATTERN.exec(text) ?? [];
   if (day === undefined || itsZone === undefined || parseDate(day) === null) return null;
   const instant = new Date(text.endsWith(itsZone) ? text.toUpperCase() : `${text.toUpperCase()}${itsZone}`);
   return Number.isNaN(instant.getTime()) ? null : instant;
@@ -56,8 +56,8 @@ export function requireDateOrInstant(param: string, sent: string): Date {
   throw invalidParamError(param, message, undefined, instantCorrections(param, sent));
 }
 
-/** Matches a date whose parts are separated by any common sign or by none, and an optional time after it. */
-const OTHER_DATE_FORM = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\S+))?$/i;
+/** Matches a date with any common separator or none, and an optional time after it. */
+const LOOSE_DATE_PATTERN = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\S+))?$/i;
 
 /** The corrections for an instant in another common form, such as `2026/01/31`, `2026-01-31 12:00` or an epoch time. */
 export function instantCorrections(param: string, sent: string): CallCorrection[] {
@@ -66,7 +66,7 @@ export function instantCorrections(param: string, sent: string): CallCorrection[
 }
 
 function meantInstant(text: string): string | undefined {
-  const [, year, month, day, time] = OTHER_DATE_FORM.exec(text) ?? [];
+  const [, year, month, day, time] = LOOSE_DATE_PATTERN.exec(text) ?? [];
   const date = `${year}-${month}-${day}`;
   if (parseDate(date) !== null)
     return time === undefined ? date : parseRfc3339Instant(`${date}T${time}`, 'Z')?.toISOString();

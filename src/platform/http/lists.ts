@@ -18,7 +18,7 @@ import { CURSOR_PATTERN } from './fields.ts';
 import { type ClampBounds, clamp } from './hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
-/** The number of the last page whose rows can be counted exactly. */
+/** The largest page number for which the number of skipped rows is a safe integer. */
 const MAX_PAGE_NUMBER = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
 const PAGE_NUMBER_BOUNDS: ClampBounds = [0, MAX_PAGE_NUMBER];
 const PAGE_SIZE_BOUNDS: ClampBounds = [1, MAX_PAGE_SIZE];
@@ -74,10 +74,10 @@ export interface ListPage<T> {
  */
 export const ROWS_PER_READ = 8;
 /** A page is long if one of its reads returns more characters than this. */
-const MIN_LONG_CHARACTERS = 128 * 1024;
+const MAX_SHORT_READ_CHARACTERS = 128 * 1024;
 
 /** The reading and writing of long lists. With many of them at once, one account could occupy the event loop. */
-const longWork = new PacedWork();
+const longListWork = new PacedWork();
 
 /**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
@@ -142,7 +142,7 @@ export async function collectParts<T>(
       rows.push(...part);
       if (endTurn !== undefined || !isLongPart(part)) continue;
       await onLong?.();
-      endTurn = await longWork.takeTurn(owner);
+      endTurn = await longListWork.takeTurn(owner);
     }
     return rows;
   } finally {
@@ -151,7 +151,7 @@ export async function collectParts<T>(
 }
 
 function isLongPart(part: readonly unknown[]): boolean {
-  return charactersIn(part) > MIN_LONG_CHARACTERS;
+  return charactersIn(part) > MAX_SHORT_READ_CHARACTERS;
 }
 
 /** The number of characters in the texts of a value. */
@@ -176,7 +176,7 @@ export function requestedPageNumber(query: PagingQuery): number {
 /** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
 function cursorAfter(row: object, listing: ListingScope): string {
   const values = sortValuesOf(row, listing.sort);
-  return Buffer.from(JSON.stringify([fingerprintOf(listing), ...values])).toString('base64url');
+  return Buffer.from(JSON.stringify([listingFingerprintOf(listing), ...values])).toString('base64url');
 }
 
 function sortValuesOf(row: object, sort: SortOrder): unknown[] {
@@ -193,7 +193,7 @@ export function parseCursor(cursor: string, listing: ListingScope, page: number 
     throw invalidParamError('cursor', message);
   }
   const [bound, ...values] = decodeCursor(cursor);
-  const isOurs = bound === fingerprintOf(listing) && values.length === listing.sort.length;
+  const isOurs = bound === listingFingerprintOf(listing) && values.length === listing.sort.length;
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParamError(
       'cursor',
@@ -243,7 +243,7 @@ function decodeCursor(cursor: string): unknown[] {
 }
 
 /** The text to which a cursor is bound: the listing's name, its account and its filters, in any order. */
-function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
+function listingFingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
   return hash('sha256', text, 'base64url').slice(0, 16);
@@ -252,7 +252,7 @@ function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
 /** How many characters of a list are written before other work has its turn. */
 const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
 
-/** Sends a page whose rows may be long. They are written in several turns of the event loop, which accounts share. */
+/** Sends a page whose rows may be long, in the same way as `sendLongList`. */
 export function sendLongPage<T>(
   reply: FastifyReply,
   message: string,
@@ -264,8 +264,8 @@ export function sendLongPage<T>(
 }
 
 /**
- * Sends a response with a list whose rows may be long. They are written in several turns of the event loop. Accounts
- * share these turns, so that the CPU time of a long list delays only other long lists of its account.
+ * Sends a response with a list whose rows may be long. The rows are written in several turns of the event loop.
+ * Accounts take turns, so that the CPU time of a long list delays only other long lists of its account.
  * @param pieces the response, as `writeInPieces` writes it.
  */
 export async function sendLongList(
@@ -285,7 +285,7 @@ export async function sendLongList(
       endTurn?.();
       endTurn = undefined;
       await nextTurn();
-      endTurn = await longWork.takeTurn(accountId);
+      endTurn = await longListWork.takeTurn(accountId);
     }
   } finally {
     endTurn?.();

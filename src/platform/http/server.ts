@@ -63,7 +63,8 @@ export function createHttpServer(
 
 function createFastify(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
-    // Fastify calls this once per request. With a custom factory, it would check each child logger for its methods.
+    // Fastify creates a child logger for each request. With a custom factory, it would check that each child logger has
+    // all methods.
     loggerInstance: new RequestLog(() => log as FastifyBaseLogger) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,

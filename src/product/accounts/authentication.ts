@@ -59,8 +59,8 @@ export class Authentication {
   readonly #cookie: SessionCookie;
   readonly #now: () => number;
   /** The callers by the hashes of their credentials. */
-  readonly #keys: LRUCache<string, CachedCaller>;
-  readonly #sessions: LRUCache<string, CachedCaller>;
+  readonly #keyCallers: LRUCache<string, CachedCaller>;
+  readonly #sessionCallers: LRUCache<string, CachedCaller>;
   /**
    * The last credential of each connection. The next call of a connection usually sends the same credential, which is
    * then not hashed again. Credentials of different connections are never compared, so that timing reveals nothing
@@ -72,8 +72,8 @@ export class Authentication {
     this.#store = store;
     this.#cookie = cookie;
     this.#now = now;
-    this.#keys = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
-    this.#sessions = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
+    this.#keyCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
+    this.#sessionCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
   }
 
   /**
@@ -91,10 +91,10 @@ export class Authentication {
     if (secret === '')
       throw looksLikeApiKey(header.trim()) ? keyWithoutSchemeError() : unknownSchemeError(header.trim());
     if (isRefusedBearerKey(credential, request)) throw keyAsBearerError();
-    let found: CachedCaller | null | undefined = this.#cached(credential);
+    let found: CachedCaller | null | undefined = this.#cacheEntryOf(credential);
     if (found === undefined) {
       found = await (isSession ? this.#findSessionCaller(hash) : this.#findKeyCaller(hash));
-      if (found !== null) (isSession ? this.#sessions : this.#keys).set(hash, found);
+      if (found !== null) (isSession ? this.#sessionCallers : this.#keyCallers).set(hash, found);
     }
     if (found === null && looksLikeApiKey(secret) && secret.length !== API_KEY_CHARACTERS)
       throw keyLengthError(secret.length);
@@ -103,19 +103,19 @@ export class Authentication {
   }
 
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
-  knownCallerOf(request: FastifyRequest): Caller | null {
+  cachedCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
     // Without a header, the request may have a cookie. Only `findCaller` accepts it, because it also checks which page
     // sent the request.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
-    const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
+    const found = isRefusedBearerKey(credential, request) ? undefined : this.#cacheEntryOf(credential);
     return found !== undefined && found.expiresAtMs > this.#now() ? found.caller : null;
   }
 
   /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
   forget(credentialId: string): void {
-    for (const cache of [this.#keys, this.#sessions]) {
+    for (const cache of [this.#keyCallers, this.#sessionCallers]) {
       for (const [hash, { caller }] of cache.entries()) {
         if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
       }
@@ -144,8 +144,8 @@ export class Authentication {
     return credential;
   }
 
-  #cached({ isSession, hash }: Credential): CachedCaller | undefined {
-    return (isSession ? this.#sessions : this.#keys).get(hash);
+  #cacheEntryOf({ isSession, hash }: Credential): CachedCaller | undefined {
+    return (isSession ? this.#sessionCallers : this.#keyCallers).get(hash);
   }
 
   async #findKeyCaller(hash: string): Promise<CachedCaller | null> {
@@ -188,12 +188,12 @@ function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest
 }
 
 /** The right form of the Authorization header, as errors show it. Errors never contain the key itself. */
-const API_KEY_CREDENTIAL = 'ApiKey <API_KEY>';
+const AUTHORIZATION_EXAMPLE = 'ApiKey <API_KEY>';
 
 /** The right form of the Authorization header, for programs. */
 export const API_KEY_SCHEME_HINT = {
-  details: { suggest: [API_KEY_CREDENTIAL] },
-  corrections: headerCorrections('Authorization', API_KEY_CREDENTIAL),
+  details: { suggest: [AUTHORIZATION_EXAMPLE] },
+  corrections: headerCorrections('Authorization', AUTHORIZATION_EXAMPLE),
 };
 
 /** The error 401: the Authorization header is missing, or its credential is not accepted. */

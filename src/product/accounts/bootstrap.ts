@@ -45,7 +45,7 @@ export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<
   if (account === null) return null;
   if (known !== null) await store.change(account._id, { passwordHash: await hashPassword(password) });
   await grant(account._id, BOOTSTRAP_CREDITS);
-  await ensureApiKey(store, account._id, key, now);
+  await ensureOnlyApiKey(store, account._id, key, now);
   return {
     account,
     password: settings.BOOTSTRAP_PASSWORD === '' ? password : null,
@@ -76,7 +76,12 @@ async function createFirstAccount(
  * Makes sure that the account has the key with this text, and revokes all its other keys. An interrupted start created
  * those keys, and nobody has seen them.
  */
-async function ensureApiKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
+async function ensureOnlyApiKey(
+  store: AccountsStore,
+  accountId: string,
+  text: string,
+  now: Date,
+): Promise<void> {
   const hash = hashSecret(text);
   const earlier = await store.findLiveKeys(accountId);
   for (const key of earlier) {

@@ -6,7 +6,7 @@ import type { AccountsStore } from './store.ts';
 
 /**
  * The operator's commands on an account. A change takes effect in every process at once: the credentials of the account
- * are flagged, and a flagged credential is looked up again. Each command returns false when there is no such account.
+ * are flagged, and a flagged credential is looked up again. Changes return false if there is no such account.
  */
 export class AccountAdministration {
   readonly #store: AccountsStore;

@@ -8,10 +8,10 @@ export const ACCOUNT_CHANGED_CHANNEL = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_CACHE_MS = 100;
 /**
- * The lifetime of the flag that marks a credential as changed. It is longer than the lifetime of any cached credential,
- * so that every process sees the flag.
+ * The lifetime of the flag of a changed credential. It is longer than the lifetime of any cached credential, so that
+ * every process sees the flag.
  */
-const REVOCATION_FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
+const REVOCATION_FLAG_TTL_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
  * Makes every process that uses this coordination store look up the credentials again, because they were revoked or
@@ -23,6 +23,6 @@ export async function invalidateCredentials(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await Promise.all(ids.map((id) => coordination.setFlag(id, REVOCATION_FLAG_MS)));
+  await Promise.all(ids.map((id) => coordination.setFlag(id, REVOCATION_FLAG_TTL_MS)));
   await sleep(ADMISSION_CACHE_MS);
 }

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client.ts';
 import {
+  discriminatedUnionSchema,
   envelopeSchemaOf,
-  oneOfShapes,
   pageSchemaOf,
   sendCreated,
   successEnvelope,
@@ -163,7 +163,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         querystring: JobSubmitQuery,
         body: JobRequest,
         response: {
-          200: envelopeSchemaOf(oneOfShapes([Job, JobEstimate])),
+          200: envelopeSchemaOf(discriminatedUnionSchema([Job, JobEstimate])),
           201: envelopeSchemaOf(Job),
           202: envelopeSchemaOf(Job),
         },

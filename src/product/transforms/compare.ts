@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type CompareResult, isStoredFile } from '../../imaging/images/image-call.ts';
 import { requireReadableHeader } from '../../imaging/images/source.ts';
-import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
+import { checkImageContentType, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
@@ -117,7 +117,7 @@ const Difference = Type.Object(
 
 /** Refuses a body of raw bytes before it is read, because it contains only one image. */
 function checkPairBody(request: FastifyRequest): void {
-  checkImageBody(request);
+  checkImageContentType(request);
   if (mediaTypeOf(request).startsWith('image/')) throw missingOtherImageError();
 }
 

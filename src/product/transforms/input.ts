@@ -110,7 +110,7 @@ export async function readCallInput(
     const texts = await multipart.fields();
     request.body = texts;
     refuseMisplacedFields(request, contents);
-    const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
+    const misplaced = multipart.otherFileNames.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldSentAsFileError(misplaced);
     const files = await multipart.additionalFiles();
     return { kind: 'bytes', ...file, fields: parseMultipartFields(texts, contents), files };

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
-import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
+import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { checkOpParameters } from '../catalogue/checks/check.ts';
@@ -29,7 +29,7 @@ export async function metadataRoutes(
     '/images/metadata',
     {
       config: {
-        ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody, check: checkImageBody },
+        ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody, check: checkImageContentType },
         recheck: (_request, call) => parseBodyFields(call, 'image'),
       },
       schema: {
@@ -88,7 +88,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
         config: {
           ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody },
           check(request) {
-            checkImageBody(request);
+            checkImageContentType(request);
             readingOf(request);
           },
           recheck(_request, call) {

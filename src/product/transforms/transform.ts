@@ -8,7 +8,7 @@ import type {
   RunningCall,
   TransformResult,
 } from '../../imaging/images/image-call.ts';
-import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
+import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -145,7 +145,7 @@ class TransformCallHandler {
 
   /** Refuses a call that no body can make valid. This needs only the headers and the query. */
   readonly checkBeforeBody = (request: FastifyRequest): void => {
-    checkImageBody(request);
+    checkImageContentType(request);
     const type = request.headers['content-type'] ?? '';
     const bodyMayAdd = !type.startsWith('image/');
     try {

@@ -28,7 +28,7 @@ function slotsOnly(): Coordination {
 /** Routes that take the only slot of their account: one is refused, and its response held back for a minute. */
 async function serve() {
   const caller = { accountId: 'acc', plan: 'free', apiKeyId: 'key', sessionId: null };
-  const authentication = { knownCallerOf: () => null, findCaller: async () => caller };
+  const authentication = { cachedCallerOf: () => null, findCaller: async () => caller };
   const app = Fastify();
   installErrorHandler(app);
   const gate = new CallGate({

@@ -44,7 +44,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function call(slots: CallSlots, key = 'calls/a') {
   const { request, reply, close } = connection();
   const slot = slots.slotFor(key, 4);
-  if (!slots.isHeld(slot)) await slots.admit({}, slot);
+  if (!slots.isReusable(slot)) await slots.admit({}, slot);
   slots.hold(request, reply, slot);
   return { request, slot, close };
 }
@@ -106,7 +106,7 @@ t.test('the slot of a call that is refused goes on to the next', async (t) => {
   (await call(slots)).close();
   await turn();
   const slot = slots.slotFor('calls/a', 4);
-  t.ok(slots.isHeld(slot));
+  t.ok(slots.isReusable(slot));
   slots.giveBack(slot);
   t.equal((await call(slots)).slot.holder, 'host/1/1');
   t.equal(admitted.length, 1);

@@ -30,10 +30,10 @@ type JobAction = (args: readonly string[], context: CliContext) => Promise<numbe
 
 const JOB_ACTIONS: Readonly<Record<string, JobAction>> = {
   run: runJob,
-  get: withJob(async (client, id) => client.jobs.get(id)),
-  wait: withJob((client, id, terminal) => waitForJob(client, id, terminal)),
-  cancel: withJob(async (client, id) => client.jobs.cancel(id)),
-  resume: withJob(async (client, id, terminal) =>
+  get: jobActionById(async (client, id) => client.jobs.get(id)),
+  wait: jobActionById((client, id, terminal) => waitForJob(client, id, terminal)),
+  cancel: jobActionById(async (client, id) => client.jobs.cancel(id)),
+  resume: jobActionById(async (client, id, terminal) =>
     waitForJob(client, (await client.jobs.resume(id)).id, terminal),
   ),
   list: listJobs,
@@ -68,7 +68,7 @@ run uploads the images, submits a job over them, waits for its end, and saves it
 async function runJob(args: readonly string[], context: CliContext): Promise<number> {
   const parsed = await parseOp(args, RUN_OPTIONS, () => context.client());
   const { values, positionals } = parsed;
-  const request = await readRequest(parsed);
+  const request = await readJobRequest(parsed);
   const { inputs } = await findInputs(positionals, process.stdin);
   const client = await context.client();
   const { terminal } = context;
@@ -79,17 +79,17 @@ async function runJob(args: readonly string[], context: CliContext): Promise<num
     terminal.writeResult(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
     return EXIT_CODES.done;
   }
-  const assetIds = await uploadAll(client, inputs, request.collection, terminal);
+  const assetIds = await uploadInputs(client, inputs, request.collection, terminal);
   const job = await client.jobs.submit({ ...request, ...(assetIds.length > 0 && { assetIds }) });
-  if (values.detach === true) return printEnd(job, terminal);
+  if (values.detach === true) return printJobResult(job, terminal);
   const done = await waitForJob(client, job.id, terminal);
   if (typeof values.output === 'string') await saveResults(client, done, inputs, values.output, terminal);
-  return printEnd(done, terminal);
+  return printJobResult(done, terminal);
 }
 
-type Variant = NonNullable<JobRequest['variants']>[number];
+type JobVariant = NonNullable<JobRequest['variants']>[number];
 
-async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
+async function readJobRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
   requireExactlyOneWorkOption([op, preset, steps]);
   const entries = Object.entries(parameters);
@@ -101,7 +101,7 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
     ...(op !== undefined && { op: op.op }),
     ...(preset !== undefined && { presetId: preset }),
     ...(steps !== undefined && { steps: (await readListOption('steps', steps)) as PresetStep[] }),
-    ...(variants !== undefined && { variants: (await readListOption('variants', variants)) as Variant[] }),
+    ...(variants !== undefined && { variants: (await readListOption('variants', variants)) as JobVariant[] }),
     ...(from !== undefined && { from: { collection: from } }),
     ...Object.fromEntries(entries.filter(isField)),
     ...(Object.keys(own).length > 0 && { parameters: own }),
@@ -112,7 +112,7 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
 }
 
 /** Uploads the inputs, and returns their asset ids. */
-async function uploadAll(
+async function uploadInputs(
   client: Darkroom,
   inputs: readonly InputImage[],
   collection: string | undefined,
@@ -144,7 +144,7 @@ async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): 
  * Prints the result of a job, and returns the exit code. If an item failed, the exit code depends on the job's error
  * code.
  */
-function printEnd(job: Job, terminal: Terminal): number {
+function printJobResult(job: Job, terminal: Terminal): number {
   terminal.writeResult(job, jobText(job));
   if (job.status !== 'FAILED') return EXIT_CODES.done;
   return exitCodeOfFailure({ code: job.errorCode ?? '', retryable: job.retryable ?? false });
@@ -180,13 +180,15 @@ function extensionOf(contentType: string): string {
   return contentType.replace('image/', '').replace('jpeg', 'jpg').replace('svg+xml', 'svg');
 }
 
-/** Makes a command of an action on a job. The job id is the only argument of the command. */
-function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): JobAction {
+/** Makes a command that acts on the job whose id is its only argument. */
+function jobActionById(
+  act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>,
+): JobAction {
   return async (args, context) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
     const [jobId] = positionals;
     if (jobId === undefined || positionals.length > 1) throw new UsageError('Name one job by its id.');
-    return printEnd(await act(await context.client(), jobId, context.terminal), context.terminal);
+    return printJobResult(await act(await context.client(), jobId, context.terminal), context.terminal);
   };
 }
 

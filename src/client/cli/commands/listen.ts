@@ -79,10 +79,10 @@ export class JobWatch {
   readonly #client: Darkroom;
   readonly #clock: Clock;
   /** When the newest known job was created, by the clock of the service. */
-  #newest = EARLIEST_INSTANT;
-  #running: ReadonlySet<string> = new Set();
-  /** The ended jobs that were reported, but may appear in the next list again. */
-  #known: ReadonlySet<string> = new Set();
+  #newestCreatedAt = EARLIEST_INSTANT;
+  #runningIds: ReadonlySet<string> = new Set();
+  /** The ids of ended jobs that were reported, but may appear in the next list again. */
+  #reportedIds: ReadonlySet<string> = new Set();
 
   private constructor(client: Darkroom, clock: Clock) {
     this.#client = client;
@@ -93,9 +93,9 @@ export class JobWatch {
   static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
     const watch = new JobWatch(client, clock);
     const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
-    watch.#newest = rows[0]?.createdAt ?? EARLIEST_INSTANT;
-    watch.#known = jobIdsOf((await watch.#listCreated(signal)).filter(hasEnded));
-    watch.#running = await watch.#listRunning(signal);
+    watch.#newestCreatedAt = rows[0]?.createdAt ?? EARLIEST_INSTANT;
+    watch.#reportedIds = jobIdsOf((await watch.#listCreated(signal)).filter(hasEnded));
+    watch.#runningIds = await watch.#listRunningIds(signal);
     return watch;
   }
 
@@ -110,30 +110,30 @@ export class JobWatch {
   /** Finds the jobs that have ended since the last call. */
   async #findEnded(signal: AbortSignal): Promise<JobSummary[]> {
     const created = await this.#listCreated(signal);
-    const running = await this.#listRunning(signal);
-    const endedNew = created.filter((job) => hasEnded(job) && !this.#known.has(job.id));
-    const told = jobIdsOf(endedNew);
+    const running = await this.#listRunningIds(signal);
+    const endedNew = created.filter((job) => hasEnded(job) && !this.#reportedIds.has(job.id));
+    const endedNewIds = jobIdsOf(endedNew);
     const ended = [...endedNew];
-    for (const id of this.#running) {
-      if (running.has(id) || told.has(id)) continue;
+    for (const id of this.#runningIds) {
+      if (running.has(id) || endedNewIds.has(id)) continue;
       const job = await this.#client.jobs.get(id, { items: 0 }, { signal });
       if (hasEnded(job)) ended.push(job);
       else running.add(id);
     }
     for (const { id } of created.filter((job) => !hasEnded(job))) running.add(id);
-    this.#newest = created.at(-1)?.createdAt ?? this.#newest;
-    this.#known = new Set([...jobIdsOf(created.filter(hasEnded)), ...jobIdsOf(ended)]);
-    this.#running = new Set([...running].filter((id) => !this.#known.has(id)));
+    this.#newestCreatedAt = created.at(-1)?.createdAt ?? this.#newestCreatedAt;
+    this.#reportedIds = new Set([...jobIdsOf(created.filter(hasEnded)), ...jobIdsOf(ended)]);
+    this.#runningIds = new Set([...running].filter((id) => !this.#reportedIds.has(id)));
     return ended;
   }
 
   /** The jobs that were created at or after the newest known one, oldest first. */
   async #listCreated(signal: AbortSignal): Promise<JobSummary[]> {
-    const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
+    const jobs = await this.#client.jobs.list({ createdFrom: this.#newestCreatedAt }, { signal }).all();
     return jobs.reverse();
   }
 
-  async #listRunning(signal: AbortSignal): Promise<Set<string>> {
+  async #listRunningIds(signal: AbortSignal): Promise<Set<string>> {
     const ids = new Set<string>();
     for (const status of RUNNING_STATUSES)
       for await (const { id } of this.#client.jobs.list({ status }, { signal })) ids.add(id);
@@ -153,8 +153,8 @@ interface JobEvent {
   data: Record<string, unknown>;
 }
 
-const SECRET_PREFIX = 'whsec_';
-const SECRET_BYTES = 32;
+const WEBHOOK_SECRET_PREFIX = 'whsec_';
+const WEBHOOK_SECRET_BYTES = 32;
 
 /**
  * Makes the event of a job that has ended. Its id is derived from the job, and is not the id of the event that the
@@ -183,14 +183,14 @@ function jobEndEventOf(job: JobSummary): JobEvent {
 
 /** Makes a secret in the form of the service's webhook secrets. */
 function createWebhookSecret(): string {
-  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+  return WEBHOOK_SECRET_PREFIX + randomBytes(WEBHOOK_SECRET_BYTES).toString('base64');
 }
 
 /** The headers of a delivery, signed in both schemes that the service uses. */
 function signedDeliveryHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
   const seconds = String(Math.floor(nowMs / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+  const key = Buffer.from(secret.slice(WEBHOOK_SECRET_PREFIX.length), 'base64');
   const standard = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
   return {
     'content-type': 'application/json; charset=utf-8',

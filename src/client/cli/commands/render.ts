@@ -47,7 +47,7 @@ Draws a template, or HTML, with one row of data.
       return EXIT_CODES.done;
     }
     const { output } = values;
-    terminal.requirePictureOutput(output);
+    terminal.refusePictureOnTerminal(output);
     const picture = await images.render(request);
     terminal.writeWarnings(picture.warnings);
     if (output === '-') {
@@ -70,17 +70,17 @@ async function readRenderRequest(values: ParsedRenderOptions): Promise<RenderReq
     templateId: template,
     html: html === undefined ? undefined : await readNamedFile('html', html),
     css: css === undefined ? undefined : await readNamedFile('css', css),
-    width: numberOption(values, 'width'),
-    height: numberOption(values, 'height'),
-    quality: numberOption(values, 'quality'),
-    scale: numberOption(values, 'scale'),
+    width: parseNumberOption(values, 'width'),
+    height: parseNumberOption(values, 'height'),
+    quality: parseNumberOption(values, 'quality'),
+    scale: parseNumberOption(values, 'scale'),
     format,
-    data: await readData(values),
+    data: await readDataRow(values),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function numberOption(
+function parseNumberOption(
   values: ParsedRenderOptions,
   name: 'width' | 'height' | 'quality' | 'scale',
 ): number | undefined {
@@ -92,7 +92,7 @@ function numberOption(
 }
 
 /** Reads the row of data from --data. Values of --set replace those of the row. */
-async function readData({ data, set = [] }: ParsedRenderOptions): Promise<Record<string, unknown>> {
+async function readDataRow({ data, set = [] }: ParsedRenderOptions): Promise<Record<string, unknown>> {
   const row =
     data === undefined
       ? {}

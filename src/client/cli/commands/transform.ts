@@ -34,7 +34,7 @@ const MAX_CONCURRENCY = 64;
  * Errors that concern the account. After one of them, the remaining images are skipped, because they would fail as
  * well.
  */
-const ACCOUNT_ERRORS = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
+const ACCOUNT_ERROR_CLASSES = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
 /** How results are written into a folder: how the files are named, and whether existing files are made again. */
 interface FolderTarget {
@@ -73,11 +73,11 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
     const imageWork = await readImageWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
     if (values['dry-run'] === true) return estimateAll(client, context.terminal, inputs, imageWork);
     if (only !== undefined && isOne) return transformOne(context, only, imageWork, output);
-    return transformAll(context, inputs, imageWork, readTarget(parsed, inputs.length), layer);
+    return transformAll(context, inputs, imageWork, readFolderTarget(parsed, inputs.length), layer);
   },
 };
 
-function readTarget({ values }: ParsedOp, images: number): FolderTarget {
+function readFolderTarget({ values }: ParsedOp, images: number): FolderTarget {
   const { output } = values;
   if (typeof output !== 'string' || output === '-')
     throw new UsageError('Several pictures go into a folder: name it with -o.');
@@ -122,7 +122,7 @@ async function transformOne(
   output = '-',
 ): Promise<number> {
   const { terminal } = context;
-  terminal.requirePictureOutput(output);
+  terminal.refusePictureOnTerminal(output);
   const [made] = await makePictures(await context.client(), await input.open(), imageWork);
   if (made === undefined || 'error' in made) throw new Error('A call of one picture answers one.');
   const { picture } = made;
@@ -137,7 +137,7 @@ async function transformOne(
 }
 
 /**
- * Works on all images. A failure of one does not stop the others.
+ * Works on all images. A failure of one stops the others only if the account is the reason.
  * @returns the highest exit code.
  */
 async function transformAll(
@@ -157,7 +157,7 @@ async function transformAll(
     terminal.writeNote(`${done} of ${inputs.length} are there already (--again makes them again).`);
   const fail = (error: unknown, input: string, name?: string) => {
     code = Math.max(code, exitCodeOf(error));
-    isOver ||= ACCOUNT_ERRORS.some((kind) => error instanceof kind);
+    isOver ||= ACCOUNT_ERROR_CLASSES.some((kind) => error instanceof kind);
     if (terminal.isForPeople) terminal.writeFailure(error, name === undefined ? input : `${input}, ${name}`);
     else terminal.writeResult({ input, name, error: failureObject(error) }, '');
   };

@@ -4,7 +4,7 @@ import type { BusboyInstance } from '@fastify/busboy';
 /** The headers of a part, by lower-case name. Each character of a value stands for one byte. */
 type PartHeaders = Record<string, string[]>;
 
-/** The parser of parts within the parser of forms. The types of the package do not declare it. */
+/** The internal parser of parts in busboy, which the types of busboy do not declare. */
 interface PartParser extends EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> {
   /** The search for boundaries. It ends after `maxMatches` of them. */
   _bparser?: { maxMatches: number };
@@ -15,8 +15,8 @@ function partParserOf(parser: BusboyInstance): PartParser {
 }
 
 /**
- * Makes a parser skip everything that it has not parsed yet. A chunk may hold hundreds of parts, and the parser would
- * make a stream of each although its body is refused.
+ * Makes a parser skip everything that it has not parsed yet. Otherwise it would make a stream for each of the hundreds
+ * of parts that a chunk may contain, even if the body is refused.
  */
 export function stopParsing(parser: BusboyInstance): void {
   const { _bparser: search } = partParserOf(parser);
@@ -24,14 +24,14 @@ export function stopParsing(parser: BusboyInstance): void {
 }
 
 /**
- * A longer header is not rewritten: the file keeps the name that the parser reads. The longest valid file name takes a
- * quarter of this size.
+ * The longest header that is rewritten. In a longer one, the file keeps the name that busboy reads. The longest valid
+ * file name takes a quarter of this size.
  */
-const MAX_HEADER_CHARACTERS = 8_192;
-const DISPOSITION_PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
-const EXTENDED_VALUE = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
-const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
-const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
+const MAX_REWRITTEN_HEADER_CHARACTERS = 8_192;
+const DISPOSITION_PARAMETER_PATTERN = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
+const EXTENDED_VALUE_PATTERN = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
+const ENCODED_WORDS_PATTERN = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
+const ENCODED_WORD_PATTERN = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
 
 /**
  * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
@@ -48,15 +48,16 @@ export function keepFullFileNames(parser: BusboyInstance): void {
 
 /** A Content-Disposition with one file name: the full name, if there are several. */
 export function withFullFileName(disposition: string): string {
-  const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
+  const isCandidate =
+    disposition.length <= MAX_REWRITTEN_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
   const parameterNamed = (wanted: string) =>
-    [...disposition.matchAll(DISPOSITION_PARAMETER)].find(
+    [...disposition.matchAll(DISPOSITION_PARAMETER_PATTERN)].find(
       ([, name = '']) => name.toLowerCase() === wanted,
     )?.[2];
   const name =
     decodeExtendedValue(parameterNamed('filename*')) ?? decodeEncodedWords(parameterNamed('filename'));
-  const rest = disposition.replace(DISPOSITION_PARAMETER, (parameter, key: string) => {
+  const rest = disposition.replace(DISPOSITION_PARAMETER_PATTERN, (parameter, key: string) => {
     const isDropped = /^filename\*$/i.test(key) || (name !== null && /^filename$/i.test(key));
     return isDropped ? '' : parameter;
   });
@@ -65,15 +66,16 @@ export function withFullFileName(disposition: string): string {
 
 /** The text of an extended value, `charset'language'percent-encoded`; null for a value of another form. */
 function decodeExtendedValue(value: string | undefined): string | null {
-  const [, charset = '', encoded] = EXTENDED_VALUE.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
+  const [, charset = '', encoded] =
+    EXTENDED_VALUE_PATTERN.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
   return encoded === undefined ? null : decodeFileName(decodePercentEncoding(encoded, '%'), charset);
 }
 
 /** The text of encoded words (RFC 2047); null for other text. */
 function decodeEncodedWords(value: string | undefined): string | null {
   const words = (value ?? '').trim().replace(/^"(.*)"$/, '$1');
-  if (!ENCODED_WORDS.test(words)) return null;
-  const texts = [...words.matchAll(ENCODED_WORD)].map(([, charset = '', kind = '', text = '']) => {
+  if (!ENCODED_WORDS_PATTERN.test(words)) return null;
+  const texts = [...words.matchAll(ENCODED_WORD_PATTERN)].map(([, charset = '', kind = '', text = '']) => {
     const isBase64 = kind.toLowerCase() === 'b';
     const bytes = isBase64
       ? Buffer.from(text, 'base64')

@@ -24,7 +24,7 @@ export function mediaTypeOf({ headers }: FastifyRequest): string {
  * Refuses a body that cannot be an image according to its Content-Type, before it is read.
  * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes without a media type.
  */
-export function checkImageBody(request: FastifyRequest): void {
+export function checkImageContentType(request: FastifyRequest): void {
   const type = mediaTypeOf(request);
   if (type === 'application/octet-stream') {
     throw new ApiError(

@@ -12,17 +12,17 @@ export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
  */
 export const LARGE_JSON_BODY_BYTES = 256 * 1024;
 /**
- * The most names and values of a large body. A list or an object counts as a value too, so a row with two fields counts
- * as five. Parsing this many takes 50 ms.
+ * The most names and values of a large body. A list or an object counts as a value too, so an object with two fields
+ * counts as five. Parsing this many takes 50 ms.
  */
 const MAX_JSON_VALUES = 1_000_000;
-/** The most different names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
+/** The most distinct names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
 const MAX_JSON_NAMES = 20_000;
 
-const countFormatter = (count: number) => count.toLocaleString('en');
+const formatCount = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${countFormatter(MAX_JSON_VALUES)} names and values (${countFormatter(MAX_JSON_VALUES / 5)} rows of two fields) and ${countFormatter(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_VALUES)} names and values (${formatCount(MAX_JSON_VALUES / 5)} rows of two fields) and ${formatCount(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** The field that errors name if the whole body is the JSON text. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
@@ -30,8 +30,8 @@ const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
 /**
  * Parses a JSON text.
  * @param sent the field that has the text: the body, or one of its parts.
- * @throws ApiError invalid_param if it is empty, malformed, nested too deeply or no Unicode; payload_too_large for a
- *   large text with too many values.
+ * @throws ApiError invalid_param if it is empty, malformed, nested too deeply or not valid Unicode; payload_too_large
+ * for a large text with too many values.
  */
 export function parseJson(raw: Buffer, sent = BODY_FIELD): unknown {
   const checking = checkJsonInSlices(raw, sent);
@@ -91,8 +91,8 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
 }
 
 /**
- * Corrects the position in a message of JSON.parse. There it counts from the beginning of a piece; afterwards it counts
- * from the beginning of the body.
+ * Replaces the position in a message of JSON.parse, which counts from the beginning of the piece, by the position in
+ * the body.
  */
 function withBodyPosition(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
@@ -189,7 +189,7 @@ export function emptyBodyError(schema?: unknown, { name, refuse } = BODY_FIELD):
   return refuse(`${name} is empty: send a JSON document${suchAs}.`);
 }
 
-/** The sizes of JSON text, counted from the characters outside its strings. */
+/** How costly a JSON text is to parse. */
 interface JsonComplexity {
   /** Levels of nested lists and objects. */
   deepest: number;

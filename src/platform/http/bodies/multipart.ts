@@ -14,7 +14,7 @@ const MAX_FORM_FIELDS = 64;
 /** The most bytes of the headers of a part: its name, its file name and its type take far less. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_PART_HEADERS = 32;
-/** The most files whose name is not `file`. */
+/** The most files whose part is not named `file`. */
 const MAX_ADDITIONAL_FILES = 31;
 
 /** The stream of a `file` part. Disposing of it early reads and drops the rest of the part. */
@@ -25,7 +25,7 @@ export interface MultipartFile extends Disposable {
   filename: string | null;
 }
 
-/** A file other than the first one, completely read. */
+/** A file whose part is not named `file`, completely read. */
 export interface AdditionalFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
@@ -57,13 +57,13 @@ export class Multipart implements Disposable {
   readonly #maxFiles: number;
   readonly #parser: BusboyInstance;
   readonly #fields: Record<string, string> = Object.create(null);
-  /** The names of all files that are not named `file`. They are complete when `fields` resolves. */
-  readonly otherNames: string[] = [];
-  readonly #kept: Promise<AdditionalFile>[] = [];
+  /** The part names of all files that are not named `file`. They are complete when `fields` resolves. */
+  readonly otherFileNames: string[] = [];
+  readonly #additionalFiles: Promise<AdditionalFile>[] = [];
   /** The parts named `file` that have begun, in the order sent. */
-  readonly #parts: Readable[] = [];
-  readonly #found = Promise.withResolvers<MultipartFile>();
-  readonly #otherFiles = new Readable({ objectMode: true, read: () => undefined });
+  readonly #fileParts: Readable[] = [];
+  readonly #firstFile = Promise.withResolvers<MultipartFile>();
+  readonly #laterFiles = new Readable({ objectMode: true, read: () => undefined });
   readonly #ended = Promise.withResolvers<void>();
   #file: MultipartFile | undefined;
   #hasFailed = false;
@@ -75,7 +75,7 @@ export class Multipart implements Disposable {
     this.#maxFiles = options.maxFiles ?? 1;
     this.#parser = createParser(request, options.fileLimitBytes, this.#maxFiles);
     // Without a listener, an error would end the process. The readers of the files get the error anyway.
-    this.#otherFiles.on('error', () => undefined);
+    this.#laterFiles.on('error', () => undefined);
     // After an error of the file, the caller does not await the fields.
     this.#ended.promise.catch(() => undefined);
   }
@@ -92,7 +92,7 @@ export class Multipart implements Disposable {
       throw bodyTooLargeError('body', bodyLimitBytes);
     const multipart = new Multipart(request, body, options);
     multipart.#parse();
-    multipart.#file = await multipart.#found.promise;
+    multipart.#file = await multipart.#firstFile.promise;
     return multipart;
   }
 
@@ -103,8 +103,8 @@ export class Multipart implements Disposable {
   }
 
   /** The further parts named `file`. Each must be read, or disposed of, before the next one arrives. */
-  get otherFiles(): AsyncIterable<MultipartFile> {
-    return this.#otherFiles;
+  get laterFiles(): AsyncIterable<MultipartFile> {
+    return this.#laterFiles;
   }
 
   /**
@@ -123,7 +123,7 @@ export class Multipart implements Disposable {
    */
   async additionalFiles(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
-    return Promise.all(this.#kept);
+    return Promise.all(this.#additionalFiles);
   }
 
   [Symbol.dispose](): void {
@@ -136,7 +136,7 @@ export class Multipart implements Disposable {
     body.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
       // The limit allows for one more file than has begun, because another file may begin later in this chunk.
-      this.#checkSize(Math.min(this.#parts.length + 1, this.#maxFiles));
+      this.#checkSize(Math.min(this.#fileParts.length + 1, this.#maxFiles));
     });
     body.once('error', () => this.#fail(malformedFormError()));
     body.once('aborted', () => this.#fail(malformedFormError()));
@@ -162,7 +162,7 @@ export class Multipart implements Disposable {
   }
 
   #acceptFile(stream: Readable, filename: string | null, declaredType: string | null): void {
-    if (this.#parts.length === this.#maxFiles) {
+    if (this.#fileParts.length === this.#maxFiles) {
       stream.resume();
       const { further } = this.#options;
       this.#fail(this.#maxFiles === 1 ? secondFileError(further?.remedy) : tooManyFilesError(this.#maxFiles));
@@ -174,12 +174,12 @@ export class Multipart implements Disposable {
       filename,
       [Symbol.dispose]: () => void stream.resume(),
     };
-    if (this.#parts.push(stream) === 1) this.#found.resolve(file);
-    else this.#otherFiles.push(file);
+    if (this.#fileParts.push(stream) === 1) this.#firstFile.resolve(file);
+    else this.#laterFiles.push(file);
   }
 
   #acceptOtherFile(name: string, stream: Readable, declaredType: string | null): void {
-    this.otherNames.push(name);
+    this.otherFileNames.push(name);
     if (this.#hasFailed || this.#options.further?.keeps(name) !== true) {
       stream.resume();
       return;
@@ -189,15 +189,15 @@ export class Multipart implements Disposable {
       .then(concatenateBytes)
       .then((bytes): AdditionalFile => ({ name, bytes, declaredType }));
     file.catch((error) => this.#fail(error));
-    this.#kept.push(file);
+    this.#additionalFiles.push(file);
   }
 
   #finish(): void {
-    this.#checkSize(Math.max(1, this.#parts.length));
+    this.#checkSize(Math.max(1, this.#fileParts.length));
     // This event occurs after an error as well.
     if (this.#hasFailed) return;
-    this.#found.reject(missingFileError(this.#fields, this.otherNames));
-    this.#otherFiles.push(null);
+    this.#firstFile.reject(missingFileError(this.#fields, this.otherFileNames));
+    this.#laterFiles.push(null);
     this.#ended.resolve();
   }
 
@@ -210,7 +210,7 @@ export class Multipart implements Disposable {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     this.#stopReading(error);
-    this.#found.reject(error);
+    this.#firstFile.reject(error);
     this.#ended.reject(error);
   }
 
@@ -218,8 +218,8 @@ export class Multipart implements Disposable {
     this.#body.unpipe(this.#parser);
     stopParsing(this.#parser);
     discardBody(this.#body);
-    for (const part of this.#parts) part.destroy(error);
-    this.#otherFiles.destroy(error);
+    for (const part of this.#fileParts) part.destroy(error);
+    this.#laterFiles.destroy(error);
   }
 }
 
@@ -270,10 +270,13 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
 /**
  * The error for a body without a file.
  * @param fields the text fields of the body. One of them may hold the address or the id of an image.
- * @param otherNames the names of the other files in the body.
+ * @param otherFileNames the names of the other files in the body.
  */
-function missingFileError(fields: Readonly<Record<string, string>>, otherNames: readonly string[]): ApiError {
-  const [other, another] = otherNames;
+function missingFileError(
+  fields: Readonly<Record<string, string>>,
+  otherFileNames: readonly string[],
+): ApiError {
+  const [other, another] = otherFileNames;
   const found =
     'file' in fields
       ? 'a part named "file" that is text, not a file'
@@ -292,8 +295,8 @@ function missingFileError(fields: Readonly<Record<string, string>>, otherNames: 
 }
 
 /**
- * If a text field of the form contains the address or the id of an image, the field of a JSON body that has this value;
- * otherwise undefined.
+ * The field of a JSON body (`url` or `assetId`) for the address or the id of an image that a text field contains;
+ * undefined if no text field contains one.
  */
 function imageReferenceIn(
   fields: Readonly<Record<string, string>>,

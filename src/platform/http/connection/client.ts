@@ -49,7 +49,7 @@ export function ipv6Groups(address: string): string[] {
   return [...head, ...zeros, ...tail];
 }
 
-/** Warns once per process when a proxy seems to stand in front of a service that trusts no proxy. */
+/** Warns once per process if a request seems to come through a proxy although TRUST_PROXY is not set. */
 export function warnOfUntrustedProxy(app: FastifyInstance, trustProxy: string): void {
   if (trustProxy !== '') return;
   let hasWarned = false;

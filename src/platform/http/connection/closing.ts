@@ -26,7 +26,7 @@ export class ReleasableConnections {
   #callMs = 0;
   #countedMs: number;
   #measuredMs: number;
-  #remaining = 0;
+  #remainingReleases = 0;
   #validUntilMs: number;
 
   constructor(server: FastifyInstance, options: ReleasableConnectionsOptions) {
@@ -36,20 +36,20 @@ export class ReleasableConnections {
     this.#validUntilMs = this.#countedMs;
     server.addHook('onRequest', (request, reply, done) => {
       if (options.isWork(request)) {
-        this.#countCalls(1);
+        this.#changeConcurrency(1);
         // This event occurs once, even if the client disconnects before its response.
-        reply.raw.once('close', () => this.#countCalls(-1));
+        reply.raw.once('close', () => this.#changeConcurrency(-1));
       }
       done();
     });
     server.addHook('onSend', (request, reply, _payload, done) => {
       if (
-        this.#remaining > 0 &&
+        this.#remainingReleases > 0 &&
         options.isWork(request) &&
         !reply.hasHeader('connection') &&
         options.clock.elapsedMs() < this.#validUntilMs
       ) {
-        this.#remaining -= 1;
+        this.#remainingReleases -= 1;
         reply.header('connection', 'close');
         if (!request.raw.complete) closeAfterResponse(request.socket);
         options.onReleased();
@@ -58,9 +58,9 @@ export class ReleasableConnections {
     });
   }
 
-  /** The mean number of concurrent calls since `load` was last called. */
+  /** The mean number of concurrent calls since this method was last called. */
   measureLoad(): number {
-    this.#countCalls(0);
+    this.#changeConcurrency(0);
     const passedMs = this.#countedMs - this.#measuredMs;
     const mean = passedMs > 0 ? this.#callMs / passedMs : this.#concurrent;
     this.#callMs = 0;
@@ -68,15 +68,13 @@ export class ReleasableConnections {
     return mean;
   }
 
-  /**
-   * Sends `Connection: close` with this number of the next responses. A call replaces the number of an earlier call.
-   */
+  /** Sends `Connection: close` with this number of the next responses. It replaces the number of an earlier call. */
   releaseConnections(connections: number): void {
-    this.#remaining = connections;
+    this.#remainingReleases = connections;
     this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_REQUEST_TTL_MS;
   }
 
-  #countCalls(change: number): void {
+  #changeConcurrency(change: number): void {
     const nowMs = this.#clock.elapsedMs();
     this.#callMs += this.#concurrent * (nowMs - this.#countedMs);
     this.#countedMs = nowMs;

@@ -2,15 +2,15 @@ import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * The most requests of a connection that are in progress. Clients that do not pipeline have one, and load testers some
- * ten.
+ * The most requests of a connection that are in progress. A client that does not pipeline has one, and a load tester
+ * about ten.
  */
 const MAX_REQUESTS_IN_PROGRESS = 32;
 
 /**
- * Closes a connection that pipelines more requests. Node begins all requests of a chunk in one turn of the event loop,
- * even if the client reads no response: 20 connections of 2,000 requests each held a process up until it was replaced.
- * Call this before other listeners for requests are added.
+ * Closes a connection with more than MAX_REQUESTS_IN_PROGRESS requests in progress. Node begins all requests of a chunk
+ * in one turn of the event loop, even if the client reads no response: 20 connections of 2,000 requests each blocked a
+ * process until it was replaced. Call this before other listeners for requests are added.
  */
 export function limitPipelining(server: Server): void {
   const inProgress = new WeakMap<Socket, number>();

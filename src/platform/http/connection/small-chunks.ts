@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The number of chunks that a body may have whatever their size. */
+/** The number of chunks that a body may have, however small they are. */
 const MAX_CHUNKS_OF_ANY_SIZE = 4_096;
-/** The smallest mean size of the chunks of a body that has more of them. Clients send chunks of kilobytes. */
+/**
+ * The smallest mean size of the chunks of a body with more than MAX_CHUNKS_OF_ANY_SIZE. Clients send chunks of
+ * kilobytes.
+ */
 const MIN_MEAN_CHUNK_BYTES = 128;
 
 /**
@@ -13,7 +16,7 @@ const MIN_MEAN_CHUNK_BYTES = 128;
  * @param error the reason that the reader of the body gets.
  */
 export function limitSmallChunks(message: IncomingMessage, error?: Error): void {
-  // Without chunks, Node passes on what a socket has received at once.
+  // A body without chunked encoding is passed on as the socket receives it.
   if (message.headers['transfer-encoding'] === undefined) return;
   let chunks = 0;
   let sizeBytes = 0;
@@ -27,6 +30,6 @@ export function limitSmallChunks(message: IncomingMessage, error?: Error): void 
     message.destroy(error);
     return false;
   };
-  // Node parses a body that nobody reads as well, but would not push its chunks.
+  // If nobody reads the body, Node calls `_dump`, after which the chunks would not pass through `push`.
   Object.assign(message, { _dump: () => message.removeAllListeners('data').resume() });
 }

@@ -42,11 +42,11 @@ function isPage(reply: FastifyReply): boolean {
  */
 export function installNotModified(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
-    if (route.method === 'HEAD') route.onSend = [...[route.onSend ?? []].flat(), withoutLength];
+    if (route.method === 'HEAD') route.onSend = [...[route.onSend ?? []].flat(), removeContentLength];
   });
 }
 
-const withoutLength: onSendHookHandler = (_request, reply, payload, done) => {
+const removeContentLength: onSendHookHandler = (_request, reply, payload, done) => {
   if (reply.statusCode === 304) reply.removeHeader('content-length');
   done(null, payload);
 };
@@ -77,7 +77,7 @@ type ContentCoding = keyof typeof COMPRESSORS;
  */
 const IMMUTABLE_CODINGS: readonly ContentCoding[] = ['br', 'gzip'];
 const MUTABLE_CODINGS: readonly ContentCoding[] = ['gzip'];
-const MIN_COMPRESSED_BYTES = 1_024;
+const MIN_COMPRESSIBLE_CHARACTERS = 1_024;
 /** Limit on cached compressed responses. Each static response is compressed once per process and coding. */
 const MAX_CACHED_BODIES = 600;
 const compressedBodies = new Map<string, Buffer>();
@@ -103,7 +103,7 @@ const compressResponse: onSendAsyncHookHandler = async (request, reply, payload)
   }
   const isLasting = reply.getHeader('cache-control')?.toString().includes('immutable') ?? false;
   const coding = codingFor(request, isLasting ? IMMUTABLE_CODINGS : MUTABLE_CODINGS);
-  if (!isText || payload.length < MIN_COMPRESSED_BYTES || coding === undefined) return payload;
+  if (!isText || payload.length < MIN_COMPRESSIBLE_CHARACTERS || coding === undefined) return payload;
   const body = await compressedText(payload, coding, etag);
   reply.header('content-encoding', coding).header('content-length', String(body.length));
   return body;
@@ -111,8 +111,7 @@ const compressResponse: onSendAsyncHookHandler = async (request, reply, payload)
 
 /**
  * Sends static content with its ETag.
- * @param cacheControl how long a cache may keep it. Without it, a cache asks each time whether the content has
- *   changed.
+ * @param cacheControl how long a cache may keep it. If absent, a cache revalidates the content each time.
  */
 export function sendStaticContent(
   reply: FastifyReply,

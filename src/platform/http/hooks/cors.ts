@@ -20,7 +20,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 /**
  * Matches routes whose responses need a credential, unless their config says otherwise. A path may be percent-encoded.
  */
-const PRIVATE_ROUTE = /^\/(api\/|metrics|operator\/)/;
+const PRIVATE_ROUTE_PATTERN = /^\/(api\/|metrics|operator\/)/;
 
 type IsSigned = (request: FastifyRequest) => boolean;
 
@@ -59,7 +59,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 function isPublicRead({ method, url, routeOptions: { config, url: route = url } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPublic = config.access === 'public' && config.ignoresCredential === undefined;
-  return isPublic || !PRIVATE_ROUTE.test(route);
+  return isPublic || !PRIVATE_ROUTE_PATTERN.test(route);
 }
 
 /**

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether the call stores lasting documents, and is refused while the disk is full. A function decides by the
-     * request.
+     * Whether the call stores lasting documents, and is therefore refused while the disk is full. A function decides it
+     * for each request.
      */
     needsFreeSpace?: true | ((request: FastifyRequest) => boolean);
   }

@@ -6,16 +6,16 @@ import { DAY_MS, MEGABYTE_BYTES } from '../../values/units.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
 import { ApiError, invalidParamError } from '../errors/errors.ts';
 
-const RESPONSE_LIFE_MS = DAY_MS;
+const STORED_RESPONSE_TTL_MS = DAY_MS;
 const IN_PROGRESS_TTL_MS = 5 * 60 * 1000;
-const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
-const MAX_STORED_BYTES = 512 * 1024;
+const MAX_FINGERPRINTED_BODY_BYTES = MEGABYTE_BYTES;
+const MAX_STORED_RESPONSE_BYTES = 512 * 1024;
 /**
  * The most bytes of responses that a process stores for one owner in a day. The limit exists because the store of a
  * cluster keeps them in memory. A response beyond the limit is not stored, just like a response that is too large.
  */
 const MAX_STORED_BYTES_PER_OWNER = 256 * MEGABYTE_BYTES;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /** The headers of a response that are stored with its body. */
 const STORED_HEADERS = ['content-type', 'location'];
@@ -77,12 +77,17 @@ export function installIdempotency(
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
     if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
-    const wellFormed = checkKey(sent);
+    const wellFormed = requireWellFormedKey(sent);
     // A dry run does not use up the key, but refuses a key that the real run would refuse.
     if (responseStorageOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${wellFormed}`;
     const fingerprint = fingerprintOf(request);
-    const answer = await coordination.beginIdempotent(key, fingerprint, IN_PROGRESS_TTL_MS, RESPONSE_LIFE_MS);
+    const answer = await coordination.beginIdempotent(
+      key,
+      fingerprint,
+      IN_PROGRESS_TTL_MS,
+      STORED_RESPONSE_TTL_MS,
+    );
     switch (answer.state) {
       case 'new':
         runs.set(request, { key, token: answer.token });
@@ -100,7 +105,7 @@ export function installIdempotency(
   function responseWithinBudget(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     const response = storableResponse(request, reply, payload);
     if (response === null) return null;
-    const bytes = storedBytes.increment(ownerOf(request), RESPONSE_LIFE_MS, response.body.length);
+    const bytes = storedBytes.increment(ownerOf(request), STORED_RESPONSE_TTL_MS, response.body.length);
     return bytes > maxBytesPerOwner ? null : response;
   }
 
@@ -125,7 +130,7 @@ export function idempotencyKeyOf(
 ): { key: string; fingerprint: string | null } | null {
   const sent = request.headers['idempotency-key'];
   if (sent === undefined || responseStorageOf(request) === undefined) return null;
-  return { key: checkKey(sent), fingerprint: fingerprintOf(request) };
+  return { key: requireWellFormedKey(sent), fingerprint: fingerprintOf(request) };
 }
 
 /** The error of a repeat whose first request is still running. Calls that store their key in a document use it too. */
@@ -141,15 +146,15 @@ export function keyReusedError(): ApiError {
   return new ApiError('idempotency_key_reuse', message, { param: 'Idempotency-Key' });
 }
 
-function checkKey(sent: string | string[]): string {
-  if (typeof sent === 'string' && IDEMPOTENCY_KEY.test(sent)) return sent;
+function requireWellFormedKey(sent: string | string[]): string {
+  if (typeof sent === 'string' && IDEMPOTENCY_KEY_PATTERN.test(sent)) return sent;
   throw invalidParamError('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
 /** The fingerprint of a request: method, path, query string and raw body. Null when the body is too large. */
 function fingerprintOf(request: FastifyRequest): string | null {
   const body = rawBodyOf(request);
-  if (body !== undefined && body.length > MAX_FINGERPRINTED_BYTES) return null;
+  if (body !== undefined && body.length > MAX_FINGERPRINTED_BODY_BYTES) return null;
   const hash = createHash('sha256').update(`${request.method} ${request.url}\n`);
   if (body !== undefined) hash.update(body);
   return hash.digest('base64url');
@@ -162,7 +167,7 @@ function storableResponse(
 ): StoredHttpResponse | null {
   if (responseStorageOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
-  if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
+  if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_RESPONSE_BYTES) return null;
   const kept = STORED_HEADERS.map((name) => [name, reply.getHeader(name)]);
   const sent = kept.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { status: reply.statusCode, headers: Object.fromEntries(sent), body };

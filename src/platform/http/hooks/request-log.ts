@@ -5,15 +5,15 @@ import type { ChildLoggerOptions, Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
 import { recordedErrorOf, summarisedReasonOf } from '../errors/failures.ts';
 
-const WELL_FORMED_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const WELL_FORMED_REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's X-Request-Id if it is well-formed, otherwise a new UUID. Fastify calls it as `genReqId`. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];
-  return typeof sent === 'string' && WELL_FORMED_REQUEST_ID.test(sent) ? sent : randomUUID();
+  return typeof sent === 'string' && WELL_FORMED_REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
 
-/** Adds the request id to every answer, including refusals before authentication. */
+/** Adds the request id to every response, including refusals before authentication. */
 export function installRequestIds(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -112,7 +112,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
 
 /** The fields of a query that are logged: numbers and names of the interface. Other fields may hold private texts. */
 const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
-const SHORT_WORD = /^[\w.-]{1,16}$/;
+const SHORT_WORD_PATTERN = /^[\w.-]{1,16}$/;
 
 /** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
 function loggedQueryOf({ query }: FastifyRequest): string | undefined {
@@ -120,7 +120,7 @@ function loggedQueryOf({ query }: FastifyRequest): string | undefined {
   if (typeof fields?.op !== 'string') return undefined;
   return LOGGED_FIELDS.flatMap((name) => {
     const value = fields[name];
-    return SHORT_WORD.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
+    return SHORT_WORD_PATTERN.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
   }).join('&');
 }
 

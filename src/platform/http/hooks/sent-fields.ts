@@ -34,8 +34,8 @@ export function installMisplacedFields(app: FastifyInstance): void {
 }
 
 /**
- * Refuses a query field that is not read, and whose name is nearly `dryRun`. The call would otherwise do, and charge
- * for, what was only to be checked.
+ * Refuses an unknown query field whose name is nearly `dryRun`. Otherwise the call would do, and charge for, what the
+ * caller only wanted to check.
  */
 export function refuseMisspeltDryRuns(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {

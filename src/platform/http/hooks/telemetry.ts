@@ -30,8 +30,8 @@ export function installRequestMetrics(
     storeTimes.set(request, time);
     storeTimeOfRequest.run(time, done);
   });
-  // The body arrives in events of the connection, which do not run in the context of the request. All later hooks are
-  // therefore started in that context again.
+  // The body arrives in events of the connection, which do not run in the async context of the request. All later hooks
+  // are therefore started in that context again.
   app.addHook('preValidation', (request, _reply, done) => {
     const time = storeTimes.get(request);
     if (time === undefined) done();

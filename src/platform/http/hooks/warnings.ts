@@ -19,7 +19,7 @@ export function warningsNamed(code: WarningCode, names: readonly string[]): Call
 }
 
 /** The most characters of the header `X-Service-Warnings`. */
-const MAX_HEADER_CHARACTERS = 1_000;
+const MAX_WARNINGS_HEADER_CHARACTERS = 1_000;
 /** The number of characters that are reserved for `,more:` and a number. */
 const MORE_ENTRY_CHARACTERS = 16;
 
@@ -40,12 +40,12 @@ export function addWarnings(reply: FastifyReply, warnings: readonly CallWarning[
  */
 export function warningsText(warnings: readonly CallWarning[]): string {
   // There may be tens of thousands of warnings, of which only a few are written.
-  const distinct = [...new Map(warnings.map((warning) => [identityOf(warning), warning])).values()];
+  const distinct = [...new Map(warnings.map((warning) => [warningIdentityOf(warning), warning])).values()];
   let text = '';
   for (const [index, warning] of distinct.entries()) {
     const next = `${text}${text === '' ? '' : ','}${warningText(warning)}`;
     const isLast = index === distinct.length - 1;
-    if (next.length > MAX_HEADER_CHARACTERS - (isLast ? 0 : MORE_ENTRY_CHARACTERS)) {
+    if (next.length > MAX_WARNINGS_HEADER_CHARACTERS - (isLast ? 0 : MORE_ENTRY_CHARACTERS)) {
       const more = `more:${distinct.length - index}`;
       return text === '' ? more : `${text},${more}`;
     }
@@ -54,7 +54,7 @@ export function warningsText(warnings: readonly CallWarning[]): string {
   return text;
 }
 
-function identityOf({ code, name, value }: CallWarning): string {
+function warningIdentityOf({ code, name, value }: CallWarning): string {
   return `${code}\n${name}\n${value}`;
 }
 

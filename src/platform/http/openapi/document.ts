@@ -67,7 +67,7 @@ export const RESPONSE_HEADERS: DocumentNode = {
 };
 
 const COMMON_RESPONSE_HEADERS = ['X-Request-Id'];
-const CREDENTIAL_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) => name.startsWith('RateLimit'));
+const RATE_WINDOW_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) => name.startsWith('RateLimit'));
 const IMAGE_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) =>
   /^(X-Service-|Server-Timing$)/.test(name),
 );
@@ -143,7 +143,7 @@ function completeOperation(operation: DocumentNode): void {
   }
   const names = [
     ...COMMON_RESPONSE_HEADERS,
-    ...(facts?.isPublic ? [] : CREDENTIAL_HEADERS),
+    ...(facts?.isPublic ? [] : RATE_WINDOW_HEADERS),
     ...(facts?.isImageCall ? IMAGE_HEADERS : []),
     ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),
   ];
@@ -210,7 +210,7 @@ function hoistSchemas(value: unknown, schemas: DocumentNode): unknown {
   return { $ref: `#/components/schemas/${title}` };
 }
 
-/** A schema without its examples, which the generator moves from a body to its media type. */
+/** The JSON of a schema without its examples, which the generator moves from a body to its media type. */
 function schemaIdentityOf({ examples: _, ...contract }: DocumentNode): string {
   return JSON.stringify(contract);
 }
@@ -256,8 +256,8 @@ function sortedByName(schemas: DocumentNode): DocumentNode {
 }
 
 /**
- * Examples for path parameters on the documentation page. Calls that read get the name of a built-in, and all other
- * calls get an unused id, so that trying a call neither changes nor deletes anything.
+ * Examples for path parameters on the documentation page. Calls that read get the name of a built-in op, preset or
+ * template. All other calls get an unused id, so that trying a call neither changes nor deletes anything.
  */
 const READABLE_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',

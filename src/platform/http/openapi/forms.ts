@@ -49,7 +49,7 @@ function isBytesSchema(value: unknown): value is typeof BYTES_SCHEMA {
   return typeof value === 'object' && value !== null && 'contentMediaType' in value;
 }
 
-const COMPONENT_REFERENCE = /"#\/components\/(\w+)\/([^"]+)"/g;
+const COMPONENT_REFERENCE_PATTERN = /"#\/components\/(\w+)\/([^"]+)"/g;
 
 /**
  * A document with only some operations and their components.
@@ -93,7 +93,7 @@ function referencedComponents(
 ): DocumentNode {
   const kept: Record<string, DocumentNode> = { securitySchemes: all.securitySchemes as DocumentNode };
   const collect = (value: unknown): void => {
-    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT_REFERENCE)) {
+    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT_REFERENCE_PATTERN)) {
       const found = all[kind]?.[name];
       if (found === undefined || kept[kind]?.[name] !== undefined) continue;
       kept[kind] = { ...kept[kind], [name]: found };

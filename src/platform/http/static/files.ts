@@ -28,15 +28,15 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 const HASH_CHARACTERS = 12;
-const MODULE_EXTENSION = /\.(?:ts|mjs|js)$/;
+const MODULE_EXTENSION_PATTERN = /\.(?:ts|mjs|js)$/;
 /**
  * Matches the names from which a module imports. The group `now` matches those of statements at the beginning of a
  * line, as Node and bundlers write them. All other matches are imported later, by `import()`.
  */
-const IMPORT_SPECIFIER =
+const IMPORT_SPECIFIER_PATTERN =
   /(?<=^(?:import|export|\})[^'"\n]*?\bfrom\s*['"])(?<now>[^'"\n]+)(?=['"])|(?<=\bimport\(['"])[^'"\n]+(?=['"]\))/gm;
-const SHEET_IMPORT = /^@import '([^']+)';$/gm;
-const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
+const STYLE_SHEET_IMPORT_PATTERN = /^@import '([^']+)';$/gm;
+const SOURCE_MAP_PATTERN = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
  * Files for browsers, served from memory. An address has the hash of its content, so that a browser may keep it for
@@ -99,7 +99,7 @@ export class StaticFiles {
     for (const [name, source] of this.#sources)
       if (
         served.startsWith(`${fileStemOf(name)}.`) ||
-        (served.endsWith('.js') && MODULE_EXTENSION.test(name))
+        (served.endsWith('.js') && MODULE_EXTENSION_PATTERN.test(name))
       )
         this.#serve(source);
     return this.#files.get(served);
@@ -116,9 +116,11 @@ export class StaticFiles {
     const known = this.#served.get(source.href);
     if (known !== undefined) return known;
     const name = basename(source.pathname);
-    const extension = extname(name).replace(MODULE_EXTENSION, '.js');
+    const extension = extname(name).replace(MODULE_EXTENSION_PATTERN, '.js');
     const imports: URL[] = [];
-    const body = MODULE_EXTENSION.test(name) ? this.#readModule(source, imports) : readStaticFile(source);
+    const body = MODULE_EXTENSION_PATTERN.test(name)
+      ? this.#readModule(source, imports)
+      : readStaticFile(source);
     const mark = hash('sha256', body).slice(0, HASH_CHARACTERS);
     const served = `${fileStemOf(name)}.${mark}${extension}`;
     this.#files.set(served, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
@@ -129,9 +131,9 @@ export class StaticFiles {
 
   /** @param imports receives the modules that are loaded with this one. */
   #readModule(source: URL, imports: URL[]): string {
-    const text = readFileSync(source, 'utf8').replace(SOURCE_MAP, '');
+    const text = readFileSync(source, 'utf8').replace(SOURCE_MAP_PATTERN, '');
     const code = source.pathname.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'transform' }) : text;
-    return code.replaceAll(IMPORT_SPECIFIER, (specifier, now) => {
+    return code.replaceAll(IMPORT_SPECIFIER_PATTERN, (specifier, now) => {
       const imported = specifier.startsWith('.') ? new URL(specifier, source) : this.#packages[specifier];
       if (imported === undefined)
         throw new Error(`${source.pathname} imports ${specifier}, which is not a package for browsers.`);
@@ -148,7 +150,7 @@ function readStaticFile(source: URL): string | Buffer {
 
 /** Reads a style sheet, and replaces each import rule by the imported style sheet. */
 function readStyleSheet(source: URL): string {
-  return readFileSync(source, 'utf8').replaceAll(SHEET_IMPORT, (_, imported) =>
+  return readFileSync(source, 'utf8').replaceAll(STYLE_SHEET_IMPORT_PATTERN, (_, imported) =>
     readStyleSheet(new URL(imported, source)),
   );
 }

@@ -51,8 +51,10 @@ export class AdmissionCache {
     this.#clock = clock;
   }
 
-  /** Counts a call against the cached answer and returns the answer. Null when the coordination store must be asked. */
-  pass(caller: Caller, network: string): RateWindowAnswer | null {
+  /**
+   * Counts a call against the cached answer, and returns the answer. Null when the coordination store must be queried.
+   */
+  admitFromCache(caller: Caller, network: string): RateWindowAnswer | null {
     const last = this.#admitted.get(caller);
     const nowMs = this.#clock.elapsedMs();
     if (last === undefined || last.network !== network || nowMs >= last.untilMs) return null;
@@ -73,7 +75,7 @@ export class AdmissionCache {
     network: string,
     { load, bypassesCache = false }: AdmissionLoader,
   ): Promise<AdmissionAnswer> {
-    const rate = bypassesCache ? null : this.pass(caller, network);
+    const rate = bypassesCache ? null : this.admitFromCache(caller, network);
     if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
     const { accountId } = caller;
     const prepays = this.prepaidRequests(accountId) === 0 && !this.#countingAccounts.has(accountId);

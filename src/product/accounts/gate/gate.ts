@@ -33,8 +33,8 @@ export const MAX_CONCURRENT_DOWNLOADS = 2;
 /** How many of those downloads may be authorized by a signed link instead of a credential. */
 const MAX_LINK_DOWNLOADS = 1;
 /**
- * Concurrent responses of an account that hold megabytes of JSON, until the client has received them. Without a limit,
- * a slow client would fill the memory.
+ * The maximum number of concurrent responses of an account with megabytes of JSON. A response counts until the client
+ * has received it. Without a limit, slow clients would fill the memory.
  */
 const MAX_LONG_READS = 4;
 
@@ -63,7 +63,9 @@ export interface GateSettings {
   SYNC_CALLS_PER_ACCOUNT: number;
 }
 
-/** Rate windows are counted per host, over all of its processes. A process holds slots under its own name. */
+/**
+ * Rate windows are counted per host (`hostId`), over all of its processes. Slots are held per process (`processId`).
+ */
 interface GateOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId'> {
   authentication: Authentication;
   settings: GateSettings;
@@ -150,7 +152,7 @@ export class CallGate {
   ): Promise<void> {
     const slot = this.#slots.slotFor(`${kind}/${accountId}`, this.#slotLimits[kind]);
     const isTaken =
-      this.#slots.isHeld(slot) ||
+      this.#slots.isReusable(slot) ||
       (await this.#slots.admit({}, slot)).slot ||
       (await this.#slots.retryTake(slot));
     if (!isTaken) throw noSlotLeftError(kind, this.#slotLimits[kind]);
@@ -175,7 +177,7 @@ export class CallGate {
    * Counts a credential as wrong before it is verified, so that concurrent guesses cannot exceed the limit.
    * @throws ApiError 429 when the network has already sent too many wrong credentials.
    */
-  async countFailureFirst(request: FastifyRequest): Promise<CountedFailure> {
+  async precountFailure(request: FastifyRequest): Promise<CountedFailure> {
     const network = clientNetworkOf(request.ip);
     const key = this.#failureWindowKey(network);
     const counted = await this.#options.coordination.addStrike(key, RATE_WINDOW_MS);
@@ -187,7 +189,7 @@ export class CallGate {
     return {
       giveBack,
       failed: (refusal) => {
-        this.#blockIfFull(network, counted);
+        this.#blockNetworkIfFull(network, counted);
         return refusal;
       },
     };
@@ -211,7 +213,7 @@ export class CallGate {
       this.#failureWindowKey(network),
       RATE_WINDOW_MS,
     );
-    this.#blockIfFull(network, counted);
+    this.#blockNetworkIfFull(network, counted);
     const { FAILED_AUTHENTICATIONS_PER_MINUTE: limit } = this.#options.settings;
     return counted.count > limit ? addressBlockedError(counted.resetMs) : refusal;
   }
@@ -222,10 +224,11 @@ export class CallGate {
    */
   #admitFromCache(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
-    const caller = this.#options.authentication.knownCallerOf(request);
+    const caller = this.#options.authentication.cachedCallerOf(request);
     if (caller === null || caller.isSuspended || needsSession(config, caller)) return false;
     const network = clientNetworkOf(request.ip);
-    const rate = this.#remainingBlockMs(network) > 0 ? null : this.#admissionCache.pass(caller, network);
+    const rate =
+      this.#remainingBlockMs(network) > 0 ? null : this.#admissionCache.admitFromCache(caller, network);
     if (rate === null) return false;
     setCaller(request, caller);
     this.#sendRateLimits(reply, caller, rate);
@@ -271,7 +274,7 @@ export class CallGate {
   }
 
   /**
-   * Asks the coordination store for the rate windows and the slot. If no slot is free, it is asked a few more times.
+   * Queries the coordination store for the rate windows and the slot. If no slot is free, it queries a few more times.
    */
   async #requestAdmission(
     request: FastifyRequest,
@@ -301,7 +304,7 @@ export class CallGate {
       };
       return this.#slots.admit(terms, slot);
     };
-    const bypassesCache = slot !== null && !this.#slots.isHeld(slot);
+    const bypassesCache = slot !== null && !this.#slots.isReusable(slot);
     const answer =
       caller === null || ignoresFlag
         ? await askCoordination(0)
@@ -341,7 +344,7 @@ export class CallGate {
    * Blocks the network in this process once it has sent the maximum number of wrong credentials, so that a flood of
    * them costs no look-up.
    */
-  #blockIfFull(network: string, { count, resetMs }: { count: number; resetMs: number }): void {
+  #blockNetworkIfFull(network: string, { count, resetMs }: { count: number; resetMs: number }): void {
     if (count < this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
     this.#blockedUntil.set(network, this.#options.now() + resetMs);
   }

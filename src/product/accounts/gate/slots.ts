@@ -19,9 +19,9 @@ const MAX_SLOT_REUSE_MS = 30_000;
 /** The lease of a slot. A call keeps its slot until it ends; the lease only frees the slots of a dead process. */
 const SLOT_LEASE_MS = MAX_CALL_MS + MAX_SLOT_REUSE_MS;
 /** How often a slot is renewed if its call may take longer than the lease, in milliseconds. */
-const RENEW_INTERVAL_MS = 60_000;
+const SLOT_RENEWAL_INTERVAL_MS = 60_000;
 /** The pauses before the second and the third attempt to take a slot. */
-const RETRY_PAUSES_MS = [10, 30];
+const SLOT_RETRY_PAUSES_MS = [10, 30];
 /**
  * How long a returned slot waits before it is released, in milliseconds. Within this time, the next call of the account
  * in this process can take it over, or another query to the coordination store can release it as well. A query of its
@@ -55,7 +55,7 @@ export class CallSlots {
   /** Slots that calls have returned and that are not released yet, oldest first. */
   #returnedSlots: { slot: CallSlot; sinceMs: number }[] = [];
   #isReleaseScheduled = false;
-  #holderCount = 0;
+  #slotCount = 0;
 
   /** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
   constructor(
@@ -88,7 +88,7 @@ export class CallSlots {
    * the slot of its previous call is free.
    */
   async retryTake(slot: CallSlot): Promise<boolean> {
-    for (const pauseMs of RETRY_PAUSES_MS) {
+    for (const pauseMs of SLOT_RETRY_PAUSES_MS) {
       await sleep(pauseMs);
       const answer = await this.#admitWith(slot, {});
       if (answer.slot) return true;
@@ -101,10 +101,10 @@ export class CallSlots {
     const at = this.#returnedSlots.findLastIndex(({ slot }) => slot.key === key);
     const [returned] = at === -1 ? [] : this.#returnedSlots.splice(at, 1);
     if (returned !== undefined) return returned.slot;
-    this.#holderCount += 1;
+    this.#slotCount += 1;
     return {
       key,
-      holder: `${this.#holder}/${this.#holderCount}`,
+      holder: `${this.#holder}/${this.#slotCount}`,
       limit,
       leaseMs: SLOT_LEASE_MS,
       reusableUntilMs: null,
@@ -112,7 +112,7 @@ export class CallSlots {
   }
 
   /** Whether the call may use the slot without a query to the coordination store. */
-  isHeld({ reusableUntilMs }: CallSlot): boolean {
+  isReusable({ reusableUntilMs }: CallSlot): boolean {
     return reusableUntilMs !== null && this.#clock.elapsedMs() < reusableUntilMs;
   }
 
@@ -197,7 +197,7 @@ export class CallSlots {
   #renewUntilClosed(reply: FastifyReply, { key, holder, leaseMs }: CallSlot): void {
     let cancel = () => {};
     const renewLater = (): void => {
-      cancel = this.#clock.after(RENEW_INTERVAL_MS, () => {
+      cancel = this.#clock.after(SLOT_RENEWAL_INTERVAL_MS, () => {
         this.#coordination.renewSlot(key, holder, leaseMs).catch(() => undefined);
         renewLater();
       });

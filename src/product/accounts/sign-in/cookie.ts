@@ -16,7 +16,7 @@ const ACCOUNT_SESSION_COOKIE: CookieKind = {
 /**
  * A cookie with this prefix is accepted by browsers only over https, and cannot be set by other hosts of the domain.
  */
-const SECURE_PREFIX = '__Host-';
+const SECURE_COOKIE_PREFIX = '__Host-';
 const READ_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -91,7 +91,7 @@ export class SessionCookie {
 
   #cookieName(request: FastifyRequest): string {
     const { name } = this.#kind;
-    return this.#isSecure(request) ? SECURE_PREFIX + name : name;
+    return this.#isSecure(request) ? SECURE_COOKIE_PREFIX + name : name;
   }
 
   #isSecure(request: FastifyRequest): boolean {

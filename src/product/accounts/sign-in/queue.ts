@@ -21,7 +21,7 @@ interface NetworkQueue {
   waiters: WaitingSignIn[];
 }
 
-const RETRY_AFTER_SECONDS = 2;
+const SIGN_IN_RETRY_AFTER_SECONDS = 2;
 
 /**
  * A bounded queue for the costly check of passwords. The network that arrived last is served first, so that a flood of
@@ -47,7 +47,7 @@ export class SignInQueue {
     if (this.#running < this.#options.maxRunning) this.#running += 1;
     else {
       this.#makeRoom(network);
-      await this.#wait(network, signal);
+      await this.#waitForTurn(network, signal);
     }
     let hasLeft = false;
     return () => {
@@ -85,7 +85,7 @@ export class SignInQueue {
     this.#networkQueues[0]?.waiters.at(-1)?.refuse();
   }
 
-  #wait(network: string, signal: AbortSignal): Promise<void> {
+  #waitForTurn(network: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         clearTimeout(timer);
@@ -113,6 +113,6 @@ function queueFullError(): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many sign-ins are under way: wait for Retry-After seconds, and sign in again.',
-    { details: { reason: 'sign_in_queue' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
+    { details: { reason: 'sign_in_queue' }, retryAfterSeconds: SIGN_IN_RETRY_AFTER_SECONDS },
   );
 }

@@ -87,7 +87,7 @@ export async function sessionRoutes(
     },
     async (request, reply) => {
       cookie.requireSameOrigin(request);
-      const strike = await gate.countFailureFirst(request);
+      const strike = await gate.precountFailure(request);
       const accountId = await consumeSignInLink(store, request.body.token, now());
       if (accountId === null) throw strike.failed(signInLinkError());
       await strike.giveBack();

@@ -46,7 +46,7 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
     reply: FastifyReply,
   ): Promise<AccountDocument> => {
     const network = clientNetworkOf(request.ip);
-    const strike = await gate.countFailureFirst(request);
+    const strike = await gate.precountFailure(request);
     // Even if the guess is refused here because of the delay, it still counts as wrong for its network.
     const guess = await beginGuess(coordination, request.body.email.toLowerCase(), network);
     const account = await verifySignIn(request.body, network, clientGoneSignal(reply)).catch(
@@ -72,7 +72,7 @@ function wrongPasswordError(): ApiError {
 
 /** The window in which wrong passwords of an account are counted. It begins with the first one. */
 const GUESS_WINDOW_MS = 15 * 60_000;
-/** How many wrong passwords cause no delay. Each one after that doubles the delay. */
+/** How many guesses have no delay. The delay of the next one is doubled by each further wrong guess. */
 const MAX_UNDELAYED_GUESSES = 10;
 const FIRST_GUESS_DELAY_MS = 1_000;
 const MAX_GUESS_DELAY_MS = 60_000;
@@ -80,7 +80,7 @@ const MAX_GUESS_DELAY_MS = 60_000;
  * How long a network counts as known to an account after a sign-in. Wrong guesses from other networks do not delay
  * sign-ins from a known one.
  */
-const KNOWN_NETWORK_MS = 30 * DAY_MS;
+const KNOWN_NETWORK_TTL_MS = 30 * DAY_MS;
 
 /** The delay before the next guess at an account, by the number of wrong ones: first 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
@@ -109,7 +109,7 @@ async function beginGuess(coordination: Coordination, email: string, network: st
     unverified: giveBack,
     succeeded: async () => {
       await giveBack();
-      await coordination.setFlag(familiar, KNOWN_NETWORK_MS);
+      await coordination.setFlag(familiar, KNOWN_NETWORK_TTL_MS);
     },
   };
 }

@@ -131,13 +131,13 @@ async function openMultipartBody(request: FastifyRequest, body: Readable): Promi
   });
   async function* images() {
     yield multipart.file;
-    yield* multipart.otherFiles;
+    yield* multipart.laterFiles;
   }
   return {
     images: images(),
     async end() {
       const fields = await multipart.fields();
-      return [...Object.keys(fields), ...multipart.otherNames];
+      return [...Object.keys(fields), ...multipart.otherFileNames];
     },
     [Symbol.dispose]: () => multipart[Symbol.dispose](),
   };

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
+import { checkImageContentType } from '../../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client.ts';
 import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platform/http/envelope.ts';
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
@@ -47,7 +47,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     '/assets/upload',
     {
       config: {
-        ...{ body: 'stream', reference: UrlUploadBody, check: checkImageBody, fixedWord: true },
+        ...{ body: 'stream', reference: UrlUploadBody, check: checkImageContentType, fixedWord: true },
         recheck(_request, { query, body }) {
           assetLabelsOf(query);
           if (body !== undefined) checkUrlUpload(body);

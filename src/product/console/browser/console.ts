@@ -1,5 +1,5 @@
 import { h, html, render, useEffect, useErrorBoundary, useState, type View } from './html.ts';
-import { Dialogs, KeyHelp, listenToKeys, Toasts } from './parts/overlays.ts';
+import { ConfirmationDialog, KeyHelp, listenToKeys, Toasts } from './parts/overlays.ts';
 import { ErrorBox, lazyComponent } from './parts/page.ts';
 import { navigate, startRouter, useAddress } from './router.ts';
 import { type ListedScreen, SCREENS, screenAt } from './screens.ts';
@@ -17,9 +17,9 @@ import {
 
 const START_PATH = '/console';
 const SIGN_IN_PATH = '/console/sign-in';
-const FIRST_PATH = SCREENS[0]?.path ?? '';
+const FIRST_SCREEN_PATH = SCREENS[0]?.path ?? '';
 const ACTIVITY_DELAY_MS = 1_000;
-const RETRY_MS = 2_000;
+const RECONNECT_INTERVAL_MS = 2_000;
 
 /** The module is loaded when the form is drawn, because a signed-in person does not need it. */
 const SignIn = lazyComponent(async () => (await import('./sign-in.ts')).SignIn);
@@ -32,7 +32,7 @@ function ConsoleFrame() {
 
   useEffect(() => {
     if ('account' in session && (path === START_PATH || path === SIGN_IN_PATH))
-      navigate(FIRST_PATH, { replaces: true });
+      navigate(FIRST_SCREEN_PATH, { replaces: true });
   }, [session.kind, path]);
 
   // The operator's screens need no account. They need the operator's own credential.
@@ -51,10 +51,10 @@ function ConsoleFrame() {
     <${ConnectionNotice} />
     <${Menu} path=${path} session=${session} />
     <main id="content" tabindex="-1">
-      <${ErrorBoundary} key=${whose}><${CurrentScreen} path=${path === START_PATH ? FIRST_PATH : path} /><//>
+      <${ErrorBoundary} key=${whose}><${CurrentScreen} path=${path === START_PATH ? FIRST_SCREEN_PATH : path} /><//>
     </main>
     ${session.kind === 'none' && !isOperators && html`<${SignIn} isOver />`}
-    <${Dialogs} />
+    <${ConfirmationDialog} />
     <${Toasts} />
     <${KeyHelp} />
   `;
@@ -164,7 +164,7 @@ function ConnectionNotice() {
   const isLost = offlineState.use();
   useEffect(() => {
     if (!isLost) return;
-    const timer = setInterval(refreshSession, RETRY_MS);
+    const timer = setInterval(refreshSession, RECONNECT_INTERVAL_MS);
     return () => clearInterval(timer);
   }, [isLost]);
   return html`<div class="connection" role="status">

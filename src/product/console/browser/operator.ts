@@ -20,12 +20,12 @@ interface OperatorCallFields<N extends OperatorCallName> {
 }
 
 const OPERATOR_ROOT = '/operator/v1';
-const TIMEOUT_MS = 70_000;
+const OPERATOR_CALL_TIMEOUT_MS = 70_000;
 const SESSION_PATH = `${OPERATOR_ROOT}/session`;
 let openedSessionCount = 0;
 
 const transport = new Transport({
-  ...{ baseUrl: location.origin, timeoutMs: TIMEOUT_MS, maxRetries: 0 },
+  ...{ baseUrl: location.origin, timeoutMs: OPERATOR_CALL_TIMEOUT_MS, maxRetries: 0 },
   fetch: sendAsOperator,
 });
 
@@ -90,7 +90,10 @@ async function sendAsOperator(input: RequestInfo | URL, init: RequestInit = {}):
   return response;
 }
 
-/** Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set. */
+/**
+ * Whether an error means that nobody is signed in as the operator. A 404 means that OPERATOR_TOKEN is not set, except
+ * for a report, which may not exist.
+ */
 function isSessionMissing({ status }: Response, pathname: string): boolean {
   return status === 401 || (status === 404 && !pathname.startsWith(`${OPERATOR_ROOT}/runs/`));
 }

@@ -128,7 +128,7 @@ function LogForm({ level }: { level: string }) {
   </form>`;
 }
 
-const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
+const FINDING_TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 
 /** The findings of `doctor` about the host, problems first. They are read once, and again when the user requests it. */
 export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
@@ -173,7 +173,7 @@ function FindingRow({ finding, settings }: { finding: OperatorFinding; settings:
   const { part, state, message, remedy } = finding;
   const changeable = finding.settings.filter((name) => name in settings);
   return html`<li>
-    <${Status} status=${state} tone=${TONES[state]} />
+    <${Status} status=${state} tone=${FINDING_TONES[state]} />
     <div>
       <p><b>${part}</b> ${message}</p>
       ${remedy !== null && html`<p class="remedy">${remedy}</p>`}

@@ -125,7 +125,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
         hint=${html`${boundsText(parameter)}${parameter.description}`}
         error=${errorMessageAt(error, name)}
       >
-        <${Control} name=${name} parameter=${parameter} value=${values[name]} onChange=${change} />
+        <${ParameterControl} name=${name} parameter=${parameter} value=${values[name]} onChange=${change} />
       <//>`;
     })}
   </div>`;
@@ -159,7 +159,7 @@ interface ControlProps {
   onChange: (value: unknown) => void;
 }
 
-function Control(props: ControlProps) {
+function ParameterControl(props: ControlProps) {
   const { name, parameter, value, onChange } = props;
   const { type, enum: choices, default: fallback } = parameter;
   const placeholder = fallback === undefined ? '' : String(fallback);

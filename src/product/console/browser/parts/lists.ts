@@ -23,8 +23,8 @@ interface FiltersProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-/** How long a filter waits after the last typed letter before it takes effect, in milliseconds. */
-const TYPING_DELAY_MS = 250;
+/** The debounce of typed filters. */
+const FILTER_DEBOUNCE_MS = 250;
 
 /**
  * The maximum number of filters that phones show besides the first one. If a list has more, all of them are collapsed.
@@ -81,7 +81,7 @@ function TextFilter({ field: { name, label, kind, placeholder }, value, onChange
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
-    const timer = setTimeout(() => onChange({ [name]: typed }), TYPING_DELAY_MS);
+    const timer = setTimeout(() => onChange({ [name]: typed }), FILTER_DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<label class=${kind}>
@@ -212,7 +212,7 @@ export function useLiveList<T>(
   const list = usePages(open, deps);
   const newest = usePoll((signal) => open(signal).first(), deps, everyMs);
   const { isPaused, setPaused, readAt, data } = newest;
-  const rows = useMemo(() => withNewest(list.rows, data, keyOf), [list.rows, data]);
+  const rows = useMemo(() => withNewestPage(list.rows, data, keyOf), [list.rows, data]);
   const reload = () => {
     list.reload();
     newest.reload();
@@ -222,7 +222,7 @@ export function useLiveList<T>(
 }
 
 /** The rows of the newest page, followed by the older rows that were read before. */
-function withNewest<T>(
+function withNewestPage<T>(
   rows: readonly T[],
   newest: { rows: readonly T[]; meta: { hasMore: boolean } } | undefined,
   keyOf: (row: T) => string,

@@ -56,8 +56,8 @@ export function askToConfirm(question: DialogQuestion): Promise<boolean> {
   });
 }
 
-/** Draws the question that `askToConfirm` currently asks. */
-export function Dialogs() {
+/** Draws the question of `askToConfirm`, if one is open. */
+export function ConfirmationDialog() {
   const question = openQuestion.use();
   if (question === null) return null;
   const { title, text, act, isDangerous = false, answer } = question;
@@ -78,22 +78,22 @@ interface Toast {
   undo?: (() => unknown) | undefined;
 }
 
-const TOAST_MS = 5_000;
+const TOAST_DURATION_MS = 5_000;
 /** How long a message with an undo button is shown, in milliseconds: long enough to read it. */
-const UNDO_TOAST_MS = 12_000;
+const UNDO_TOAST_DURATION_MS = 12_000;
 
 const shownToasts = new SharedState<readonly Toast[]>([]);
-let lastId = 0;
+let lastToastId = 0;
 
 /**
  * Shows a message for some seconds.
  * @param undo the function that reverses what was done. If given, the message has an undo button.
  */
 export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?: () => unknown } = {}): void {
-  lastId += 1;
-  const id = lastId;
+  lastToastId += 1;
+  const id = lastToastId;
   shownToasts.set([...shownToasts.value, { id, text, tone, undo }]);
-  setTimeout(() => removeToast(id), undo === undefined ? TOAST_MS : UNDO_TOAST_MS);
+  setTimeout(() => removeToast(id), undo === undefined ? TOAST_DURATION_MS : UNDO_TOAST_DURATION_MS);
 }
 
 function removeToast(id: number): void {

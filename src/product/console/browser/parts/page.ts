@@ -43,7 +43,7 @@ export function NotLoadedPage({ error, reload, ...page }: UnreadPageProps) {
   return html`<${Page} ...${page}><${NotLoaded} error=${error} reload=${reload} /><//>`;
 }
 
-/** Is shown while data is not loaded: a placeholder of the expected size, or the error with a button that retries. */
+/** A placeholder while data is loaded, or the error with a button that retries. */
 export function NotLoaded({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
   return error === undefined
     ? html`<${Placeholder} />`
@@ -75,7 +75,7 @@ export function LabelledValues({ of }: { of: readonly LabelledValue[] }) {
 
 const PROGRESS_DELAY_MS = 1_000;
 
-/** Is shown instead of an empty list or result. The text says how to begin. */
+/** Replaces an empty list or result. The text says how to begin. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>

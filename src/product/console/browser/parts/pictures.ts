@@ -20,7 +20,7 @@ const MAX_CONCURRENT_FETCHES = 2;
 const previewUrls = new Map<string, string>();
 /** The functions that start the waiting fetches of previews, in order of arrival. */
 const waitingFetches: Array<() => void> = [];
-let fetchCount = 0;
+let runningFetchCount = 0;
 
 /** A small picture of an asset. Its space is reserved; the picture is requested when it scrolls into view. */
 export function Thumbnail({ id, edge = 128, alt = '' }: ThumbProps) {
@@ -72,18 +72,18 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
     }
     return address;
   } finally {
-    fetchCount -= 1;
+    runningFetchCount -= 1;
     waitingFetches.shift()?.();
   }
 }
 
 /** Waits until another preview may be requested. */
 async function waitForTurn(signal: AbortSignal): Promise<void> {
-  while (fetchCount >= MAX_CONCURRENT_FETCHES)
+  while (runningFetchCount >= MAX_CONCURRENT_FETCHES)
     await new Promise<void>((resolve) => waitingFetches.push(resolve));
-  fetchCount += 1;
+  runningFetchCount += 1;
   if (!signal.aborted) return;
-  fetchCount -= 1;
+  runningFetchCount -= 1;
   waitingFetches.shift()?.();
   throw signal.reason;
 }
@@ -96,7 +96,7 @@ export function useObjectUrl(blob: Blob | undefined): string | undefined {
 }
 
 /** Reads the size of a picture in pixels by letting the browser decode it. */
-export async function readSize(blob: Blob): Promise<{ width: number; height: number }> {
+export async function readPictureSize(blob: Blob): Promise<{ width: number; height: number }> {
   const bitmap = await createImageBitmap(blob);
   const { width, height } = bitmap;
   bitmap.close();

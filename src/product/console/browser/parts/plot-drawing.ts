@@ -33,7 +33,7 @@ export interface LivePlot {
  * The colours of the series, as names of CSS variables. The legend in parts.css uses the same colours in the same
  * order.
  */
-const COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
+const SERIES_COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
 const GRID_COLOUR = '--line';
 const AXIS_WIDTH_PX = 62;
 
@@ -64,14 +64,18 @@ export function drawPlot(
       legend: { show: false },
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
       axes: [
-        { ...axis, space: 80, values: (_, splits, __, ___, seconds) => splits.map(timeLabelsFor(seconds)) },
+        {
+          ...axis,
+          space: 80,
+          values: (_, splits, __, ___, seconds) => splits.map(timeLabelFormatter(seconds)),
+        },
         { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
       ],
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomOf(props) : 1] } },
       series: [
         {},
         ...series.map(({ label }, index) => {
-          const token = COLOURS[index % COLOURS.length] ?? '--accent';
+          const token = SERIES_COLOURS[index % SERIES_COLOURS.length] ?? '--accent';
           return {
             label,
             stroke: () => colour(token),
@@ -87,7 +91,7 @@ export function drawPlot(
         draw: [(self) => drawMarks(self, props, colour)],
       },
     },
-    dataOf(given),
+    plotDataOf(given),
     box,
   );
 
@@ -99,7 +103,7 @@ export function drawPlot(
   return {
     update(next) {
       props = next;
-      plot.setData(dataOf(next));
+      plot.setData(plotDataOf(next));
     },
     end() {
       resized.disconnect();
@@ -117,12 +121,12 @@ const DAY_SECONDS = 86_400;
  * Returns the function that formats the labels of the time axis.
  * @param seconds the time between two labels.
  */
-function timeLabelsFor(seconds: number): (at: number) => string {
+function timeLabelFormatter(seconds: number): (at: number) => string {
   const format = seconds < DAY_SECONDS ? TIME_FORMATTER : DATE_FORMATTER;
   return (at) => format.format(at * 1_000);
 }
 
-function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {
+function plotDataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {
   const values = series.map((one) => [...one.values]);
   // The last series is at the bottom. Each other series is drawn on the sum of the series below it.
   if (isStacked)
@@ -131,7 +135,7 @@ function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedD
   return [[...times], ...values];
 }
 
-/** The height of the plot as a multiple of its highest curve. Marks with text need more room above the curves. */
+/** The height of the plot as a multiple of its highest curve. Labels of marks need room above the curves. */
 function headroomOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }

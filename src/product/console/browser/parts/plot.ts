@@ -3,11 +3,11 @@ import { ErrorBox } from './page.ts';
 import type { LivePlot, PlotProps, Series } from './plot-drawing.ts';
 import { countText, timeText } from './values.ts';
 
-const HEIGHT_PX = 180;
+const DEFAULT_PLOT_HEIGHT_PX = 180;
 
 /** A plot of values over time. The pointer and the arrow keys select a time; the values at this time are shown. */
 export function Plot(props: PlotProps) {
-  const { label, times, series, height = HEIGHT_PX, textOf = countText } = props;
+  const { label, times, series, height = DEFAULT_PLOT_HEIGHT_PX, textOf = countText } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<LivePlot | null>(null);
   const latest = useRef(props);
@@ -55,7 +55,7 @@ export function Plot(props: PlotProps) {
       class="plot-box"
       tabindex="0"
       role="img"
-      aria-label=${`${label}: ${series.map(seriesSummary(textOf)).join('; ')}`}
+      aria-label=${`${label}: ${series.map(seriesSummarizer(textOf)).join('; ')}`}
       style=${{ height: `${height}px` }}
       onKeyDown=${move}
       onBlur=${() => setAt(null)}
@@ -65,7 +65,7 @@ export function Plot(props: PlotProps) {
 }
 
 /** Returns a function that describes a series in words, for users who cannot see the plot. */
-function seriesSummary(textOf: (value: number) => string) {
+function seriesSummarizer(textOf: (value: number) => string) {
   return ({ label, values }: Series): string => {
     const known = values.filter((value) => value !== null);
     const last = known.at(-1);

@@ -36,7 +36,7 @@ export interface PagedList<T> {
 type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 
 /** The longest pause after failures, as a multiple of the usual pause. */
-const MAX_BACKOFF = 8;
+const MAX_BACKOFF_FACTOR = 8;
 
 /**
  * Loads data, and loads it again when one of `deps` changes; the data for the previous `deps` is dropped. A failed load
@@ -92,7 +92,7 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
   useEffect(() => {
     if (isPaused || isLoading) return;
     failures.current = error === undefined ? 0 : failures.current + 1;
-    const pauseMs = everyMs * Math.min(MAX_BACKOFF, 2 ** failures.current);
+    const pauseMs = everyMs * Math.min(MAX_BACKOFF_FACTOR, 2 ** failures.current);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const plan = () => {
       clearTimeout(timer);

@@ -37,11 +37,11 @@ interface TableProps<Row> {
   empty?: View;
 }
 
-const ROW_PX = 36;
-/** The number of rows that are drawn above and below the visible ones. */
-const SPARE_ROWS = 12;
+const ROW_HEIGHT_PX = 36;
+/** The number of rows that are drawn above and below the visible ones, so that scrolling shows no gap. */
+const OVERSCAN_ROWS = 12;
 const INITIAL_ROWS = 60;
-const PAGE_ROWS = 10;
+const PAGE_KEY_ROWS = 10;
 
 /**
  * A table of rows. If there are no rows, it says why: they are still being loaded, they could not be loaded, or there
@@ -83,7 +83,8 @@ function VirtualRows<Row>(props: TableProps<Row>) {
     event.preventDefault();
   };
   const gap = (count: number) =>
-    count > 0 && html`<tr class="gap" aria-hidden="true" style=${{ height: `${count * ROW_PX}px` }}></tr>`;
+    count > 0 &&
+    html`<tr class="gap" aria-hidden="true" style=${{ height: `${count * ROW_HEIGHT_PX}px` }}></tr>`;
   return html`
     <div
       class="table-box"
@@ -195,13 +196,13 @@ function useRowsInView<Row>(
   const [view, setView] = useState({ first: 0, last: INITIAL_ROWS });
   const look = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
-    const first = Math.max(0, Math.floor(scrollTop / ROW_PX) - SPARE_ROWS);
-    const last = Math.ceil((scrollTop + clientHeight) / ROW_PX) + SPARE_ROWS;
+    const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT_PX) - OVERSCAN_ROWS);
+    const last = Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT_PX) + OVERSCAN_ROWS;
     setView((known) => (known.first === first && known.last === last ? known : { first, last }));
   };
   useEffect(look, [rows.length]);
   useEffect(() => {
-    if (hasMore && !isLoading && view.last + SPARE_ROWS > rows.length) more?.();
+    if (hasMore && !isLoading && view.last + OVERSCAN_ROWS > rows.length) more?.();
   }, [view.last, rows.length, hasMore, isLoading]);
   const first = Math.min(view.first, Math.max(0, rows.length - 1));
   return { first, last: Math.min(rows.length, view.last), look };
@@ -211,7 +212,7 @@ function useRowsInView<Row>(
 function rowForKey(key: string, active: number, count: number): number | undefined {
   const moves: Readonly<Record<string, number>> = {
     ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: count - 1 },
-    ...{ PageDown: active + PAGE_ROWS, PageUp: active - PAGE_ROWS },
+    ...{ PageDown: active + PAGE_KEY_ROWS, PageUp: active - PAGE_KEY_ROWS },
   };
   const row = moves[key];
   return row === undefined ? undefined : Math.max(0, Math.min(count - 1, row));
@@ -220,7 +221,7 @@ function rowForKey(key: string, active: number, count: number): number | undefin
 function scrollToRow(box: HTMLElement | null, row: number): void {
   const { scrollTop = 0, clientHeight = 0 } = box ?? {};
   // When scrolling up, the row above must be visible too, because the head of the table covers the first row.
-  const [top, bottom] = [row * ROW_PX, (row + 2) * ROW_PX];
+  const [top, bottom] = [row * ROW_HEIGHT_PX, (row + 2) * ROW_HEIGHT_PX];
   if (top < scrollTop) box?.scrollTo({ top });
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });
 }

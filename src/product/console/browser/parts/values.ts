@@ -3,7 +3,7 @@ import { html, useState, type View } from '../html.ts';
 import { Tabs } from './controls.ts';
 
 const COPIED_LABEL_MS = 1_500;
-const THIS_YEAR: Intl.DateTimeFormatOptions = {
+const SAME_YEAR_FORMAT: Intl.DateTimeFormatOptions = {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
@@ -11,12 +11,14 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   second: '2-digit',
 };
 // Creating a formatter takes milliseconds, so each one is created only when it is first used.
-const sameYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
-const anyYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
+const sameYearFormatter = lazy(() => new Intl.DateTimeFormat(undefined, SAME_YEAR_FORMAT));
+const anyYearFormatter = lazy(
+  () => new Intl.DateTimeFormat(undefined, { ...SAME_YEAR_FORMAT, year: 'numeric' }),
+);
 const countFormatter = lazy(() => new Intl.NumberFormat(undefined));
 const ageFormatter = lazy(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+const AGE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
   ['minute', 60_000],
@@ -33,7 +35,7 @@ export function timeText(at: string | number | Date): string {
 /** Formats the age of an instant, such as `3 minutes ago`. */
 export function relativeTimeText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
-  const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
+  const [unit, size] = AGE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
   return ageFormatter().format(Math.round(ms / size), unit);
 }
 
@@ -57,7 +59,7 @@ export function msText(value: number): string {
 
 /** A time in the user's time zone. The tooltip shows UTC. */
 export function Time({ at }: { at: string | number | null | undefined }) {
-  if (at === null || at === undefined) return noValue();
+  if (at === null || at === undefined) return missingValueView();
   const iso = new Date(at).toISOString();
   const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${relativeTimeText(at)}`;
   return html`<time dateTime=${iso} title=${utc}>${timeText(at)}</time>`;
@@ -68,15 +70,15 @@ interface FigureProps {
 }
 
 export function ByteSize({ value }: FigureProps) {
-  return value == null ? noValue() : figureView(bytesText(value), `${countText(value)} bytes`);
+  return value == null ? missingValueView() : figureView(bytesText(value), `${countText(value)} bytes`);
 }
 
 export function Milliseconds({ value }: FigureProps) {
-  return value == null ? noValue() : figureView(msText(value));
+  return value == null ? missingValueView() : figureView(msText(value));
 }
 
 export function Count({ value }: FigureProps) {
-  return value == null ? noValue() : figureView(countText(value));
+  return value == null ? missingValueView() : figureView(countText(value));
 }
 
 function figureView(text: string, title?: string) {
@@ -84,7 +86,7 @@ function figureView(text: string, title?: string) {
 }
 
 /** The sign that is shown instead of a missing value. */
-function noValue() {
+function missingValueView() {
   return html`<span class="quiet">–</span>`;
 }
 
@@ -128,7 +130,7 @@ export async function copyText(text: string): Promise<void> {
  * @param to the address that the id links to. Default: no link.
  */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
-  if (!id) return noValue();
+  if (!id) return missingValueView();
   const name = html`<span class="id" title=${id}>${shortId(id)}</span>`;
   return html`<span class="id-box">
     ${to === undefined ? name : html`<a href=${to}>${name}</a>`}<${Copy} text=${id} label="" />
@@ -148,7 +150,7 @@ export function shortId(id: string): string {
 export type Tone = 'good' | 'bad' | 'busy' | 'quiet' | 'warn';
 
 /** The tone, and with it the colour, of each word that the API uses for a state. */
-const TONES: readonly [tone: Tone, words: RegExp][] = [
+const STATE_TONES: readonly [tone: Tone, words: RegExp][] = [
   ['good', /^(completed|succeeded|success|delivered|active|enabled|ok|ready|live|all)$/],
   ['bad', /^(failed|error|exhausted|dead|none|hung|problem)$/],
   ['busy', /^(processing|running|in_progress|delivering|uploading|starting)$/],
@@ -157,11 +159,11 @@ const TONES: readonly [tone: Tone, words: RegExp][] = [
 
 /**
  * A state as a coloured label.
- * @param tone the tone of the label. Default: the tone of the word in TONES.
+ * @param tone the tone of the label. Default: the tone of the word in STATE_TONES.
  */
 export function Status({ status, tone }: { status: string; tone?: Tone }) {
   const word = status.toLowerCase();
-  const shown = tone ?? TONES.find(([, words]) => words.test(word))?.[0] ?? 'quiet';
+  const shown = tone ?? STATE_TONES.find(([, words]) => words.test(word))?.[0] ?? 'quiet';
   return html`<span class=${`status ${shown}`}>${word.replaceAll('_', ' ')}</span>`;
 }
 

@@ -17,10 +17,7 @@ interface Price {
   steps: NonNullable<JobEstimate['steps']>;
 }
 
-/**
- * How long the form waits after the last change before it reads the price. It is longer than the usual pause between
- * two typed letters.
- */
+/** The debounce of the price. It is longer than the usual pause between two typed letters. */
 const PRICE_DELAY_MS = 600;
 
 /**

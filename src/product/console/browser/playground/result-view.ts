@@ -116,7 +116,7 @@ function warningView({ code, name }: ResultPicture['warnings'][number]): View {
  * is compared.
  */
 const MIN_SCORED_EDGE_PX = 8;
-const MAX_SCORED_PX = 4_000_000;
+const MAX_SCORED_PIXELS = 4_000_000;
 
 /**
  * How similar the result is to the original. It is measured only when the user requests it, because the measurement
@@ -134,7 +134,8 @@ function Likeness({ before, after }: { before: SourcePicture | undefined; after:
     return `${score}SSIM ${ssim.toFixed(4)}, ${(changedShare * 100).toFixed(1)} % of the pixels changed`;
   }
   const pixels = after.width * after.height;
-  const ssimulacra2 = Math.min(after.width, after.height) >= MIN_SCORED_EDGE_PX && pixels <= MAX_SCORED_PX;
+  const ssimulacra2 =
+    Math.min(after.width, after.height) >= MIN_SCORED_EDGE_PX && pixels <= MAX_SCORED_PIXELS;
   const measure = () =>
     act(async () => setFound(await api.images.compare(before.blob, after.blob, { ssimulacra2 })));
   return html`<${Button} kind="link" isBusy=${isActing} onClick=${measure}>Measure<//> <${ErrorBox} error=${error} />`;
@@ -147,8 +148,8 @@ interface PictureComparisonProps {
   facts: View;
 }
 
-const ZOOMS = [1, 2, 4, 8];
-const LOUPE_PX = 180;
+const ZOOM_FACTORS = [1, 2, 4, 8];
+const LOUPE_SIZE_PX = 180;
 const LOUPE_ZOOM = 4;
 /** Pictures whose aspect ratios differ by more than this cannot be compared on top of each other. */
 const MAX_ASPECT_DIFFERENCE = 0.02;
@@ -168,19 +169,19 @@ function PictureComparison({ before, after, facts }: PictureComparisonProps) {
     ...(before === undefined ? [] : [{ name: 'beside', label: 'Side by side' }]),
     { name: 'after', label: 'Result' },
   ];
-  const index = ZOOMS.indexOf(zoom);
+  const index = ZOOM_FACTORS.indexOf(zoom);
   return html`<div class="comparison">
     <div class="comparison-head">
       ${choices.length > 1 && html`<${Tabs} label="How to compare" choices=${choices} current=${shown} onChoose=${setWay} />`}
       <div class="actions">
-        <${Button} kind="icon" label="Zoom out" isDisabled=${index === 0} onClick=${() => setZoom(ZOOMS[index - 1] ?? 1)}>−<//>
+        <${Button} kind="icon" label="Zoom out" isDisabled=${index === 0} onClick=${() => setZoom(ZOOM_FACTORS[index - 1] ?? 1)}>−<//>
         <span class="figure">${zoom * 100} %</span>
-        <${Button} kind="icon" label="Zoom in" isDisabled=${index === ZOOMS.length - 1} onClick=${() => setZoom(ZOOMS[index + 1] ?? 1)}>+<//>
+        <${Button} kind="icon" label="Zoom in" isDisabled=${index === ZOOM_FACTORS.length - 1} onClick=${() => setZoom(ZOOM_FACTORS[index + 1] ?? 1)}>+<//>
       </div>
     </div>
     <div class=${`stage ${shown}`}>
-      ${shown === 'beside' && html`<${Pane} label="Before" url=${beforeUrl} zoom=${zoom} />`}
-      <${Pane}
+      ${shown === 'beside' && html`<${PicturePane} label="Before" url=${beforeUrl} zoom=${zoom} />`}
+      <${PicturePane}
         label="After"
         url=${afterUrl}
         under=${shown === 'slider' ? beforeUrl : undefined}
@@ -226,7 +227,7 @@ interface PointInPicture {
 /**
  * One picture, or two on top of each other with a divider between them. A loupe appears while the pointer is held down.
  */
-function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
+function PicturePane({ label, url, under, share = 0, zoom }: PaneProps) {
   const [at, setAt] = useState<PointInPicture | null>(null);
   const image = useRef<HTMLImageElement>(null);
   const look = (event: PointerEvent) => {
@@ -264,13 +265,13 @@ function Loupe({ at, url }: { at: PointInPicture; url: string | undefined }) {
     class="loupe"
     aria-hidden="true"
     style=${{
-      left: `${at.x - LOUPE_PX / 2}px`,
-      top: `${at.y - LOUPE_PX / 2}px`,
-      width: `${LOUPE_PX}px`,
-      height: `${LOUPE_PX}px`,
+      left: `${at.x - LOUPE_SIZE_PX / 2}px`,
+      top: `${at.y - LOUPE_SIZE_PX / 2}px`,
+      width: `${LOUPE_SIZE_PX}px`,
+      height: `${LOUPE_SIZE_PX}px`,
       backgroundImage: `url("${url}")`,
       backgroundSize: `${at.width * LOUPE_ZOOM}px ${at.height * LOUPE_ZOOM}px`,
-      backgroundPosition: `${LOUPE_PX / 2 - at.x * LOUPE_ZOOM}px ${LOUPE_PX / 2 - at.y * LOUPE_ZOOM}px`,
+      backgroundPosition: `${LOUPE_SIZE_PX / 2 - at.x * LOUPE_ZOOM}px ${LOUPE_SIZE_PX / 2 - at.y * LOUPE_ZOOM}px`,
     }}
   ></div>`;
 }

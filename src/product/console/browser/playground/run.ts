@@ -3,7 +3,7 @@ import type { OpWork, Output, Step, TransformWork } from '../../../../client/nou
 import type { Picture } from '../../../../client/picture.ts';
 import type { JobRequest, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
-import { readSize } from '../parts/pictures.ts';
+import { readPictureSize } from '../parts/pictures.ts';
 import { rowOf } from '../saved/row.ts';
 import { findLoneStep, jobRequestOf, type PlaygroundWork } from './work.ts';
 
@@ -35,7 +35,7 @@ export interface RunOutcome {
   jobId?: string;
 }
 
-interface RunTerms {
+interface WorkRunOptions {
   signal: AbortSignal;
   /** Called with the progress of a job. */
   onProgress: (text: string) => void;
@@ -50,7 +50,7 @@ export async function runWork(
   work: PlaygroundWork,
   source: Blob | undefined,
   definition: OpDefinition | undefined,
-  terms: RunTerms,
+  terms: WorkRunOptions,
 ): Promise<RunOutcome> {
   const startedAt = performance.now();
   const outcome = await makeOutcome(work, source ?? new Blob(), definition, terms);
@@ -63,18 +63,20 @@ async function makeOutcome(
   work: PlaygroundWork,
   source: Blob,
   definition: OpDefinition | undefined,
-  terms: RunTerms,
+  terms: WorkRunOptions,
 ): Promise<PartialOutcome> {
   const { signal } = terms;
   const transform = (what: TransformWork) => api.images.transform(source, what, { signal });
   switch (work.kind) {
     case 'preset':
-      return onlyResult(await transform({ preset: work.slug }));
+      return onlyPictureOutcome(await transform({ preset: work.slug }));
     case 'template':
-      return onlyResult(await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }));
+      return onlyPictureOutcome(
+        await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }),
+      );
     case 'steps':
       if (work.outputs.length > 0) return makeOutputs(work, source, signal);
-      return onlyResult(await transform(transformOf(work)));
+      return onlyPictureOutcome(await transform(transformWorkOf(work)));
     case 'op':
       return definition?.kind === 'ai' || definition?.endpoint === undefined
         ? readOrRunJob(work, source, definition, terms)
@@ -86,7 +88,7 @@ async function readOrRunJob(
   work: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
   definition: OpDefinition | undefined,
-  terms: RunTerms,
+  terms: WorkRunOptions,
 ): Promise<PartialOutcome> {
   const { signal } = terms;
   if (definition?.syncEndpoint === '/images/read-text')
@@ -114,7 +116,7 @@ async function runJob(
   { op, values }: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
   definition: OpDefinition | undefined,
-  { signal, onProgress }: RunTerms,
+  { signal, onProgress }: WorkRunOptions,
 ): Promise<PartialOutcome> {
   const assetIds: string[] = [];
   if (definition?.requiresAssets !== false) {
@@ -135,7 +137,7 @@ async function runJob(
     if (resultAssetId === undefined) continue;
     const content = await api.assets.download(resultAssetId, { signal });
     const blob = await content.blob();
-    const { width, height } = await readSize(blob);
+    const { width, height } = await readPictureSize(blob);
     const { requestId, contentType } = content;
     const facts = { width, height, requestId, format: contentType.replace('image/', '') };
     pictures.push({ ...facts, name: `result-${index + 1}`, blob, warnings: [], timing: {}, achieved: {} });
@@ -150,13 +152,13 @@ async function runJob(
 }
 
 /** The steps as the client takes them. A single step is sent as an op with its parameters in the query. */
-function transformOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
+function transformWorkOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
   const lone = findLoneStep(work);
   if (lone !== undefined) return { op: lone.op, ...lone.parameters } as OpWork;
   return { steps: work.steps as readonly Step[] };
 }
 
-async function onlyResult(picture: Picture): Promise<PartialOutcome> {
+async function onlyPictureOutcome(picture: Picture): Promise<PartialOutcome> {
   return { pictures: [await readResultPicture('result', picture)] };
 }
 

@@ -5,8 +5,8 @@ import type { CodeSample } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
-const PHOTO = 'photo.jpg';
-const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
+const PHOTO_NAME = 'photo.jpg';
+const PHOTO_BODY = { file: PHOTO_NAME, type: 'image/jpeg' };
 /** The asset id in the catalogue's examples. Code samples contain the variable ASSET instead. */
 const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
@@ -44,7 +44,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
       const isSeveral = work.outputs.length > 0;
       // For several results, the samples request links instead of multipart/mixed, which not every language can parse.
       const asked = isSeveral ? { query: { response: 'url' } } : { saves };
-      return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
+      return { ...transform, ...asked, body: { parts: { file: PHOTO_NAME }, texts } };
     }
     case 'op':
       return opCall(work, definition);
@@ -66,7 +66,7 @@ function opCall(
 }
 
 function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined): string | undefined {
-  const transform = ['darkroom', 'transform', PHOTO];
+  const transform = ['darkroom', 'transform', PHOTO_NAME];
   switch (work.kind) {
     case 'preset':
       return commandLineText(transform, { preset: work.slug }, 'result.jpg');
@@ -93,7 +93,7 @@ function exampleCommand(definition: OpDefinition, syncExample: Record<string, un
 
 /** The call of the MCP tool that does the same as the work. */
 function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined): object {
-  const input = needsPicture(work, definition) ? { input: `./${PHOTO}` } : {};
+  const input = needsPicture(work, definition) ? { input: `./${PHOTO_NAME}` } : {};
   switch (work.kind) {
     case 'preset':
       return { name: 'run', arguments: { ...input, preset: work.slug } };
@@ -109,7 +109,7 @@ function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined):
     case 'op': {
       if (definition?.kind !== 'ai') return { name: 'facts', arguments: input };
       const { assetIds: _, ...request } = jobRequestOf(work.op, work.values);
-      const inputs = definition.requiresAssets ? { inputs: [`./${PHOTO}`] } : {};
+      const inputs = definition.requiresAssets ? { inputs: [`./${PHOTO_NAME}`] } : {};
       return { name: 'job', arguments: { action: 'submit', ...request, ...inputs, wait: 50 } };
     }
   }

@@ -1,6 +1,6 @@
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { Button } from '../parts/controls.ts';
-import { readSize, useObjectUrl } from '../parts/pictures.ts';
+import { readPictureSize, useObjectUrl } from '../parts/pictures.ts';
 import { bytesText } from '../parts/values.ts';
 
 /** The picture that the user works on. */
@@ -81,7 +81,7 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
 
 /** Makes a source picture of a file, and measures its size in the browser. */
 export async function loadSourcePicture(blob: Blob, name: string): Promise<SourcePicture> {
-  const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
+  const size = await readPictureSize(blob).catch(() => ({ width: 0, height: 0 }));
   return { blob, name, ...size };
 }
 

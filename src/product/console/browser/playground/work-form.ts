@@ -4,7 +4,7 @@ import { Field, Form } from '../parts/controls.ts';
 import type { FormValues } from '../parts/correcting.ts';
 import { parametersOf } from '../saved/row.ts';
 import { OutputList, StepList } from './steps.ts';
-import { type PlaygroundWork, workOf } from './work.ts';
+import { initialWorkOf, type PlaygroundWork } from './work.ts';
 
 /** The ops, presets and templates that the playground offers. */
 export interface Offer {
@@ -41,7 +41,7 @@ export function WorkPicker({ work, offer, onPick }: WorkPickerProps) {
     const definition = definitions.get(name);
     if (kind === 'preset') onPick({ kind: 'preset', slug: name });
     else if (kind === 'template') onPick({ kind: 'template', id: name, data: {} });
-    else if (definition !== undefined) onPick(workOf(definition));
+    else if (definition !== undefined) onPick(initialWorkOf(definition));
   };
   return html`<${Field} label="What to do">
     <select value=${optionValueOf(work)} onChange=${pick} data-search="">
@@ -83,7 +83,7 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
         <p><a href=${`/console/presets/${work.slug}`}>See its steps</a></p>`;
     }
     case 'template':
-      return html`<${RowForm} work=${work} offer=${offer} onChange=${onChange} />`;
+      return html`<${DataRowForm} work=${work} offer=${offer} onChange=${onChange} />`;
     case 'op': {
       const definition = definitions.get(work.op);
       const { assetIds: _, ...parameters } = definition?.syncParams ?? definition?.params ?? {};
@@ -150,7 +150,7 @@ function withOneResult({ steps, outputs, ...work }: Steps): Steps {
 }
 
 /** A form with one field per variable of a template. */
-function RowForm({
+function DataRowForm({
   work,
   offer,
   onChange,

@@ -66,7 +66,7 @@ export function fieldsOf(work: PlaygroundWork): WorkFields {
 }
 
 /** The initial work for an op: the op with the parameters of its example. */
-export function workOf(definition: OpDefinition): PlaygroundWork {
+export function initialWorkOf(definition: OpDefinition): PlaygroundWork {
   const { op, syncExample = {}, example = {} } = definition;
   if (canBeStep(definition)) {
     const { op: _, ...parameters } = syncExample;

@@ -18,10 +18,10 @@ interface LetteredRun {
   cases: ReadonlyMap<string, CaseFigures>;
 }
 
-const LETTERS = 'ABCDEF';
-export const MAX_COMPARED_RUNS = LETTERS.length;
-const MIN_SHOWN_CHANGE = 0.5;
-const MAX_FIRST_CASES = 60;
+const RUN_LETTERS = 'ABCDEF';
+export const MAX_COMPARED_RUNS = RUN_LETTERS.length;
+const MIN_SHOWN_CHANGE_PERCENT = 0.5;
+const MAX_INITIAL_CASES = 60;
 /**
  * The maximum number of columns in a table. The bench's own reports have about ten measures; a file with thousands
  * would freeze the page.
@@ -36,7 +36,7 @@ export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
         runs.map(async (run, index): Promise<LetteredRun> => {
           const figures = readFigures(await readReport(run.name, signal));
           const cases = new Map(figures.cases.map((one) => [one.name, one]));
-          return { letter: LETTERS[index] ?? '', run, figures, cases };
+          return { letter: RUN_LETTERS[index] ?? '', run, figures, cases };
         }),
       ),
     [runs.map(({ name }) => name)],
@@ -112,7 +112,7 @@ function RunFigureTables({ runs }: { runs: readonly LetteredRun[] }) {
   return html`
     <${Section} title="Figures">
       ${!isAlone && html`<${Filters} fields=${[{ name: 'measure', label: 'Measure', kind: 'choice', choices: measures }]} values=${{ measure }} onChange=${change} />`}
-      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : compareMeasure(runs, names, measure)} />
+      <${CaseTable} ...${isAlone ? measureTableOf(cases, measures) : compareMeasure(runs, names, measure)} />
     <//>
     ${
       shownCase !== undefined &&
@@ -146,7 +146,7 @@ interface CaseTableProps {
  */
 function CaseTable({ columns, rows }: CaseTableProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const shown = isOpen ? rows : rows.slice(0, MAX_FIRST_CASES);
+  const shown = isOpen ? rows : rows.slice(0, MAX_INITIAL_CASES);
   return html`<${ScrollBox}><table class="figures">
       <thead>
         <tr><th scope="col">Case</th>${columns.map((one) => html`<th key=${one} scope="col" class="number">${one}</th>`)}</tr>
@@ -180,7 +180,7 @@ function compareMeasure(
   return { columns: [...runs.map(({ letter }) => letter), change], rows };
 }
 
-function everyMeasure(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
+function measureTableOf(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
   const columns = measures.slice(0, MAX_COLUMNS);
   const rows = cases.map(({ name, measures: own }) => ({
     name,
@@ -198,6 +198,6 @@ function changeView(measure: string, before: Figure | undefined, after: Figure |
   if (typeof before !== 'number' || typeof after !== 'number' || before === 0) return '–';
   const percent = (after / before - 1) * 100;
   const text = `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(1)} %`;
-  if (Math.abs(percent) < MIN_SHOWN_CHANGE) return html`<span class="quiet">${text}</span>`;
+  if (Math.abs(percent) < MIN_SHOWN_CHANGE_PERCENT) return html`<span class="quiet">${text}</span>`;
   return html`<span class=${`change ${isBetter(measure, before, after) ? 'good' : 'bad'}`}>${text}</span>`;
 }

@@ -11,7 +11,7 @@ interface Curve {
 const [WIDTH, HEIGHT] = [720, 300];
 const PLOT_MARGIN = { left: 56, right: 12, top: 12, bottom: 28 };
 /** The labels of the horizontal axis, each at the share of responses that were at least as fast. */
-const TICKS: readonly [share: number, text: string][] = [
+const PERCENTILE_TICKS: readonly [share: number, text: string][] = [
   [0, 'best'],
   [0.5, 'p50'],
   [0.9, 'p90'],
@@ -19,7 +19,7 @@ const TICKS: readonly [share: number, text: string][] = [
   [0.999, 'p99.9'],
 ];
 const MAX_NINES = 3.3;
-const GRID_LINES = 4;
+const GRID_LINE_COUNT = 4;
 
 /**
  * Latency curves: the latency at each percentile. The horizontal axis gives the slowest responses more room: 90, 99 and
@@ -40,7 +40,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
     points
       .map(([share, ms], index) => `${index === 0 ? 'M' : 'L'}${x(share).toFixed(1)} ${y(ms).toFixed(1)}`)
       .join('');
-  const levels = Array.from({ length: GRID_LINES + 1 }, (_, index) => (top * index) / GRID_LINES);
+  const levels = Array.from({ length: GRID_LINE_COUNT + 1 }, (_, index) => (top * index) / GRID_LINE_COUNT);
   return html`<figure class="plot">
     <figcaption>
       <strong>Latency by percentile</strong>
@@ -55,7 +55,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
           <text x=${PLOT_MARGIN.left - 8} y=${y(ms) + 4} text-anchor="end">${ms === 0 ? '0' : msText(ms)}</text>
         </g>`,
       )}
-      ${TICKS.map(
+      ${PERCENTILE_TICKS.map(
         ([share, text]) =>
           html`<text key=${text} x=${x(share)} y=${HEIGHT - 8} text-anchor=${share === 0 ? 'start' : 'middle'}>${text}</text>`,
       )}

@@ -23,8 +23,8 @@ export interface RunFigures {
 type ReportPart = Readonly<Record<string, unknown>>;
 
 /**
- * How many facts and points are shown. The bench's own reports have about fifty facts and a hundred points, but a file
- * may contain any number.
+ * The maximum numbers of facts and of curve points that are shown. The bench's own reports have about fifty facts and a
+ * hundred points, but a file may contain any number.
  */
 const MAX_FACTS = 300;
 const MAX_POINTS = 2_000;

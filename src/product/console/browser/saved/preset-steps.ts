@@ -23,12 +23,12 @@ export function StepCards({ steps, comparedWith }: StepCardsProps) {
     ${steps.map((step, index) => {
       const other = comparedWith?.[index];
       const isNew = comparedWith !== undefined && other === undefined;
-      const values = valuesOf(step);
-      const others = other === undefined ? {} : valuesOf(other);
+      const values = argumentTextsOf(step);
+      const others = other === undefined ? {} : argumentTextsOf(other);
       return html`<li key=${index} class=${isNew ? 'card new' : 'card'}>
         <span class="step-number">${index + 1}</span>
         <div>
-          <strong class=${differenceClassOf(comparedWith !== undefined && nameOf(step) !== (other && nameOf(other)))}>${nameOf(step)}</strong>
+          <strong class=${differenceClassOf(comparedWith !== undefined && opNameOf(step) !== (other && opNameOf(other)))}>${opNameOf(step)}</strong>
           <dl>
             ${Object.entries(values).map(
               ([
@@ -46,7 +46,7 @@ export function StepCards({ steps, comparedWith }: StepCardsProps) {
   </ol>`;
 }
 
-function nameOf({ op, operation }: PresetStep): string {
+function opNameOf({ op, operation }: PresetStep): string {
   return op ?? operation ?? '';
 }
 
@@ -55,7 +55,7 @@ function differenceClassOf(isDifferent: boolean): string | undefined {
 }
 
 /** The arguments of a step as text, by name. */
-function valuesOf(step: PresetStep): Record<string, string> {
+function argumentTextsOf(step: PresetStep): Record<string, string> {
   const { op: _, operation: __, parameters = {}, params = {}, ...fields } = step;
   const all = { ...fields, ...(params as object), ...parameters };
   return Object.fromEntries(

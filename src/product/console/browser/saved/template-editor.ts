@@ -50,7 +50,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const variables = variablesIn(draft.html, draft.css, draft.variables);
   const set = (change: Partial<TemplateForm>) => setDraft({ ...draft, ...change });
   const saved = { ...draft, variables };
-  const { actions, error } = useTemplateActs(template, saved, {
+  const { actions, error } = useTemplateActions(template, saved, {
     isChanged,
     onUpdated: () => {
       setDraft(saved);
@@ -83,7 +83,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   <//>`;
 }
 /** The actions on the edited template: its buttons, and the error of the last action. */
-function useTemplateActs(
+function useTemplateActions(
   template: TemplateData | undefined,
   draft: TemplateForm,
   { isChanged, onUpdated }: { isChanged: boolean; onUpdated: () => void },

@@ -54,7 +54,7 @@ export function JobPage({ jobId }: { jobId: string }) {
       <${JobItems} job=${data} status=${status} />
     <//>
     <${Section} title="What was submitted">
-      <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(workOf(data), null, 2) }]} />
+      <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(initialWorkOf(data), null, 2) }]} />
     <//>
   <//>`;
 }
@@ -229,6 +229,6 @@ function itemBar({ startedAt, completedAt, status }: JobItem, { startMs, lengthM
 }
 
 /** The fields that the caller chose when the job was submitted. */
-function workOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
+function initialWorkOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
   return { op, presetId, model, prompt, parameters, references, segments, pipelines };
 }
