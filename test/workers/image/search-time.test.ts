@@ -4,6 +4,7 @@ import t from 'tap';
 import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { DeadlineError } from '../../../workers/image/refusal.ts';
+import { fittingShareOfFrames } from '../../../workers/image/search/fewer-frames.ts';
 import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search/rehearsal.ts';
 import { outdoneRefusal } from '../../../workers/image/search/rivals.ts';
 import { takeTrialSample } from '../../../workers/image/search/sample.ts';
@@ -366,3 +367,30 @@ t.test(
     t.match(achieved, { format: 'webp', bytes: reached, quality: undefined });
   },
 );
+
+t.test('the share of frames that fit is estimated from what there was time to measure', async (t) => {
+  const [side, frames] = [32, 100];
+  const size = side * side * 3;
+  const data = Uint8Array.from({ length: size * frames }, (_, at) => (at * 7919 + ((at * at) >> 5)) & 255);
+  const pixels: Pixels = { data, width: side, height: side, channels: 3, frames };
+  const fileOf = ({ data, frames }: Pixels) =>
+    sharp(data, { raw: { width: side, height: side * frames, channels: 3, pageHeight: side } });
+  const encode = { format: 'webp', quality: 80 } as const;
+  const few = await fileOf({ ...pixels, data: data.subarray(0, 4 * size), frames: 4 })
+    .webp({ quality: 80 })
+    .toBuffer();
+  const shareWith = (trialMs: number, startMs = 0) => {
+    let now = startMs;
+    const prepareSample = (sample: Pixels) => {
+      now += trialMs;
+      return fileOf(sample);
+    };
+    const search = { ...searchOf(0, () => 1), pixels, encode, nowMs: () => now, prepareSample };
+    return fittingShareOfFrames(search, [{ quality: 80 }], few.byteLength, true);
+  };
+  const measured = await shareWith(1);
+  const estimated = await shareWith(5_000);
+  t.ok(measured !== undefined && measured <= 0.05, `${measured} of 100 frames`);
+  t.ok(estimated !== undefined && estimated > 0.015 && estimated <= 0.04, `${estimated} after one trial`);
+  t.equal(await shareWith(1, DEADLINE_MS), undefined, 'there was no time for any');
+});

@@ -23,12 +23,13 @@ const MAX_MEASURED_PX = 6_000_000;
 const FRAME_DISTANCES = [1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 100];
 
 /**
- * The share of an animation's frames that surely fit into a number of bytes. Files with fewer frames are encoded to
- * measure it. It cannot be computed, because a file with half of the frames may take half of the bytes, or nearly all
- * of them. The measuring ends early enough for the response.
+ * The share of an animation's frames that fit into a number of bytes. Files with fewer frames are encoded to measure
+ * it. It cannot be computed, because a file with half of the frames may take half of the bytes, or nearly all of them.
+ * The measuring ends early enough for the response. If it ends before a number of frames fits, the share is estimated
+ * from the fewest frames that were measured.
  * @param settings the settings that write an acceptable file. The smallest of their files counts.
  * @param areTooMany whether all frames together are known to take too many bytes.
- * @returns undefined if there was no time to measure it.
+ * @returns undefined if there was no time to measure anything.
  */
 export async function fittingShareOfFrames(
   search: SearchedPicture,
@@ -41,11 +42,13 @@ export async function fittingShareOfFrames(
   const distances = FRAME_DISTANCES.filter(
     (distance) => 2 * distance <= frames && !(areTooMany && distance === 1),
   );
-  const fits = async (distance: number) => {
+  /** The size of the smallest file as a share of the bytes that are surely allowed. Above 1, it does not fit. */
+  const sizeShareAt = async (distance: number) => {
     const fewer = selectFrames(pixels, (frame) => frame % distance === 0);
     const isSmall = fewer.width * fewer.height * fewer.frames <= MAX_MEASURED_PX;
     const all = { pixels: fewer, bytesRatio: 1, timeRatio: 1 };
     const sample = (isSmall ? undefined : takeTrialSample(fewer, 'size')) ?? all;
+    let smallest = Number.POSITIVE_INFINITY;
     for (const setting of settings) {
       const effort = setting.lossless ? LOSSLESS_ANIMATION_EFFORT : effortOf(encode, pixels).effort;
       const tried = {
@@ -55,23 +58,30 @@ export async function fittingShareOfFrames(
       };
       const { bytes } = await encodeSample(tried, sample, setting);
       const isRough = setting.lossless === true && sample !== all;
-      if (bytes <= (isRough ? SURE_SAMPLE_SHARE : SURE_SIZE_SHARE) * limitBytes) return true;
+      smallest = Math.min(smallest, bytes / ((isRough ? SURE_SAMPLE_SHARE : SURE_SIZE_SHARE) * limitBytes));
+      if (smallest <= 1) break;
     }
-    return false;
+    return smallest;
   };
   let [low, high] = [0, distances.length];
   let lastMs = 0;
+  let estimate: number | undefined;
   await completesInTime(async () => {
     while (low < high && nowMs() + 2 * lastMs < deadlineMs - MIN_TRIAL_TIME_MS) {
       const startedMs = nowMs();
       const middle = (low + high) >> 1;
-      if (await fits(distances[middle] as number)) high = middle;
-      else low = middle + 1;
+      const distance = distances[middle] as number;
+      const sizeShare = await sizeShareAt(distance);
+      if (sizeShare <= 1) high = middle;
+      else {
+        low = middle + 1;
+        estimate = 1 / (distance * sizeShare);
+      }
       lastMs = nowMs() - startedMs;
     }
     return true;
   });
   const distance = distances[high];
   if (distance !== undefined) return Math.ceil(frames / distance) / frames;
-  return low < high ? undefined : 1 / frames;
+  return low < high ? estimate : 1 / frames;
 }
