@@ -70,11 +70,11 @@ t.test('only what an enabled endpoint of the account subscribes to is wanted', a
   t.equal(await events.isWanted('acc_1', 'job.completed'), false);
   const endpoint = { _id: 'whe_1', accountId: 'acc_1', enabled: true, events: ['job.completed'] };
   await endpoints.insertOne(endpoint);
-  await events.subscriptionsChanged('acc_1');
+  await events.announceSubscriptionChange('acc_1');
   t.equal(await events.isWanted('acc_1', 'job.completed'), true, 'seen at once after the change was told');
   t.equal(await events.isWanted('acc_1', 'job.item.failed'), false);
   t.equal(await events.isWanted('acc_2', 'job.completed'), false, 'of no other account');
   await endpoints.updateOne({ _id: 'whe_1' }, { $set: { enabled: false } });
-  await events.subscriptionsChanged('acc_1');
+  await events.announceSubscriptionChange('acc_1');
   t.equal(await events.isWanted('acc_1', 'job.completed'), false);
 });

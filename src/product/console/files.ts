@@ -6,7 +6,7 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 /** The module that starts the console. It imports all other modules. */
 export const ENTRY_MODULE = 'console.ts';
 /**
- * The module that asks who is signed in. It imports no other module, so its request is sent while the others are
+ * The module that requests who is signed in. It imports no other module, so its request is sent while the others are
  * loaded.
  */
 const FIRST_MODULE = 'first-call.ts';
@@ -19,7 +19,7 @@ const SCREEN_MODULES = readdirSync(SCREENS_FOLDER)
   .filter((name) => name.endsWith('.ts'))
   .sort();
 
-const FILES = [
+const CONSOLE_FILES = [
   new URL('../reference/browser/favicon.svg', import.meta.url),
   new URL('./browser/sheets.css', import.meta.url),
   new URL('./browser/first-call.ts', import.meta.url),
@@ -40,7 +40,7 @@ export function screenModuleOf(path: string): string | undefined {
 export function openConsoleFiles(prefix: string): StaticFiles {
   const { resolve } = createRequire(import.meta.url);
   const uplot = pathToFileURL(resolve('uplot/package.json'));
-  return new StaticFiles(prefix, FILES, {
+  return new StaticFiles(prefix, CONSOLE_FILES, {
     preact: new URL(import.meta.resolve('preact')),
     'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
     htm: new URL(import.meta.resolve('htm')),

@@ -38,8 +38,8 @@ interface Subscription {
 export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
 
 const SUBSCRIPTIONS_CHANNEL = 'webhooks/subscriptions';
-/** How long a cached answer is used, in milliseconds. It limits the harm when the message about a change is lost. */
-const SUBSCRIPTIONS_CACHE_MS = 2_000;
+/** The TTL of cached subscriptions. It limits the harm if the message about a change is lost. */
+const SUBSCRIPTIONS_CACHE_TTL_MS = 2_000;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
 const OLDEST_FIRST = sortBy('createdAt', 'sequence');
@@ -62,7 +62,7 @@ export class EventOutbox {
   /** The event types to which the endpoints of an account subscribe. */
   readonly #wantedTypes = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
     max: MAX_CACHED_ACCOUNTS,
-    ttl: SUBSCRIPTIONS_CACHE_MS,
+    ttl: SUBSCRIPTIONS_CACHE_TTL_MS,
   });
   #unsubscribe: () => void = () => {};
   #listener: EventsListener | null = null;
@@ -98,9 +98,9 @@ export class EventOutbox {
   }
 
   /**
-   * Stores the events that are not stored yet. After a crash, an event may be written again, within the 14 days for
-   * which its deliveries are kept. When the promise resolves, the events are on disk and will be delivered, even if the
-   * process dies.
+   * Stores events. An event that is already stored is skipped: after a crash, its writer may write it again, up to 14
+   * days later, because its deliveries are kept that long. When the promise resolves, the events are on disk and will
+   * be delivered, even if the process dies.
    */
   async write(written: readonly OutboxEvent[]): Promise<void> {
     const documents = written.map((event) => {
@@ -123,8 +123,8 @@ export class EventOutbox {
     await this.#events.deleteMany({ _id: { $in: [...ids] } });
   }
 
-  /** Tells every process that the endpoints of an account changed. */
-  readonly subscriptionsChanged = async (accountId: string): Promise<void> => {
+  /** Announces to every process that the webhook endpoints of an account changed. */
+  readonly announceSubscriptionChange = async (accountId: string): Promise<void> => {
     this.#wantedTypes.delete(accountId);
     await this.#coordination.publish(SUBSCRIPTIONS_CHANNEL, accountId);
   };

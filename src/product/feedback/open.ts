@@ -61,7 +61,7 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
       },
     },
     async (request, reply) => {
-      const report = checkFeedbackReport(request.body);
+      const report = parseFeedbackReport(request.body);
       const feedback = await store.insert(gate.requireCaller(request), report, now());
       return sendCreated(reply, '/feedback', 'Report filed.', feedback);
     },
@@ -72,14 +72,14 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
  * Checks a report, and returns it as it is stored: its kind in lower case, its message trimmed.
  * @throws ApiError invalid_param on kind, message or context.
  */
-function checkFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
+function parseFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
   const checkedKind = requireAllowed('kind', kind.toLowerCase(), FEEDBACK_KINDS);
-  const report = { ...rest, kind: checkedKind, message: checkMessage(message) };
+  const report = { ...rest, kind: checkedKind, message: parseMessage(message) };
   if (rest.context !== undefined) checkContext(rest.context);
   return report;
 }
 
-function checkMessage(sent: string): string {
+function parseMessage(sent: string): string {
   const message = sent.trim();
   if (message === '')
     throw invalidParamError('message', 'message is blank: say what happened or what is missing.');

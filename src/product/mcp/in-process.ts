@@ -8,7 +8,7 @@ import { type InputSource, readPicture } from './inputs.ts';
 /** The maximum number of tool calls per process that hold a picture in memory at the same time. */
 const MAX_PICTURE_HOLDERS = 4;
 const MAX_WAITING_TOOL_CALLS = 1_000;
-/** The address that calls within the process are given. No request leaves the process. */
+/** The base URL of calls within the process. No request leaves the process. */
 const IN_PROCESS_URL = 'http://localhost';
 
 /**

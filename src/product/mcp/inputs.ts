@@ -74,7 +74,7 @@ export function assetIdIn(input: string): string | null {
 }
 
 /** The asset id of an image. An image that is not an asset is uploaded first. */
-export async function ensureAsset(image: ToolImage, service: Transport): Promise<string> {
+export async function ensureAssetId(image: ToolImage, service: Transport): Promise<string> {
   return 'assetId' in image ? image.assetId : uploadImage(image, service);
 }
 

@@ -98,7 +98,7 @@ export async function answerMessage(request: Request, message: unknown, host: To
   // be held open.
   if (isJsonObject(message) && message.method === 'subscriptions/listen')
     return unknownMethodResponse(message.id);
-  const wrong = isJsonObject(message) ? argumentsProblem(message) : undefined;
+  const wrong = isJsonObject(message) ? invalidArgumentsResponse(message) : undefined;
   if (wrong !== undefined) return wrong;
   const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
@@ -108,7 +108,7 @@ export async function answerMessage(request: Request, message: unknown, host: To
  * The response to arguments that are not an object, with the change that corrects them. The SDK would refuse them by
  * the words of its validator.
  */
-function argumentsProblem({ id, method, params }: Record<string, unknown>): Response | undefined {
+function invalidArgumentsResponse({ id, method, params }: Record<string, unknown>): Response | undefined {
   const sent = isJsonObject(params) ? params.arguments : undefined;
   if (method !== 'tools/call' || sent === undefined || isJsonObject(sent)) return undefined;
   const param = 'arguments';
@@ -172,7 +172,7 @@ function isToolFault(thrown: unknown): boolean {
   return !(thrown instanceof DarkroomError || thrown instanceof ApiError);
 }
 
-/** The error that a tool answers: the one of the API call that failed, or one of the tool itself. */
+/** The error in the result of a tool: the one of the API call that failed, or one of the tool itself. */
 function toolErrorOf(thrown: unknown): ToolError {
   if (!(thrown instanceof DarkroomError)) {
     const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
@@ -188,7 +188,7 @@ function toolErrorOf(thrown: unknown): ToolError {
 }
 
 /** The names of tool arguments, by the API parameter to which they correspond. */
-const TOOL_ARGUMENTS: Readonly<Record<string, string>> = {
+const TOOL_ARGUMENT_BY_PARAMETER: Readonly<Record<string, string>> = {
   assetId: 'input',
   url: 'input',
   file: 'input',
@@ -203,5 +203,5 @@ const TOOL_ARGUMENTS: Readonly<Record<string, string>> = {
 };
 
 function withArgumentName({ param, ...error }: ToolError): ToolError {
-  return { ...error, ...(param !== undefined && { param: TOOL_ARGUMENTS[param] ?? param }) };
+  return { ...error, ...(param !== undefined && { param: TOOL_ARGUMENT_BY_PARAMETER[param] ?? param }) };
 }

@@ -51,7 +51,7 @@ export async function describeResultPicture(
   { save }: { save?: boolean },
   source: InputSource,
 ): Promise<ToolResultPicture> {
-  const kept = save === true ? await saveAsset(url, contentType, source) : { link: url };
+  const kept = save === true ? await saveResultAsset(url, contentType, source) : { link: url };
   const format = contentType.replace('image/', '');
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
 }
@@ -64,8 +64,8 @@ export function requestedTiming(
   return timing === true ? { timing: timingOfHeaders(headers) } : {};
 }
 
-/** A small preview of a result picture, if the arguments request it. */
-export async function readPreviews(
+/** A small preview of a result picture; an empty list if the arguments request none. */
+export async function readRequestedPreviews(
   link: string | undefined,
   { preview }: { preview?: boolean },
   source: InputSource,
@@ -89,7 +89,7 @@ export async function pictureResult(
   const described = await describeResultPicture(resultLink, headers.get('x-service-warnings'), args, source);
   return {
     structured: { ...described, ...requestedTiming(headers, args), ...measurementsIn(headers) },
-    pictures: await readPreviews(described.link, args, source),
+    pictures: await readRequestedPreviews(described.link, args, source),
   };
 }
 
@@ -104,7 +104,7 @@ function measurementsIn(headers: Headers): Record<string, string> {
   return Object.fromEntries(found);
 }
 
-async function saveAsset(link: string, contentType: string, source: InputSource) {
+async function saveResultAsset(link: string, contentType: string, source: InputSource) {
   const image = await openImageInput(link, source);
   if (isImageReference(image)) throw new Error('The link of a result does not lead to this service.');
   const name = `result.${contentType.replace(/^image\/|\+.*$/g, '')}`;

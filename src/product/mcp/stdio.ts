@@ -86,7 +86,7 @@ class UploadedFiles implements LocalFiles {
 
   async upload(path: string, argument: string, service: Transport): Promise<string> {
     const absolutePath = resolve(path);
-    const { size, mtimeMs } = await checkFile(absolutePath, path, argument);
+    const { size, mtimeMs } = await requireUploadableFile(absolutePath, path, argument);
     const version = `${absolutePath}\n${size}\n${mtimeMs}`;
     const known = this.#assetIds.get(version);
     if (known !== undefined) return known;
@@ -98,10 +98,10 @@ class UploadedFiles implements LocalFiles {
 }
 
 /**
- * Checks a file before its upload.
+ * Reads the facts of a file that may be uploaded.
  * @throws ApiError invalid_param when there is no file at the path, or the file is too large.
  */
-async function checkFile(absolutePath: string, path: string, argument: string) {
+async function requireUploadableFile(absolutePath: string, path: string, argument: string) {
   const facts = await stat(absolutePath).catch(() => null);
   if (facts === null) throw unreadableFileError(argument, `There is no file ${path} in ${process.cwd()}`);
   if (!facts.isFile()) throw unreadableFileError(argument, `${path} is not a file`);

@@ -117,7 +117,7 @@ export function findModel({ models }: ModelsFile, id: string): Model | undefined
   return models.find((model) => model.id === id);
 }
 
-const SANDBOX_MODELS = new Set(
+const SANDBOX_MODEL_IDS = new Set(
   modelsData.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
 );
 
@@ -126,7 +126,7 @@ const SANDBOX_MODELS = new Set(
  * offered.
  */
 export function isSandboxModel(id: string): boolean {
-  return SANDBOX_MODELS.has(id);
+  return SANDBOX_MODEL_IDS.has(id);
 }
 
 export function modelsOfCategory({ models }: ModelsFile, category: string): Model[] {

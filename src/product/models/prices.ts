@@ -6,10 +6,10 @@ import type { ImageModelPrice } from './schema.ts';
  * The number of decimal places of an amount in dollars. Amounts are integers of the smallest unit, so that a list price
  * with eight decimals times a markup with six is exact.
  */
-const DOLLAR_PLACES = 14;
-const ONE_DOLLAR = 10n ** BigInt(DOLLAR_PLACES);
+const DOLLAR_DECIMAL_PLACES = 14;
+const ONE_DOLLAR = 10n ** BigInt(DOLLAR_DECIMAL_PLACES);
 /** The decimal places to which the markup is rounded. */
-const MARKUP_PLACES = 6;
+const MARKUP_DECIMAL_PLACES = 6;
 
 export function imageModelPrice({ markup }: ModelsFile, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
@@ -65,7 +65,8 @@ export function priceParametersOf(
 }
 
 /**
- * The list price in dollars for these parameters. If a value is not listed, the highest price of the model is taken.
+ * The list price in dollars for these parameters. A value that is not listed is ignored. If several prices match, the
+ * highest is taken; if none matches, the highest of the model.
  */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
@@ -89,19 +90,19 @@ function priceSpanOf(rows: Model['price']['rows']): { low: bigint; high: bigint 
 /** Parses an amount in dollars as config/models.json contains it, such as "0.04". */
 function parseDollars(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(DOLLAR_PLACES, '0'));
+  return BigInt(whole + fraction.padEnd(DOLLAR_DECIMAL_PLACES, '0'));
 }
 
 function withMarkup(usd: bigint, markup: number): bigint {
-  const one = 10n ** BigInt(MARKUP_PLACES);
-  return (usd * (one + BigInt(markup.toFixed(MARKUP_PLACES).replace('.', '')))) / one;
+  const one = 10n ** BigInt(MARKUP_DECIMAL_PLACES);
+  return (usd * (one + BigInt(markup.toFixed(MARKUP_DECIMAL_PLACES).replace('.', '')))) / one;
 }
 
 /** Formats dollars without trailing zeros. */
 function dollarText(usd: bigint): string {
-  const digits = usd.toString().padStart(DOLLAR_PLACES + 1, '0');
-  const fraction = digits.slice(-DOLLAR_PLACES).replace(/0+$/, '');
-  return `${digits.slice(0, -DOLLAR_PLACES)}${fraction && `.${fraction}`}`;
+  const digits = usd.toString().padStart(DOLLAR_DECIMAL_PLACES + 1, '0');
+  const fraction = digits.slice(-DOLLAR_DECIMAL_PLACES).replace(/0+$/, '');
+  return `${digits.slice(0, -DOLLAR_DECIMAL_PLACES)}${fraction && `.${fraction}`}`;
 }
 
 /** Formats a range of prices, or a single price. */

@@ -1,10 +1,7 @@
 import { isJsonObject } from '../../platform/values/json.ts';
 import { decodePercentEncoding } from '../../platform/values/percent-encoding.ts';
 
-/**
- * The maximum size of a caller's JSON Schema in bytes. This limit and the following ones ensure that a schema compiles
- * quickly.
- */
+/** The maximum size of a caller's JSON Schema in bytes, so that it compiles quickly. */
 const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_SCHEMA_LEVELS = 10;
 /** The maximum number of subschemas. A thousand of them compile in half a second. */

@@ -21,7 +21,7 @@ import { PRESET_KIND, type PresetDraft } from './store.ts';
 /** The maximum number of asset ids in one query. */
 const ASSETS_PER_QUERY = 1_000;
 
-const checkEntry = createValidator(PresetEntry, 'entry');
+const validateEntry = createValidator(PresetEntry, 'entry');
 
 /** An entry that can be stored, provided that its assets exist. */
 interface ParsedEntry extends Omit<ParsedPresetContent, 'content'> {
@@ -38,7 +38,7 @@ const MAX_IMPORTED_SCHEMAS = 20;
  * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account
  * may store.
  */
-export async function checkPresetEntries(
+export async function parsePresetEntries(
   entries: readonly unknown[],
   accountId: string,
   { models, missingAssets, answerSchemas }: PresetContentRules,
@@ -46,12 +46,12 @@ export async function checkPresetEntries(
 ): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
   checkImportEntryCount(PRESET_KIND, entries.length);
   const read = await partitionEntries(entries.entries(), (entry) =>
-    parseEntry(checkEntry(entry), models, now),
+    parseEntry(validateEntry(entry), models, now),
   );
   const entriesRead = read.accepted.map(([, entry]) => entry);
-  refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
+  refuseTooManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
   const references = entriesRead.flatMap(({ named }) => named);
-  const missing = await findMissingReferences(references, accountId, missingAssets);
+  const missing = await findMissingAssetIds(references, accountId, missingAssets);
   const checked = await partitionEntries(read.accepted, async ({ draft, named, schemas }) => {
     await refuseMissingAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);
@@ -68,7 +68,7 @@ export async function checkPresetEntries(
  * Refuses an import with too many answer schemas.
  * @throws ApiError resource_limit_exceeded.
  */
-function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
+function refuseTooManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
   if (size <= MAX_IMPORTED_SCHEMAS) return;
   throw new ApiError(
@@ -79,7 +79,7 @@ function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
 }
 
 /** Finds which of these assets do not exist. */
-async function findMissingReferences(
+async function findMissingAssetIds(
   named: ParsedPresetContent['named'],
   accountId: string,
   missingAssets: FindMissingAssets,

@@ -12,7 +12,7 @@ import { currentPresetVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
 import { onRemovedVersions } from './removals.ts';
 import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
-import { checkPresetContent } from './rules.ts';
+import { parseRunnablePresetContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
 
@@ -77,7 +77,7 @@ export function openPresets({ documents, ...options }: PresetsOptions): PresetsS
     },
     find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
     async saveOnce(accountId, sent, where) {
-      const content = await checkPresetContent(sent, accountId, options, where);
+      const content = await parseRunnablePresetContent(sent, accountId, options, where);
       const stem = slugFromName(sent.name, 'preset');
       const slug = `${stem}-${hash('sha256', JSON.stringify(content), 'hex').slice(0, SLUG_HASH_CHARACTERS)}`;
       const known = await store.find(accountId, slug);

@@ -10,7 +10,7 @@ interface RemovedVersions {
 }
 
 /**
- * Tells every process that versions of a preset were deleted. The message may be lost.
+ * Announces to every process that versions of a preset were deleted. The message may be lost.
  * @returns the tags that a CDN must purge.
  */
 export async function announceRemovedVersions(

@@ -15,7 +15,7 @@ import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { presetVersionNotFoundError } from './errors.ts';
-import { checkPresetEntries } from './importing.ts';
+import { parsePresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
 import {
   earlierVersionDataOf,
@@ -32,11 +32,11 @@ import {
 } from './reading.ts';
 import { announceRemovedVersions } from './removals.ts';
 import {
-  checkNewPreset,
+  applyPresetChange,
   checkPresetChange,
   checkPresetNames,
-  checkPresetRevision,
   type PresetContentRules,
+  parseNewPreset,
 } from './rules.ts';
 import {
   NewPreset,
@@ -64,7 +64,7 @@ const serializePreset = createRowWriter(PresetData);
 const serializeVersion = createRowWriter(PresetVersionData);
 const serializeAnswer = createRowWriter(envelopeSchemaOf(PresetData));
 
-const ROUTES = [
+const ROUTE_INSTALLERS = [
   installListRoute,
   installCreateRoute,
   installImportRoute,
@@ -76,7 +76,7 @@ const ROUTES = [
 
 /** The routes of presets: versioned lists of steps, which are checked when they are saved and then run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
-  for (const route of ROUTES) route(app, options);
+  for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
 function installListRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
@@ -108,7 +108,7 @@ function installCreateRoute(app: FastifyInstance, options: PresetRoutesOptions):
         idempotency: 'kept',
         needsFreeSpace: true,
         recheck: (request, { body }) =>
-          checkNewPreset(body as NewPreset, gate.requireCaller(request).accountId, options),
+          parseNewPreset(body as NewPreset, gate.requireCaller(request).accountId, options),
       },
       schema: {
         summary: 'Create a preset',
@@ -120,7 +120,7 @@ function installCreateRoute(app: FastifyInstance, options: PresetRoutesOptions):
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { name, description = '', slug } = request.body;
-      const content = await checkNewPreset(request.body, accountId, options);
+      const content = await parseNewPreset(request.body, accountId, options);
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
@@ -146,7 +146,7 @@ function installImportRoute(app: FastifyInstance, options: PresetRoutesOptions):
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const { drafts, errors } = await checkPresetEntries(request.body, accountId, options, now());
+      const { drafts, errors } = await parsePresetEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
       const data = presets.map((preset, index) =>
         savedPresetDataOf(preset, drafts[index]?.history ?? [], models),
@@ -209,7 +209,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const { slug } = request.params;
       refuseReadOnlyPresetPath(slug);
       checkPresetNames(request.body);
-      const revise = (current: Preset) => checkPresetRevision(current, request.body, accountId, options);
+      const revise = (current: Preset) => applyPresetChange(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
       if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
       return sendPreset(

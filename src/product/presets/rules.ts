@@ -26,7 +26,7 @@ export interface PresetContentRules {
  * The maximum size of a version's content, as bytes of JSON. It protects the store, and the list of all presets, of
  * which an account may have a thousand. Most presets take less than a kilobyte.
  */
-const MAX_CONTENT_BYTES = 512 * 1024;
+const MAX_PRESET_CONTENT_BYTES = 512 * 1024;
 
 /** The content of a preset as it was sent, before it is checked. */
 type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
@@ -44,16 +44,16 @@ export interface ParsedPresetContent extends Pick<CheckedSteps, 'schemas'> {
 }
 
 /**
- * Checks a new preset completely, except whether its slug is still free.
+ * Checks a new preset completely, except whether its slug is still free, and returns its content.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
-export async function checkNewPreset(
+export async function parseNewPreset(
   sent: NewPreset,
   accountId: string,
   rules: PresetContentRules,
 ): Promise<PresetContent> {
   checkPresetNames(sent);
-  return checkPresetContent(sent, accountId, rules);
+  return parseRunnablePresetContent(sent, accountId, rules);
 }
 
 /**
@@ -68,10 +68,10 @@ export function checkPresetChange(change: PresetChange, models: ModelsFile): voi
 }
 
 /**
- * Checks the content of one version against all rules, so that it can run.
+ * Checks the content of one version against all rules, so that it can run, and returns it in its stored form.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export async function checkPresetContent(
+export async function parseRunnablePresetContent(
   sent: RequestedPresetContent,
   accountId: string,
   { models, missingAssets, answerSchemas }: PresetContentRules,
@@ -84,7 +84,7 @@ export async function checkPresetContent(
 }
 
 /**
- * Checks the content of one version against all rules, except whether its assets exist.
+ * Checks the content of one version against all rules that need no store and no compiler.
  * @param where the prefix of the field names: '', or `versions[2].` for an earlier version.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
@@ -111,7 +111,7 @@ export function parsePresetContent(
  * steps and subjects are not checked again, so that a preset can be renamed even if one of its assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export async function checkPresetRevision(
+export async function applyPresetChange(
   current: Preset,
   change: PresetChange,
   accountId: string,
@@ -129,7 +129,7 @@ export async function checkPresetRevision(
     [revision.steps, revision.subjects, revision.widths, revision.fallback],
     [before.steps, before.subjects, before.widths, before.fallback],
   );
-  if (isNewVersion) await checkPresetContent(revision, accountId, rules);
+  if (isNewVersion) await parseRunnablePresetContent(revision, accountId, rules);
   return { revision, isNewVersion };
 }
 
@@ -190,7 +190,7 @@ export function isUsablePresetSlug(sent: unknown): sent is string {
 
 function checkContentSize(content: PresetContent, where: string): void {
   const sizeBytes = Buffer.byteLength(JSON.stringify(content));
-  if (sizeBytes <= MAX_CONTENT_BYTES) return;
-  const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_CONTENT_BYTES} are allowed.`;
-  throw invalidParamError(`${where}steps`, message, { limit: MAX_CONTENT_BYTES, received: sizeBytes });
+  if (sizeBytes <= MAX_PRESET_CONTENT_BYTES) return;
+  const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_PRESET_CONTENT_BYTES} are allowed.`;
+  throw invalidParamError(`${where}steps`, message, { limit: MAX_PRESET_CONTENT_BYTES, received: sizeBytes });
 }

@@ -15,7 +15,7 @@ import {
   RequestedStepList,
 } from '../catalogue/plan/step.ts';
 
-/** The maximum length of a name. This limit and the next one protect the store. Real values are far shorter. */
+/** The maximum length of a preset's name, to protect the store. Real names are far shorter. */
 const MAX_NAME_CHARACTERS = 1_000;
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 /**
@@ -30,7 +30,7 @@ const MAX_IMPORTED_VERSION = 1_000_000_000;
 
 const subjects = Type.Array(PromptSubject, { maxItems: MAX_SUBJECTS });
 
-/** The maximum number of widths of a preset. The next limit applies to each width. */
+/** The maximum number of widths that a preset declares. */
 const MAX_WIDTHS = 32;
 const MAX_WIDTH_PX = 8_192;
 

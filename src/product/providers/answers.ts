@@ -22,12 +22,12 @@ const MAX_PROBLEM_CHARACTERS = 200;
 const CODE_FENCE = '```';
 
 /**
- * Checks an answer against its request. A wrong answer counts as a temporary fault, because the model may answer
- * correctly the next time.
+ * Checks an answer against its request, and returns it in its final form. A wrong answer counts as a temporary fault,
+ * because the model may answer correctly the next time.
  * @param problemOf describes how a value violates a schema.
  * @throws ProviderError unavailable when there is no picture or no object, or the object violates the schema.
  */
-export async function checkModelAnswer(
+export async function parseModelAnswer(
   answer: RawModelAnswer,
   { op, schema = {} }: ModelRequest,
   problemOf: (schema: object, value: unknown) => Promise<string | undefined>,
@@ -54,7 +54,7 @@ function parseOutput(answer: RawModelAnswer): Record<string, unknown> {
 }
 
 /**
- * Parses the JSON that a model has written. Small models put it between code fences, even if they are told not to.
+ * Parses the JSON that a model has written. Small models put it between code fences, even if the prompt forbids it.
  * @throws ProviderError when the content is not JSON.
  */
 export function parseModelJson(content: unknown): unknown {
@@ -133,11 +133,11 @@ const MAX_SCHEMA_TASK_MS = 3_000;
  * How long a schema stays refused after it reached the time limit. It may then be checked again, because the machine
  * may only have been busy.
  */
-const TIMEOUT_RESULT_LIFE_MS = 60_000;
-const MAX_KNOWN_SCHEMAS = 1_000;
+const TIMED_OUT_SCHEMA_TTL_MS = 60_000;
+const MAX_CACHED_SCHEMAS = 1_000;
 /** How many schemas of one account may wait for the thread of a process that checks schemas. */
 const MAX_WAITING_SCHEMAS = 100;
-const RETRY_SECONDS = 5;
+const SCHEMA_QUEUE_RETRY_SECONDS = 5;
 
 /** A schema that a caller sent, and the parameter to name in errors about it. */
 interface SchemaToCheck {
@@ -155,7 +155,7 @@ export class AnswerSchemaChecker {
     SCHEMA_THREAD_HEAP_MEGABYTES,
   );
   /** The problem of each schema that was checked; '' if there is none. */
-  readonly #problems = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
+  readonly #problems = new LRUCache<string, string>({ max: MAX_CACHED_SCHEMAS });
   /** The queue for the thread. Accounts are served in turn. */
   readonly #queue = new FairMutex();
 
@@ -214,7 +214,7 @@ export class AnswerSchemaChecker {
   /** Caches the result for a schema. If the schema took too long, the result is cached only for a limited time. */
   #cacheResult(name: string, result: SchemaCheckResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
-    this.#problems.set(name, problem, result === undefined ? { ttl: TIMEOUT_RESULT_LIFE_MS } : {});
+    this.#problems.set(name, problem, result === undefined ? { ttl: TIMED_OUT_SCHEMA_TTL_MS } : {});
     return problem;
   }
 }
@@ -231,6 +231,6 @@ function tooManyWaitingSchemasError(): ApiError {
   return new ApiError(
     'rate_limited',
     `More than ${MAX_WAITING_SCHEMAS} of your answer schemas wait to be checked: send fewer at once.`,
-    { retryAfterSeconds: RETRY_SECONDS, details: { limit: MAX_WAITING_SCHEMAS } },
+    { retryAfterSeconds: SCHEMA_QUEUE_RETRY_SECONDS, details: { limit: MAX_WAITING_SCHEMAS } },
   );
 }

@@ -81,10 +81,10 @@ interface HttpRequest {
  * How long an idle connection is kept. The time is shorter than that of providers: if the provider closed the
  * connection just when a call is sent, the call would fail.
  */
-const MAX_IDLE_MS = 4_000;
+const MAX_IDLE_CONNECTION_MS = 4_000;
 const KEEP_ALIVE_AGENTS = {
-  'http:': new http.Agent({ keepAlive: true, timeout: MAX_IDLE_MS }),
-  'https:': new https.Agent({ keepAlive: true, timeout: MAX_IDLE_MS }),
+  'http:': new http.Agent({ keepAlive: true, timeout: MAX_IDLE_CONNECTION_MS }),
+  'https:': new https.Agent({ keepAlive: true, timeout: MAX_IDLE_CONNECTION_MS }),
 };
 
 /**

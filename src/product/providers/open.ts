@@ -9,7 +9,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { findModel, type Model, type ModelsFile, type ProviderName } from '../models/models.ts';
 import { priceParametersOf } from '../models/prices.ts';
-import { type AnswerSchemaChecker, checkModelAnswer, type ModelAnswer } from './answers.ts';
+import { type AnswerSchemaChecker, type ModelAnswer, parseModelAnswer } from './answers.ts';
 import type { providersSettings } from './config.ts';
 import { prepareModelPicture } from './pictures.ts';
 import {
@@ -58,7 +58,7 @@ interface ProvidersOptions extends Pick<ProcessParts, 'coordination' | 'hostId' 
 }
 
 /** The pause before a call that found no free slot is repeated, in milliseconds. */
-const BUSY_RETRY_MS = 1_000;
+const BUSY_RETRY_PAUSE_MS = 1_000;
 const SANDBOX_LATENCY_MS = 100;
 
 const ERROR_CODES_BY_CLASS = {
@@ -111,7 +111,7 @@ export class Providers {
     const done = await this.#slots.run(model.provider, call.accountId, () =>
       this.#timedAttempt(call, model, provider, signal),
     );
-    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_RETRY_MS } : done.done;
+    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_RETRY_PAUSE_MS } : done.done;
   }
 
   async #timedAttempt(
@@ -147,7 +147,7 @@ export class Providers {
     const context: ProviderCall = { accountId, signal, keep, ...withoutAbsentFields({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
       this.#options.answerSchemas.findProblem(accountId, schema, value);
-    const answer = await checkModelAnswer(await provider.run(request, context), request, findProblem);
+    const answer = await parseModelAnswer(await provider.run(request, context), request, findProblem);
     const warnings = request.pictures.flatMap((picture) => picture.warnings ?? []);
     return warnings.length === 0 ? answer : { ...answer, warnings };
   }
@@ -208,7 +208,7 @@ class ItemCallbackError extends Error {
   }
 }
 
-/** Runs a function of the caller, and marks its errors, so that they are not treated as errors of the provider. */
+/** Runs a function of the caller, and wraps its errors, so that they are not treated as errors of the provider. */
 async function wrapCallbackErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -76,8 +76,8 @@ const MAX_PICTURE_BYTES = 64 * MEGABYTE_BYTES;
 const FETCH_TIMEOUT_MS = 60_000;
 
 /**
- * Decodes a picture in base64.
- * @throws ProviderError if the text is not a picture in base64.
+ * Decodes a picture in base64. The bytes are checked later.
+ * @throws ProviderError if there is no text.
  */
 export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '') throw unavailableFault('The model answered without an image.');

@@ -25,10 +25,10 @@ const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
 const CONTENT_POLICY_PATTERN = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /**
- * The interval between two polls of a prediction, in milliseconds. Each interval is longer than the previous one by the
- * factor.
+ * The pauses between polls of a prediction, in milliseconds. Each pause is longer than the one before by the factor, up
+ * to `last`.
  */
-const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
+const POLL_BACKOFF_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
 /** How many polls may fail. A failed poll is repeated, because the prediction continues and must be paid for. */
 const MAX_FAILED_POLLS = 5;
@@ -98,10 +98,10 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     let prediction = begun;
     let failedPolls = 0;
     try {
-      let waitMs = POLL_MS.first;
+      let waitMs = POLL_BACKOFF_MS.first;
       while (RUNNING_STATUSES.includes(prediction.status)) {
         await sleep(waitMs, undefined, { signal });
-        waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last);
+        waitMs = Math.min(waitMs * POLL_BACKOFF_MS.factor, POLL_BACKOFF_MS.last);
         try {
           prediction = await pollPrediction(begun.id, signal);
           failedPolls = 0;

@@ -134,7 +134,7 @@ function seedOf(...parts: readonly (string | number)[]): number {
   return hash('sha256', parts.join('\n'), 'buffer').readUInt32BE(0);
 }
 
-/** The behaviour of the sandbox for one item that the directives in a prompt request. */
+/** What the directives in a prompt request for one item. */
 interface Directives {
   rejects: boolean;
   fails: boolean;

@@ -5,18 +5,18 @@ import { FairQueue } from '../../platform/queues.ts';
  * The lease of a slot, in milliseconds. It only frees the slots of dead processes, because a living process renews its
  * leases in time.
  */
-const LEASE_MS = 30_000;
-const RENEW_INTERVAL_MS = 10_000;
+const SLOT_LEASE_MS = 30_000;
+const SLOT_RENEWAL_INTERVAL_MS = 10_000;
 /**
  * How often a waiting call looks for slots that other processes have freed. A slot that this process frees wakes the
  * call at once.
  */
-const POLL_MS = 250;
+const FREE_SLOT_POLL_INTERVAL_MS = 250;
 const MAX_POLLS = 8;
 /**
  * How long an account keeps its place in the queue after it found no slot. Within this time, its item is tried again.
  */
-const QUEUE_PLACE_LIFE_MS = 3_000;
+const QUEUE_PLACE_TTL_MS = 3_000;
 /**
  * After another account has requested a slot, half of the slots are reserved for other accounts during this time.
  * Running calls are not stopped.
@@ -36,7 +36,7 @@ interface ProviderSlotsOptions extends Pick<ProcessParts, 'coordination' | 'host
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;
   readonly #waiting = new Map<string, FairQueue<() => void>>();
-  #counter = 0;
+  #callCount = 0;
 
   constructor(options: ProviderSlotsOptions) {
     this.#options = options;
@@ -49,14 +49,14 @@ export class ProviderSlots {
    * @param owner the account that holds the slot.
    */
   async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
-    this.#counter += 1;
+    this.#callCount += 1;
     const key = `providers/${this.#options.hostId}/${name}`;
-    const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#counter}/${owner}`;
+    const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#callCount}/${owner}`;
     if (!(await this.#take(key, holder, owner))) return undefined;
     // If a slot cannot be renewed, the call continues. At worst, one more call runs than there are slots.
     const renewal = setInterval(() => {
-      this.#options.coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
-    }, RENEW_INTERVAL_MS);
+      this.#options.coordination.renewSlot(key, holder, SLOT_LEASE_MS).catch(() => undefined);
+    }, SLOT_RENEWAL_INTERVAL_MS);
     renewal.unref();
     try {
       return { done: await work() };
@@ -71,9 +71,9 @@ export class ProviderSlots {
       key,
       limit: this.#options.limit,
       holder,
-      leaseMs: LEASE_MS,
+      leaseMs: SLOT_LEASE_MS,
       seenMs: RESERVATION_MS,
-      waitMs: QUEUE_PLACE_LIFE_MS,
+      waitMs: QUEUE_PLACE_TTL_MS,
     };
     if (await this.#options.coordination.takeShared(request)) return true;
     const queue = this.#waiting.get(key) ?? new FairQueue();
@@ -100,7 +100,7 @@ export class ProviderSlots {
 /** Waits until a slot is freed and it is the turn of the owner, or until the next poll. */
 function waitForTurnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(leave, POLL_MS);
+  const timer = setTimeout(leave, FREE_SLOT_POLL_INTERVAL_MS);
   queue.add(owner, leave);
   return promise;
 

@@ -50,7 +50,7 @@ export interface DocumentedOperation {
  * The maximum number of listed fields of a body or a response. Only schemas of ops are larger, and ops have pages of
  * their own.
  */
-const MAX_FIELDS = 90;
+const MAX_LISTED_FIELDS = 90;
 
 /** The page of an endpoint: an example of a call, the parameters, the body, and each response with an example. */
 export function endpointPage(
@@ -228,7 +228,7 @@ function schemaBlocks(
 ): PageBlock[] {
   const fields = reader.fieldsOf(media.schema ?? {});
   const listed =
-    fields.length > MAX_FIELDS
+    fields.length > MAX_LISTED_FIELDS
       ? [
           paragraphBlock(
             'The fields follow from the op: ',

@@ -8,8 +8,8 @@ import {
 } from '../templates/schema.ts';
 import { WEBHOOK_VERIFICATION_TEXT } from '../webhooks/endpoints/signing.ts';
 
-/** Values of the code that the pages mention. A page has the name of the value between percent signs. */
-const VALUES: Readonly<Record<string, string>> = {
+/** Values of the code that pages contain, by the names that a page writes between percent signs. */
+const CODE_VALUES: Readonly<Record<string, string>> = {
   JSON_BOUNDS: JSON_BOUNDS_TEXT,
   MAX_TEMPLATE_HTML: byteSizeText(MAX_TEMPLATE_HTML_BYTES),
   MAX_TEMPLATE_CSS: byteSizeText(MAX_TEMPLATE_CSS_BYTES),
@@ -23,5 +23,5 @@ const VALUES: Readonly<Record<string, string>> = {
  */
 export function readMarkdownFile(path: string): string {
   const text = readFileSync(new URL(path, import.meta.url), 'utf8');
-  return text.replaceAll(/%([A-Z_]+)%/g, (sign, name: string) => VALUES[name] ?? sign);
+  return text.replaceAll(/%([A-Z_]+)%/g, (sign, name: string) => CODE_VALUES[name] ?? sign);
 }

@@ -80,7 +80,7 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
       headingBlock('Errors'),
       errorsList(definition),
       headingBlock('More'),
-      moreList(definition),
+      furtherLinksList(definition),
     ],
   };
 }
@@ -224,7 +224,7 @@ function errorsList({ kind }: OpDefinition): PageBlock {
   );
 }
 
-function moreList({ op, kind, syncEndpoint, endpoint }: OpDefinition): PageBlock {
+function furtherLinksList({ op, kind, syncEndpoint, endpoint }: OpDefinition): PageBlock {
   const isTransform = syncEndpoint === '/images/transform';
   return listBlock(
     ['The definition as JSON, with the price: ', pageLink(`GET /api/v1/ops/${op}`, `/api/v1/ops/${op}`)],

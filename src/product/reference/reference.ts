@@ -52,35 +52,35 @@ export class DocumentationTexts {
   /** The page at a path below /docs as HTML; undefined if there is none. */
   html(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#cached(path, () => documentationHtml(path, page, this.#library, this.files));
+    return page && this.#cachedText(path, () => documentationHtml(path, page, this.#library, this.files));
   }
 
   /** The page at a path below /docs as Markdown; undefined if there is none. */
   markdown(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#cached(`${path}.md`, () => pageMarkdown(page));
+    return page && this.#cachedText(`${path}.md`, () => pageMarkdown(page));
   }
 
   searchIndex(): string {
-    return this.#cached('search.json', () => JSON.stringify(searchIndex(this.#library)));
+    return this.#cachedText('search.json', () => JSON.stringify(searchIndex(this.#library)));
   }
 
   /** The guidelines in the format of a skill, for agents with a shell. */
   skill(): string {
-    return this.#cached('skill.md', () => skillText(this.#sources.guidelines));
+    return this.#cachedText('skill.md', () => skillText(this.#sources.guidelines));
   }
 
   /** The overview for language models. */
   llmsText(): string {
-    return this.#cached('llms.txt', () => llmsText(this.#sources.document));
+    return this.#cachedText('llms.txt', () => llmsText(this.#sources.document));
   }
 
   /** All guides and ops in one text. */
   llmsFullText(): string {
-    return this.#cached('llms-full.txt', () => llmsFullText(this.#library));
+    return this.#cachedText('llms-full.txt', () => llmsFullText(this.#library));
   }
 
-  #cached(name: string, make: () => string): string {
+  #cachedText(name: string, make: () => string): string {
     const text = this.#texts.get(name) ?? make();
     this.#texts.set(name, text);
     return text;

@@ -67,7 +67,7 @@ export function keptRequestOf(
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     bytesIn: announcedBytes(request),
-    bytesOut: responseBytes(reply),
+    bytesOut: responseSizeBytes(reply),
     apiKeyId,
     serverTiming: textOrNull(reply.getHeader('server-timing')),
     warnings: textOrNull(reply.getHeader('x-service-warnings')),
@@ -90,7 +90,7 @@ function keptRefusalOf({ code, message, retryable, param, details = {} }: ApiErr
  * The size of a response body in bytes; null for a stream of unknown length. A response with status 204 or 304 has no
  * body.
  */
-function responseBytes(reply: FastifyReply): number | null {
+function responseSizeBytes(reply: FastifyReply): number | null {
   if (reply.statusCode === 204 || reply.statusCode === 304) return 0;
   const length = reply.getHeader('content-length');
   return length === undefined ? null : Number(length);

@@ -29,7 +29,7 @@ interface RequestsOptions extends Pick<ProcessParts, 'coordination' | 'hostId' |
 }
 
 /**
- * Opens the slice of recent requests. Each process remembers the requests that it answered. A search asks all
+ * Opens the slice of recent requests. Each process remembers the requests that it answered, and a search queries all
  * processes. `install` records the calls of all routes of `app`, if the caller is known.
  */
 export async function openRequests(

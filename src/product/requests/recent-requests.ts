@@ -2,11 +2,11 @@ import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
 /**
- * The limits of what a process remembers: requests and bytes of one account, and bytes of all accounts. If all accounts
- * together exceed their limit, the account whose last request is oldest is dropped.
+ * The maximum numbers of requests and bytes that a process remembers of one account, and of bytes of all accounts. If
+ * all accounts together exceed their limit, the account whose last request is oldest is dropped.
  */
 const MAX_REMEMBERED = { requests: 1_000, accountBytes: 2 * MEGABYTE_BYTES, bytes: 16 * MEGABYTE_BYTES };
-const REQUEST_LIFE_MS = HOUR_MS;
+const REMEMBERED_REQUEST_TTL_MS = HOUR_MS;
 
 /** A request with a number that increases within the process. It orders requests of the same millisecond. */
 export interface NumberedRequest extends KeptRequest {
@@ -84,5 +84,5 @@ export class RecentRequests {
 }
 
 function isExpired(request: KeptRequest | undefined, nowMs: number): boolean {
-  return request !== undefined && request.atMs < nowMs - REQUEST_LIFE_MS;
+  return request !== undefined && request.atMs < nowMs - REMEMBERED_REQUEST_TTL_MS;
 }

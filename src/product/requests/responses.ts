@@ -60,7 +60,7 @@ export function groupRequestErrors(requests: readonly RequestRecord[]): RequestE
  */
 export function mergeErrorGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
   return [...Map.groupBy(groups, groupKeyOf).values()]
-    .map((same) => same.reduce(mergePair))
+    .map((same) => same.reduce(mergeGroupPair))
     .sort((one, other) => other.count - one.count || (one.lastAt < other.lastAt ? 1 : -1));
 }
 
@@ -76,7 +76,7 @@ function groupKeyOf({ operation, code, param, reason }: RequestErrorGroup): stri
   return JSON.stringify([operation, code, param, reason]);
 }
 
-function mergePair(one: RequestErrorGroup, other: RequestErrorGroup): RequestErrorGroup {
+function mergeGroupPair(one: RequestErrorGroup, other: RequestErrorGroup): RequestErrorGroup {
   const [earlier, later] = one.lastAt < other.lastAt ? [one, other] : [other, one];
   const firstAt = one.firstAt < other.firstAt ? one.firstAt : other.firstAt;
   return { ...later, count: earlier.count + later.count, firstAt };

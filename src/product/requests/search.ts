@@ -55,7 +55,7 @@ interface SearchAnswer {
 
 const SEARCH_CHANNEL = 'requests';
 /** How long a search waits for answers. The requests of a process that takes longer are missing from the result. */
-const ANSWER_TIMEOUT_MS = 2_000;
+const SEARCH_ANSWER_TIMEOUT_MS = 2_000;
 /** The width to which numbers are padded, so that their texts sort in the same order. */
 const NUMBER_WIDTH = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
@@ -132,7 +132,7 @@ export class RequestSearch {
   }
 
   #askProcesses(question: SearchQuestion): Promise<SearchAnswer[]> {
-    return askEveryProcess(this.#coordination, SEARCH_CHANNEL, question, ANSWER_TIMEOUT_MS);
+    return askEveryProcess(this.#coordination, SEARCH_CHANNEL, question, SEARCH_ANSWER_TIMEOUT_MS);
   }
 }
 

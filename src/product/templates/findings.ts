@@ -56,7 +56,7 @@ export function variableWarnings(
   ];
 }
 
-/** For each series of numbered names, such as `image1` to `image7`, the highest number by the stem `image`. */
+/** The highest number in each series of numbered names, by its stem: 7 by `image` for `image1` to `image7`. */
 function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   for (const [stem, number] of names.map(splitNumberedName))

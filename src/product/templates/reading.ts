@@ -180,7 +180,7 @@ export async function* readTemplateHistory(
   yield templateVersionDataOf(currentTemplateVersion(template));
   let below = isBuiltInReference(template._id) ? 1 : template.version;
   while (below > 1) {
-    const rows = await store.versionsBelow(accountId, template._id, below, VERSION_BATCH_SIZE);
+    const rows = await store.findVersionsBelow(accountId, template._id, below, VERSION_BATCH_SIZE);
     yield* rows.map(templateVersionDataOf);
     below = rows.at(-1)?.version ?? 1;
   }

@@ -27,7 +27,7 @@ import {
   readTemplateHistory,
   refuseBuiltInTemplate,
 } from './reading.ts';
-import { checkImportedTemplate, checkNewTemplate, checkTemplateChange } from './rules.ts';
+import { applyTemplateChange, parseImportedTemplate, parseNewTemplate } from './rules.ts';
 import {
   NewTemplate,
   TemplateChange,
@@ -48,7 +48,7 @@ export interface TemplateRoutesOptions {
 
 const writeVersion = createRowWriter(TemplateData);
 
-const ROUTES = [
+const ROUTE_INSTALLERS = [
   installListRoute,
   installCreateRoute,
   installImportRoute,
@@ -62,7 +62,7 @@ const ROUTES = [
  * The routes of templates: versioned HTML and CSS with placeholders, drawn by POST /images/render and by render jobs.
  */
 export async function templateRoutes(app: FastifyInstance, options: TemplateRoutesOptions): Promise<void> {
-  for (const route of ROUTES) route(app, options);
+  for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
 function installListRoute(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
@@ -91,7 +91,7 @@ function installCreateRoute(app: FastifyInstance, { store, gate, now }: Template
       config: {
         idempotency: 'kept',
         needsFreeSpace: true,
-        recheck: (_request, { body }) => checkDraft(body as NewTemplate),
+        recheck: (_request, { body }) => parseDraft(body as NewTemplate),
       },
       schema: {
         summary: 'Create a template',
@@ -102,7 +102,7 @@ function installCreateRoute(app: FastifyInstance, { store, gate, now }: Template
       },
     },
     async (request, reply) => {
-      const draft = checkDraft(request.body);
+      const draft = parseDraft(request.body);
       const template = await store.insertOne(gate.requireCaller(request).accountId, draft, now());
       return sendCreated(reply, `/templates/${template._id}`, 'Template created.', templateDataOf(template));
     },
@@ -123,7 +123,7 @@ function installImportRoute(app: FastifyInstance, { store, gate, now }: Template
       },
     },
     async (request, reply) => {
-      const { drafts, errors } = await checkTemplateEntries(request.body);
+      const { drafts, errors } = await parseTemplateEntries(request.body);
       const templates = await store.insert(gate.requireCaller(request).accountId, drafts, now());
       const sent = request.body.length;
       return sendImportResult(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
@@ -161,7 +161,7 @@ function installChangeRoute(app: FastifyInstance, { store, gate, now }: Template
         async recheck(request, { body }) {
           const { templateId } = request.params as TemplateParams;
           const { accountId } = gate.requireCaller(request);
-          checkChange(await findTemplate(store, accountId, templateId), body as TemplateChange);
+          applyChange(await findTemplate(store, accountId, templateId), body as TemplateChange);
         },
       },
       schema: {
@@ -177,7 +177,7 @@ function installChangeRoute(app: FastifyInstance, { store, gate, now }: Template
       const { templateId } = request.params;
       refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
-      const change = (current: Template) => checkChange(current, request.body);
+      const change = (current: Template) => applyChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
       if (template === null) throw await missingTemplateError(store, accountId, templateId);
       return successEnvelope('Template changed.', templateDataOf(template));
@@ -232,15 +232,15 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
  * Checks a new template, and returns its content and its slug.
  * @throws ApiError invalid_param on the field at fault.
  */
-function checkDraft(sent: NewTemplate) {
+function parseDraft(sent: NewTemplate) {
   if (sent.slug !== undefined) refuseReservedSlug(TEMPLATE_KIND, sent.slug);
-  return { content: checkNewTemplate(sent), slug: sent.slug };
+  return { content: parseNewTemplate(sent), slug: sent.slug };
 }
 
-function checkChange(current: Template, change: TemplateChange) {
+function applyChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
   if (change.slug !== undefined) refuseReservedSlug(TEMPLATE_KIND, slug);
-  return { ...checkTemplateChange(current, change), slug };
+  return { ...applyTemplateChange(current, change), slug };
 }
 
 /**
@@ -249,11 +249,11 @@ function checkChange(current: Template, change: TemplateChange) {
  * @throws ApiError resource_limit_exceeded, before any entry is checked, if there are far more entries than an account
  * may store.
  */
-export async function checkTemplateEntries(
+export async function parseTemplateEntries(
   entries: readonly unknown[],
 ): Promise<{ drafts: TemplateDraft[]; errors: string[] }> {
   checkImportEntryCount(TEMPLATE_KIND, entries.length);
-  const { accepted, refused } = await partitionEntries(entries.entries(), checkImportedTemplate);
+  const { accepted, refused } = await partitionEntries(entries.entries(), parseImportedTemplate);
   return {
     drafts: accepted.map(([, content]) => ({ content })),
     errors: refused.map(({ index, error }) => `[${index}] ${error.message}`),

@@ -17,25 +17,25 @@ import {
 
 const VARIABLE_PATTERN = new RegExp(TEMPLATE_VARIABLE_PATTERN);
 /** The maximum length of a variable's name, to protect the store: lists contain the names. */
-const MAX_VARIABLE_CHARACTERS = 200;
-const checkEntry = createValidator(TemplateEntry, 'entry');
+const MAX_VARIABLE_NAME_CHARACTERS = 200;
+const validateEntry = createValidator(TemplateEntry, 'entry');
 
 /**
  * Checks a new template and fills in its defaults.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
+export function parseNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
   const variables = () => sent.variables ?? variableNamesIn(html, css);
-  return checkContent({ name, description, html, css, width, height }, variables);
+  return validContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
- * Checks one entry of an import like a new template. The entry may be any JSON value.
+ * Checks one entry of an import like a new template, and returns its content. The entry may be any JSON value.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkImportedTemplate(entry: unknown): TemplateContent {
-  return checkNewTemplate(checkEntry(entry));
+export function parseImportedTemplate(entry: unknown): TemplateContent {
+  return parseNewTemplate(validateEntry(entry));
 }
 
 /**
@@ -43,21 +43,22 @@ export function checkImportedTemplate(entry: unknown): TemplateContent {
  * sent, the variables are read from the placeholders again; variables that are still used keep their declaration.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkTemplateChange(current: TemplateContent, change: TemplateChange): TemplateContent {
+export function applyTemplateChange(current: TemplateContent, change: TemplateChange): TemplateContent {
   const { name, html, css, description, width, height } = { ...current, ...change };
   const isSameText = html === current.html && css === current.css;
   const declared = new Map(current.variables.map((variable) => [variableNameOf(variable), variable]));
   const derivedVariables = () =>
     variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
   const variables = () => change.variables ?? (isSameText ? current.variables : derivedVariables());
-  return checkContent({ name, description, html, css, width, height }, variables);
+  return validContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
- * Checks the page of a call that sends html instead of a template's name. Such a page declares no variables.
+ * Checks the page of a call that sends html instead of a template's name, and returns it. Such a page declares no
+ * variables.
  * @throws ApiError invalid_param on html, css, width or height.
  */
-export function checkSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
+export function parseSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
   checkTextSizes({ html, css });
   if (width === undefined || height === undefined) {
     const side = width === undefined ? 'width' : 'height';
@@ -72,7 +73,7 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
  * Checks the rules that a schema cannot express.
  * @param variablesIn returns the variables of the texts. It is called only after the texts are within their limits.
  */
-function checkContent(
+function validContent(
   content: Omit<TemplateContent, 'variables'>,
   variablesIn: () => DeclaredVariable[],
 ): TemplateContent {
@@ -108,9 +109,9 @@ function checkVariables(variables: readonly DeclaredVariable[]): void {
       const message = `The name at index ${index} of variables must be text of letters, digits, "_" and "." only.`;
       throw invalidParamError('variables', message, { index });
     }
-    if (name.length <= MAX_VARIABLE_CHARACTERS) continue;
-    const message = `The name at index ${index} of variables has ${name.length} characters: at most ${MAX_VARIABLE_CHARACTERS} are allowed, also in placeholders.`;
-    throw invalidParamError('variables', message, { index, limit: MAX_VARIABLE_CHARACTERS });
+    if (name.length <= MAX_VARIABLE_NAME_CHARACTERS) continue;
+    const message = `The name at index ${index} of variables has ${name.length} characters: at most ${MAX_VARIABLE_NAME_CHARACTERS} are allowed, also in placeholders.`;
+    throw invalidParamError('variables', message, { index, limit: MAX_VARIABLE_NAME_CHARACTERS });
   }
 }
 

@@ -140,8 +140,8 @@ export class TemplatesStore {
     return this.#versions.findOne({ accountId, templateId: current._id, version });
   }
 
-  /** At most `limit` versions of a template whose number is lower than `below`, newest first. */
-  async versionsBelow(
+  /** At most `limit` versions of a template that are older than `version`, newest first. */
+  async findVersionsBelow(
     accountId: string,
     templateId: string,
     version: number,

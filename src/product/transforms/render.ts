@@ -11,7 +11,7 @@ import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
 import { fillTemplate, type SizedTemplatePage } from '../templates/document.ts';
 import { findPageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
-import { checkSentPage } from '../templates/rules.ts';
+import { parseSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
 import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
 import type { FontRoutesOptions } from './fonts.ts';
@@ -162,7 +162,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         'html',
         'templateId',
       ]);
-    return { template: checkSentPage({ ...body, html }), param: 'html' };
+    return { template: parseSentPage({ ...body, html }), param: 'html' };
   }
 }
 

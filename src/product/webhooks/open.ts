@@ -50,10 +50,10 @@ interface WebhooksOptions extends Omit<ProcessParts, 'objects' | 'publicUrl'> {
 export async function openWebhooks(options: WebhooksOptions): Promise<ProductSlice> {
   const { documents, coordination, capacity, events, settings, now, log } = options;
   const { WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
-  const { subscriptionsChanged } = events;
+  const { announceSubscriptionChange } = events;
   const endpoints = new EndpointsStore(documents);
   const deliveries = new DeliveriesStore(documents);
-  const parts = { ...options, endpoints, deliveries, subscriptionsChanged };
+  const parts = { ...options, endpoints, deliveries, announceSubscriptionChange };
   const tail = await AttemptTail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
   const disabling = new EndpointDisabling(parts);

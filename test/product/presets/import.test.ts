@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { readModels } from '../../../src/product/models/models.ts';
-import { checkPresetEntries } from '../../../src/product/presets/importing.ts';
+import { parsePresetEntries } from '../../../src/product/presets/importing.ts';
 import { numbered, preset, refused, start } from './harness.ts';
 
 const at = (day: number) => new Date(Date.UTC(2025, 0, day)).toISOString();
@@ -116,7 +116,7 @@ t.test(
       ...preset,
       steps: [{ op: 'overlay', parameters: { layerAssetId: `ast_${index % 5}` } }],
     }));
-    const { drafts, errors } = await checkPresetEntries(entries, 'acc_a', rules, new Date());
+    const { drafts, errors } = await parsePresetEntries(entries, 'acc_a', rules, new Date());
     isOver = true;
     t.same([drafts.length, errors.length], [800, 200]);
     t.same(trips, [['ast_0', 'ast_1', 'ast_2', 'ast_3', 'ast_4']]);

@@ -3,7 +3,7 @@ import t from 'tap';
 import { isBuiltInReference, isReservedSlug, isSlug } from '../../../src/platform/ids/slugs.ts';
 import { BUILT_IN_TEMPLATES, findBuiltInTemplate } from '../../../src/product/templates/builtins/index.ts';
 import { fillTemplate } from '../../../src/product/templates/document.ts';
-import { checkNewTemplate } from '../../../src/product/templates/rules.ts';
+import { parseNewTemplate } from '../../../src/product/templates/rules.ts';
 import { optionalVariableNames, variableNameOf } from '../../../src/product/templates/schema.ts';
 
 t.test('there are at least four built-ins, under reserved names', async (t) => {
@@ -20,7 +20,7 @@ t.test('there are at least four built-ins, under reserved names', async (t) => {
 
 t.test('a built-in could have been created by a caller from its html and css', async (t) => {
   for (const { name, html, css, width, height, variables } of BUILT_IN_TEMPLATES) {
-    t.same(checkNewTemplate({ name, html, css, width, height }).variables, variables.map(variableNameOf));
+    t.same(parseNewTemplate({ name, html, css, width, height }).variables, variables.map(variableNameOf));
   }
 });
 

@@ -1,7 +1,7 @@
 // needs: documents
 import t, { type Test } from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkNewTemplate } from '../../../src/product/templates/rules.ts';
+import { parseNewTemplate } from '../../../src/product/templates/rules.ts';
 import {
   MAX_TEMPLATE_VERSIONS,
   MAX_TEMPLATES_PER_ACCOUNT,
@@ -10,7 +10,7 @@ import {
 import type { Template } from '../../../src/product/templates/template.ts';
 import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 
-const content = checkNewTemplate({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
+const content = parseNewTemplate({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
 
 const openStore = async (t: Test) => new TemplatesStore(await openDocuments(t));
@@ -64,7 +64,7 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
   const dying = new TemplatesStore(dyingAtUpdate(documents));
   await t.rejects(dying.update('acc_a', _id, count, at(1)), { message: 'The process died.' });
   t.match(await store.find('acc_a', _id), { version: 1, html: '<p>0</p>' });
-  t.same(await store.versionsBelow('acc_a', _id, 1, 10), [], 'the row kept is not an older version');
+  t.same(await store.findVersionsBelow('acc_a', _id, 1, 10), [], 'the row kept is not an older version');
 
   await store.update('acc_a', _id, (current) => ({ ...current, html: '<p>other</p>' }), at(2));
   t.match(await store.findVersion('acc_a', _id, 1), { html: '<p>0</p>', createdAt: at(0).toISOString() });
@@ -152,7 +152,7 @@ t.test('a deleted template has no version left', async (t) => {
   t.ok(await store.remove('acc_a', slug));
   t.notOk(await store.remove('acc_a', _id));
   t.equal(await store.findVersion('acc_a', _id, 1), null);
-  t.same(await store.versionsBelow('acc_a', _id, 10, 10), []);
+  t.same(await store.findVersionsBelow('acc_a', _id, 10, 10), []);
 });
 
 t.test('the listing goes by last update, whatever page it is read in', async (t) => {

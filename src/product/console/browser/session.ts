@@ -33,7 +33,7 @@ const LAST_ACCOUNT_KEY = 'darkroom-account';
 export const shownAccountId = new SharedState(localStorage.getItem(LAST_ACCOUNT_KEY));
 /** The pasted API key. It is kept in memory only, so that it is lost when the page is closed. */
 let pastedKey: string | undefined;
-/** The response to the first call of this page, which asks who is signed in. Undefined once it was read. */
+/** The response to the first call of this page, which reads who is signed in. Undefined once it was used. */
 let firstResponse: Promise<Response> | undefined = accountResponse;
 const otherTabs = new BroadcastChannel('darkroom-console');
 
@@ -45,7 +45,7 @@ const sessionTransport = new Transport({
   fetch: sendWithCredential,
   maxRetries: 1,
 });
-/** Asks who is signed in. Its first request was sent by first-call.ts. */
+/** Reads who is signed in. Its first request was sent by first-call.ts. */
 const accountTransport = new Transport({
   baseUrl: location.origin,
   fetch: (input, init) => {
@@ -125,7 +125,7 @@ export function startSession(): void {
   void refreshSession();
 }
 
-/** Asks who is signed in. A failure is stored in the session's state instead of being thrown. */
+/** Reads who is signed in. A failure is stored in the session's state instead of being thrown. */
 export async function refreshSession(): Promise<void> {
   try {
     await readAccount(pastedKey === undefined ? 'cookie' : 'key');

@@ -12,9 +12,9 @@ const FACTS_KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'lin
 type FactsKind = (typeof FACTS_KINDS)[number];
 
 const PALETTE_COLOR_COUNT = 6;
-/** How many characters of JSON the tags of a file may take in one answer. */
+/** The maximum length of the tags of a file in one result, as JSON. */
 const MAX_TAGS_CHARACTERS = 4_000;
-const MAX_TAG_CHARACTERS = 200;
+const MAX_TAG_VALUE_CHARACTERS = 200;
 
 export const factsTool = Tool.of({
   name: 'facts',
@@ -59,7 +59,7 @@ export const factsTool = Tool.of({
 async function measureImage(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: Transport) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? { palette: PALETTE_COLOR_COUNT } : {};
-  const data = await readImage<ImageMetadata>('metadata', image, service, query);
+  const data = await readFromImage<ImageMetadata>('metadata', image, service, query);
   const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
   return {
     ...(kinds.has('image') && { image: facts }),
@@ -78,8 +78,9 @@ function truncatedTags(groups: ImageMetadata['metadata']): Record<string, Record
   for (const [group, tags] of Object.entries(groups)) {
     for (const [name, value] of Object.entries(tags)) {
       const text = JSON.stringify(value) ?? '';
-      const shown = text.length > MAX_TAG_CHARACTERS ? `${text.slice(0, MAX_TAG_CHARACTERS)}…` : value;
-      length += name.length + Math.min(text.length, MAX_TAG_CHARACTERS);
+      const shown =
+        text.length > MAX_TAG_VALUE_CHARACTERS ? `${text.slice(0, MAX_TAG_VALUE_CHARACTERS)}…` : value;
+      length += name.length + Math.min(text.length, MAX_TAG_VALUE_CHARACTERS);
       if (length > MAX_TAGS_CHARACTERS) return short;
       short[group] = { ...short[group], [name]: shown };
     }
@@ -88,16 +89,19 @@ function truncatedTags(groups: ImageMetadata['metadata']): Record<string, Record
 }
 
 async function readText(image: ToolImage, service: Transport) {
-  const { text, confidence } = await readImage<TextOfImage>('read-text', image, service);
+  const { text, confidence } = await readFromImage<TextOfImage>('read-text', image, service);
   return { text, confidence };
 }
 
 async function readCodes(image: ToolImage, service: Transport) {
-  return (await readImage<CodesOfImage>('read-codes', image, service)).codes;
+  return (await readFromImage<CodesOfImage>('read-codes', image, service)).codes;
 }
 
-/** Makes a call that reads something of an image. Its endpoint is the last part of the path. */
-async function readImage<T>(
+/**
+ * Makes a call that reads something from an image.
+ * @param endpoint the last segment of the path.
+ */
+async function readFromImage<T>(
   endpoint: string,
   image: ToolImage,
   service: Transport,

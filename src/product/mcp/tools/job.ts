@@ -3,11 +3,11 @@ import type { Job, JobEstimate, JobItem } from '../../../client/schema.ts';
 import { jsonRequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
+import { assetIdIn, ensureAssetId, type InputSource, openImageInput } from '../inputs.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
 /** The maximum time for which the tool waits for a job. Most clients wait a minute for a tool. */
-const MAX_WAIT_SECONDS = 50;
+const MAX_JOB_WAIT_SECONDS = 50;
 /** The maximum number of items in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
@@ -36,7 +36,7 @@ const JobArguments = {
   maxCredits: Type.Optional(Type.Integer({ minimum: 0 })),
   dryRun: Type.Optional(Type.Boolean()),
   wait: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS, description: 'Seconds to wait for its end.' }),
+    Type.Integer({ minimum: 0, maximum: MAX_JOB_WAIT_SECONDS, description: 'Seconds to wait for its end.' }),
   ),
   key: Type.Optional(Type.String({ description: 'Idempotency-Key: repeats run once.' })),
 };
@@ -77,7 +77,7 @@ async function submitJob(args: JobArguments, source: InputSource): Promise<ToolR
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
   if (id !== undefined)
     throw invalidParamError('id', 'A new job has no id yet: leave it out, or use action get.');
-  const images = dryRun === true ? countNewImages(inputs) : await ensureAssets(inputs, source);
+  const images = dryRun === true ? dryRunInputFields(inputs) : await uploadedInputFields(inputs, source);
   const body = jsonRequestBody({ ...request, ...images, presetId: preset, templateId: template });
   const call = { method: 'POST', path: '/jobs', query: { items: MAX_SHOWN_ITEMS, dryRun, wait }, body };
   const { data } = await source.service.json<Job | JobEstimate>(call, { idempotencyKey: key });
@@ -116,18 +116,20 @@ function requireJobPath(id: string | undefined): string {
 }
 
 /**
- * The asset ids for a job's inputs. An input that is not an asset is uploaded first, because a job takes only assets.
+ * The fields of a job for its inputs. An input that is not an asset is uploaded first, because a job takes only assets.
  */
-async function ensureAssets(inputs: readonly string[] | undefined, source: InputSource) {
+async function uploadedInputFields(inputs: readonly string[] | undefined, source: InputSource) {
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
   for (const [index, input] of inputs.entries())
-    assetIds.push(await ensureAsset(await openImageInput(input, source, `inputs[${index}]`), source.service));
+    assetIds.push(
+      await ensureAssetId(await openImageInput(input, source, `inputs[${index}]`), source.service),
+    );
   return { assetIds };
 }
 
-/** The number of inputs that are not assets yet. A dry run uploads nothing, so these images are only counted. */
-function countNewImages(inputs: readonly string[] | undefined) {
+/** The fields of a dry run for its inputs. It uploads nothing, so inputs that are not assets yet are only counted. */
+function dryRunInputFields(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
   const assetIds = inputs.flatMap((input) => assetIdIn(input) ?? []);
   const imageCount = inputs.length - assetIds.length;

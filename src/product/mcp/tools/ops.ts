@@ -5,14 +5,14 @@ import { PASS_PARAMETERS } from '../../catalogue/parameters.ts';
 import { Tool } from '../tool.ts';
 
 /** The maximum length of an op's line in the list. */
-const MAX_LINE_CHARACTERS = 60;
+const MAX_OP_LINE_CHARACTERS = 60;
 /** The maximum length of a table of parameters: about 250 tokens. */
-const MAX_TABLE_CHARACTERS = 760;
+const MAX_PARAMETER_TABLE_CHARACTERS = 760;
 /**
  * The lengths to which the descriptions of parameters may be shortened. The longest one with which the table fits is
  * used.
  */
-const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
+const DESCRIPTION_LENGTHS = [120, 80, 56, 40, 28, 0];
 
 export const opsTool = Tool.of({
   name: 'ops',
@@ -44,7 +44,7 @@ function opsListText(definitions: readonly OpDefinition[]) {
   const lines = OP_GROUPS.flatMap(([title]) => [
     `# ${title}`,
     ...(groups.get(title) ?? []).map(
-      ({ op, description }) => `${op}: ${shortenedSentence(description, MAX_LINE_CHARACTERS)}`,
+      ({ op, description }) => `${op}: ${shortenedSentence(description, MAX_OP_LINE_CHARACTERS)}`,
     ),
   ]);
   return { structured: { ops: lines }, text: lines.join('\n') };
@@ -59,15 +59,16 @@ function parameterTable({ op, kind, description, params, defaultModel, requiresP
     `${op}: ${shortenedSentence(description, 120)}`,
     ...(defaultModel === undefined ? [] : [`model ${defaultModel}${requiresPrompt ? '; needs prompt' : ''}`]),
   ];
-  const tail = shared.length === 0 ? [] : [`also ${shared.map(sharedName).join(' ')}`];
-  const tables = DESCRIPTION_CHARACTERS.map((length) => own.map((entry) => parameterLine(entry, length)));
-  const fits = (lines: string[]) => [...head, ...lines, ...tail].join('\n').length <= MAX_TABLE_CHARACTERS;
+  const tail = shared.length === 0 ? [] : [`also ${shared.map(sharedParameterText).join(' ')}`];
+  const tables = DESCRIPTION_LENGTHS.map((length) => own.map((entry) => parameterLine(entry, length)));
+  const fits = (lines: string[]) =>
+    [...head, ...lines, ...tail].join('\n').length <= MAX_PARAMETER_TABLE_CHARACTERS;
   const parameters = [...(tables.find(fits) ?? tables.at(-1) ?? []), ...tail];
   return { structured: { op: head.join('. '), parameters }, text: [...head, ...parameters].join('\n') };
 }
 
 /** The name of a shared parameter. For `format`, the values are added, because most calls send it. */
-function sharedName([name, parameter]: [string, OpParameter]): string {
+function sharedParameterText([name, parameter]: [string, OpParameter]): string {
   return name === 'format' ? `format=${acceptedValues(parameter)}` : name;
 }
 
@@ -86,7 +87,7 @@ function acceptedValues({ type, enum: words, min, max }: OpParameter): string {
 }
 
 /** Matches words with which a shortened text must not end, because another word has to follow them. */
-const TRAILING_FUNCTION_WORDS =
+const TRAILING_FUNCTION_WORDS_PATTERN =
   /(?: (?:an?|the|of|and|or|by|with|like|its|as|how|in|on|for|to|what|when|that|over|beyond|they))+$/;
 
 /** The first sentence of a text. If it is too long, it is shortened at a comma or a word. */
@@ -95,5 +96,5 @@ function shortenedSentence(text: string, length: number): string {
   if (sentence.length <= length) return sentence;
   const cut = sentence.slice(0, length + 1).replace(/[\s,(]+\S*$/, '');
   const comma = cut.lastIndexOf(',');
-  return (comma > length / 2 ? cut.slice(0, comma) : cut).replace(TRAILING_FUNCTION_WORDS, '');
+  return (comma > length / 2 ? cut.slice(0, comma) : cut).replace(TRAILING_FUNCTION_WORDS_PATTERN, '');
 }

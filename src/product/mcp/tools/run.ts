@@ -5,7 +5,7 @@ import { jsonRequestBody } from '../../../client/transport.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { WITHIN_PARAMETERS } from '../../catalogue/index.ts';
 import {
-  ensureAsset,
+  ensureAssetId,
   ImageInputSchema,
   type InputSource,
   openImageInput,
@@ -15,7 +15,7 @@ import {
   describeResultPicture,
   pictureResult,
   RESULT_OUTPUT_FIELDS,
-  readPreviews,
+  readRequestedPreviews,
   requestedTiming,
   SAVE_ARGUMENTS,
 } from '../results.ts';
@@ -88,7 +88,7 @@ async function signDeliveryAddress(
   work: object,
   { service }: InputSource,
 ): Promise<ToolResult> {
-  const picture = isImageReference(image) ? image : { assetId: await ensureAsset(image, service) };
+  const picture = isImageReference(image) ? image : { assetId: await ensureAssetId(image, service) };
   const body = jsonRequestBody({ ...picture, ...work });
   const { data } = await service.json<DeliveryLink>({ method: 'POST', path: '/delivery-links', body });
   return { structured: { link: data.url, html: data.html } };
@@ -112,5 +112,5 @@ async function describeOutputs(
       });
   }
   const [link] = outputs.flatMap((output) => output.link ?? []);
-  return { structured: { outputs }, pictures: await readPreviews(link, args, source) };
+  return { structured: { outputs }, pictures: await readRequestedPreviews(link, args, source) };
 }

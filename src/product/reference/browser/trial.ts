@@ -46,7 +46,7 @@ async function sendCall(form: HTMLFormElement): Promise<TrialResult> {
   if (sends === 'json') {
     headers.set('content-type', 'application/json');
     return readResponse(
-      await fetch(url, { method: 'POST', headers, body: JSON.stringify(valuesOf(filledInputs(form))) }),
+      await fetch(url, { method: 'POST', headers, body: JSON.stringify(inputValuesOf(filledInputs(form))) }),
       [],
     );
   }
@@ -68,14 +68,14 @@ async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Tr
   });
   const url = new URL(filledPath, location.origin);
   url.search = query.toString();
-  const body = bodyOf(form);
+  const body = requestBodyOf(form);
   if (typeof body === 'string') headers.set('content-type', 'application/json');
   if (body instanceof File) headers.set('content-type', body.type);
   return readResponse(await fetch(url, { method, headers, ...(body !== null && { body }) }), []);
 }
 
 /** The body of a call: JSON as text, a file, or a multipart form with files. */
-function bodyOf(form: HTMLFormElement): string | File | FormData | null {
+function requestBodyOf(form: HTMLFormElement): string | File | FormData | null {
   const json = form.querySelector<HTMLTextAreaElement>('[name="json"]');
   if (json !== null) return json.value;
   const files = [...form.querySelectorAll<HTMLInputElement>('[type="file"]')];
@@ -144,7 +144,7 @@ function queryOf(form: HTMLFormElement): URLSearchParams {
 }
 
 /** The values of inputs by name. Invalid JSON is sent as text, because the API's response explains what is wrong. */
-function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
+function inputValuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
   const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,
     dataset.json === undefined ? value : parseJsonOrText(value),
@@ -156,8 +156,8 @@ function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> 
 function jobFieldsOf(form: HTMLFormElement): Record<string, unknown> {
   const isField = ({ dataset }: HTMLInputElement) => dataset.field !== undefined;
   const inputs = filledInputs(form);
-  const parameters = valuesOf(inputs.filter((input) => !isField(input)));
-  return { ...valuesOf(inputs.filter(isField)), parameters };
+  const parameters = inputValuesOf(inputs.filter((input) => !isField(input)));
+  return { ...inputValuesOf(inputs.filter(isField)), parameters };
 }
 
 function parseJsonOrText(text: string): unknown {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { variableNamesIn } from '../placeholders.ts';
-import { checkNewTemplate } from '../rules.ts';
+import { parseNewTemplate } from '../rules.ts';
 import type { Template } from '../template.ts';
 
 const BUILT_IN_PREFIX = 'builtin-template-';
@@ -86,6 +86,6 @@ function builtInTemplate(file: string, { optional, ...facts }: BuiltInFields): T
   const variables = variableNamesIn(html, css).map((name) =>
     optional.includes(name) ? { name, optional: true } : name,
   );
-  const content = checkNewTemplate({ ...facts, html, css, variables });
+  const content = parseNewTemplate({ ...facts, html, css, variables });
   return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
 }

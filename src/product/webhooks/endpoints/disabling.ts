@@ -10,7 +10,7 @@ interface DisablingOptions {
   sendMail: SendMail;
   /** Finds the e-mail address of an account; null when the account no longer exists. */
   findEmail: (accountId: string) => Promise<string | null>;
-  subscriptionsChanged: (accountId: string) => Promise<void>;
+  announceSubscriptionChange: (accountId: string) => Promise<void>;
   now: () => Date;
   log: EventLog;
 }
@@ -63,7 +63,7 @@ export class EndpointDisabling {
 
   /** Closes the queued deliveries of a disabled or deleted endpoint, and informs the other processes. */
   async closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
-    await this.#options.subscriptionsChanged(accountId);
+    await this.#options.announceSubscriptionChange(accountId);
     await this.#options.deliveries.closeQueued(accountId, _id, generation);
   }
 

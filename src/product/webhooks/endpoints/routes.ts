@@ -24,7 +24,7 @@ interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
   disabling: EndpointDisabling;
   outbound: Pick<OutboundRequests, 'checkWebhook'>;
-  subscriptionsChanged: (accountId: string) => Promise<void>;
+  announceSubscriptionChange: (accountId: string) => Promise<void>;
   gate: CallGate;
   now: () => Date;
 }
@@ -61,7 +61,7 @@ function installListRoute(app: FastifyInstance, { endpoints, gate }: EndpointRou
 
 function installCreateRoute(
   app: FastifyInstance,
-  { endpoints, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
+  { endpoints, outbound, announceSubscriptionChange, gate, now }: EndpointRoutesOptions,
 ): void {
   app.post<{ Body: NewWebhookEndpointBody }>(
     '/webhook-endpoints',
@@ -85,7 +85,7 @@ function installCreateRoute(
       const secret = newSigningSecret();
       const fields = { url, description, events, enabled, secret };
       const endpoint = await endpoints.insert(accountId, fields, now());
-      await subscriptionsChanged(accountId);
+      await announceSubscriptionChange(accountId);
       const data = { ...endpointDataOf(endpoint), secret };
       return sendCreated(reply, `/webhook-endpoints/${endpoint._id}`, 'Webhook endpoint registered.', data);
     },
@@ -113,7 +113,7 @@ function installReadRoute(app: FastifyInstance, { endpoints, gate }: EndpointRou
 
 function installChangeRoute(
   app: FastifyInstance,
-  { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
+  { endpoints, disabling, outbound, announceSubscriptionChange, gate, now }: EndpointRoutesOptions,
 ): void {
   declareChangeRoute<{ Params: WebhookEndpointParams; Body: WebhookEndpointChangeBody }>(
     app,
@@ -144,7 +144,7 @@ function installChangeRoute(
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
       if (endpoint === null) throw endpointNotFoundError(request.params.endpointId);
-      if (endpoint.enabled) await subscriptionsChanged(accountId);
+      if (endpoint.enabled) await announceSubscriptionChange(accountId);
       else await disabling.closeQueue(endpoint);
       return successEnvelope('Webhook endpoint changed.', endpointDataOf(endpoint));
     },

@@ -46,7 +46,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     template === undefined ? INITIAL_SAMPLE_VALUES : exampleRowFor(template.variables),
   );
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
-  useUnsaved(isChanged);
+  useUnsavedWarning(isChanged);
   const variables = variablesIn(draft.html, draft.css, draft.variables);
   const set = (change: Partial<TemplateForm>) => setDraft({ ...draft, ...change });
   const saved = { ...draft, variables };
@@ -138,7 +138,7 @@ function EditorText({ draft, error, onChange }: DraftProps) {
     <${Tabs} label="Part of the template" choices=${EDITOR_TABS} current=${part} onChoose=${setPart} />
     ${
       part === 'facts'
-        ? html`<${FactsForm} draft=${draft} error=${error} onChange=${onChange} />`
+        ? html`<${TemplateFactsForm} draft=${draft} error=${error} onChange=${onChange} />`
         : html`<textarea
             class="source-text"
             aria-label=${part === 'html' ? 'HTML' : 'CSS'}
@@ -151,7 +151,7 @@ function EditorText({ draft, error, onChange }: DraftProps) {
   </div>`;
 }
 
-function FactsForm({ draft: { name, description, width, height }, error, onChange }: DraftProps) {
+function TemplateFactsForm({ draft: { name, description, width, height }, error, onChange }: DraftProps) {
   const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
   return html`<div class="form">
     <${Field} label="Name" error=${errorMessageAt(error, 'name')}>
@@ -181,7 +181,7 @@ function initialNameFor(name: string, template: TemplateData | undefined): strin
 }
 
 /**
- * The variables of the edited template, as its placeholders name them. A variable that was optional stays optional.
+ * The variables of the edited template, as its placeholders name them. A variable stays optional if it was so before.
  * @param before the variables of the saved template.
  */
 export function variablesIn(
@@ -196,7 +196,7 @@ export function variablesIn(
 }
 
 /** Asks the user for confirmation before a page with unsaved changes is left. */
-function useUnsaved(isUnsaved: boolean): void {
+function useUnsavedWarning(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();

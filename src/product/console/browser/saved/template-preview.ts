@@ -11,11 +11,11 @@ interface TemplatePreviewProps {
   label: string;
 }
 
-const TYPING_DELAY_MS = 600;
+const PREVIEW_DEBOUNCE_MS = 600;
 
 /**
- * Shows a template drawn with a row of data. A short time after a change, it is drawn again; the previous picture stays
- * visible until then.
+ * Shows a template drawn with a row of data. It is drawn again shortly after the last change; until then, the previous
+ * picture stays visible.
  */
 export function TemplatePreview({ request, label }: TemplatePreviewProps) {
   const [state, setState] = useState<{
@@ -42,7 +42,7 @@ export function TemplatePreview({ request, label }: TemplatePreviewProps) {
         if (!end.signal.aborted) setState((last) => ({ ...last, error, isDrawing: false }));
       }
     };
-    const timer = setTimeout(draw, isFirst.current ? 0 : TYPING_DELAY_MS);
+    const timer = setTimeout(draw, isFirst.current ? 0 : PREVIEW_DEBOUNCE_MS);
     isFirst.current = false;
     return () => {
       clearTimeout(timer);

@@ -72,18 +72,19 @@ interface DiffLine {
 }
 
 /** The maximum number of compared pairs of lines (lines before × lines after). More would freeze the page. */
-const MAX_PAIRS = 4_000_000;
+const MAX_LINE_PAIRS = 4_000_000;
 
 /** The changes from one text to another, line by line. */
 function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
   if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
   const lines = diffLines(before.split('\n'), after.split('\n'));
   return html`<pre class="difference" tabindex="0" role="group" aria-label=${`What changed in ${label}`}>${lines.map(
-    ({ kind, text }, index) => html`<span key=${index} class=${kind}>${signOf(kind)} ${text}${'\n'}</span>`,
+    ({ kind, text }, index) =>
+      html`<span key=${index} class=${kind}>${diffSignOf(kind)} ${text}${'\n'}</span>`,
   )}</pre>`;
 }
 
-function signOf(kind: DiffLine['kind']): string {
+function diffSignOf(kind: DiffLine['kind']): string {
   return { same: ' ', gone: '−', new: '+' }[kind];
 }
 
@@ -91,7 +92,7 @@ function signOf(kind: DiffLine['kind']): string {
 function diffLines(before: readonly string[], after: readonly string[]): DiffLine[] {
   const gone = (text: string): DiffLine => ({ kind: 'gone', text });
   const added = (text: string): DiffLine => ({ kind: 'new', text });
-  if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];
+  if (before.length * after.length > MAX_LINE_PAIRS) return [...before.map(gone), ...after.map(added)];
   const width = after.length + 1;
   /** For each pair of lines, the length of the longest common subsequence of the rest of both texts. */
   const common = new Uint32Array((before.length + 1) * width);

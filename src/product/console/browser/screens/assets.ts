@@ -25,7 +25,7 @@ export default function AssetsScreen({ rest }: ScreenProps) {
 function AssetGrid() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const query = queryOf(filters);
+  const query = assetListQueryOf(filters);
   const list = usePages<ListedAsset>((signal) => api.assets.list(query, { signal }), [query]);
   const collections = useLoad((signal) => api.request('GET', '/collections', { signal }), []);
   const isFiltered = Object.keys(query).length > 0;
@@ -39,7 +39,7 @@ function AssetGrid() {
   return html`<${Page} title="Assets" lead="Images that this account keeps: uploads, and what its jobs made.">
     <${DropZone} collection=${filters.collection} onDone=${reload} />
     <${Filters}
-      fields=${fieldsOf(collections.data ?? [], filters)}
+      fields=${filterFieldsOf(collections.data ?? [], filters)}
       values=${filters}
       onChange=${(change: Partial<AssetListFilters>) => {
         setChosen(new Set());
@@ -54,7 +54,7 @@ function AssetGrid() {
         <${Button} kind="link" onClick=${() => setFilters({ similarTo: '' })}>Show all<//>
       </p>`
     }
-    <${AssetGridActs} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
+    <${AssetGridActions} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
     <${ErrorBox} error=${list.error} onRetry=${list.reload} />
     ${list.rows.length === 0 && list.isLoading && html`<${Placeholder} />`}
     ${
@@ -79,7 +79,7 @@ function AssetGrid() {
   <//>`;
 }
 
-interface GridActsProps {
+interface GridActionsProps {
   list: PagedList<ListedAsset>;
   chosen: ReadonlySet<string>;
   setChosen: (chosen: ReadonlySet<string>) => void;
@@ -87,7 +87,7 @@ interface GridActsProps {
 }
 
 /** The number of assets, and the actions on the selected ones. */
-function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
+function AssetGridActions({ list, chosen, setChosen, onRemoved }: GridActionsProps) {
   const bulk = useBulkAction();
   const removeChosen = async () => {
     const ids = [...chosen];
@@ -152,26 +152,30 @@ function MoreAssets({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) 
  * The query for the filters. A search for similar assets ignores all other filters, because the API does not combine
  * them.
  */
-function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
+function assetListQueryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
   return filters.similarTo === '' ? withoutEmpty(filters) : { similarTo: filters.similarTo };
 }
 
-const choice = (value: string, label: string) => ({ value, label });
-const ORIGINS = [choice('', 'Anywhere'), choice('upload', 'Uploads'), choice('job', 'Jobs')];
-const STATES = [
-  choice('', 'Any'),
-  choice('DONE', 'Stored'),
-  choice('PENDING', 'Pending'),
-  choice('FAILED', 'Failed'),
+const choiceOption = (value: string, label: string) => ({ value, label });
+const ORIGIN_CHOICES = [
+  choiceOption('', 'Anywhere'),
+  choiceOption('upload', 'Uploads'),
+  choiceOption('job', 'Jobs'),
+];
+const STATUS_CHOICES = [
+  choiceOption('', 'Any'),
+  choiceOption('DONE', 'Stored'),
+  choiceOption('PENDING', 'Pending'),
+  choiceOption('FAILED', 'Failed'),
 ];
 
-function fieldsOf(collections: readonly AssetCollection[], { collection, jobId }: AssetListFilters) {
+function filterFieldsOf(collections: readonly AssetCollection[], { collection, jobId }: AssetListFilters) {
   const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
   return [
     { name: 'id', label: 'Open an asset by its id', kind: 'search', placeholder: 'ast_… opens it' },
-    { name: 'collection', label: 'Collection', kind: 'choice', choices: [choice('', 'All'), ...names] },
-    { name: 'origin', label: 'From', kind: 'choice', choices: ORIGINS },
-    { name: 'status', label: 'Status', kind: 'choice', choices: STATES },
+    { name: 'collection', label: 'Collection', kind: 'choice', choices: [choiceOption('', 'All'), ...names] },
+    { name: 'origin', label: 'From', kind: 'choice', choices: ORIGIN_CHOICES },
+    { name: 'status', label: 'Status', kind: 'choice', choices: STATUS_CHOICES },
     ...(jobId === '' ? [] : [{ name: 'jobId', label: 'Job', kind: 'text' }]),
   ];
 }

@@ -24,7 +24,7 @@ import { canCancel, canResume, ItemCounts, JOBS_PATH } from './jobs/facts.ts';
 import { JobPage } from './jobs/job.ts';
 import { NewJob } from './jobs/new-job.ts';
 
-const POLL_MS = 2_500;
+const JOB_LIST_POLL_INTERVAL_MS = 2_500;
 const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', createdTo: '' };
 type JobListFilters = typeof NO_FILTERS;
 
@@ -59,8 +59,8 @@ function JobList() {
   const { id: _, ...set } = filters;
   const query: QueryOf<'GET /jobs'> = withoutEmpty(set);
   const list = useLiveList<JobSummary>((signal) => api.jobs.list(query, { signal }), [query], {
-    keyOf: idOf,
-    everyMs: POLL_MS,
+    keyOf: jobIdOf,
+    everyMs: JOB_LIST_POLL_INTERVAL_MS,
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
@@ -86,7 +86,7 @@ function JobList() {
       title,
       total: count,
       rows,
-      nameOf: idOf,
+      nameOf: jobIdOf,
       act: async (job, signal) => (applies(job) ? does(job.id, signal) : undefined),
       onEnd: () => {
         setChosen(new Set());
@@ -101,7 +101,7 @@ function JobList() {
     actions=${html`<a class="button primary" href=${`${JOBS_PATH}/new`}>New job</a>`}
   >
     <${Filters}
-      fields=${FIELDS}
+      fields=${JOB_FILTER_FIELDS}
       values=${filters}
       onChange=${(change: Partial<JobListFilters>) => {
         setChosen(new Set());
@@ -124,9 +124,9 @@ function JobList() {
     ${bulk.view}
     <${Table}
       label="Jobs"
-      columns=${COLUMNS}
+      columns=${JOB_COLUMNS}
       ...${list}
-      keyOf=${idOf}
+      keyOf=${jobIdOf}
       hrefOf=${({ id }: JobSummary) => `${JOBS_PATH}/${id}`}
       selected=${chosen}
       onSelect=${setChosen}
@@ -143,12 +143,12 @@ function JobList() {
   <//>`;
 }
 
-function idOf({ id }: JobSummary): string {
+function jobIdOf({ id }: JobSummary): string {
   return id;
 }
 
 const optionOf = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
-const FIELDS = [
+const JOB_FILTER_FIELDS = [
   { name: 'id', label: 'Open a job by its id', kind: 'search', placeholder: 'job_… opens it' },
   {
     name: 'status',
@@ -167,7 +167,7 @@ const FIELDS = [
   { name: 'createdTo', label: 'To', kind: 'instant' },
 ] as const;
 
-const COLUMNS: readonly Column<JobSummary>[] = [
+const JOB_COLUMNS: readonly Column<JobSummary>[] = [
   { title: 'Job', of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}` },
   statusColumn({ width: 'min(9.5em, 28vw)' }),
   { title: 'Items', width: 'min(16em, 30vw)', of: (job) => html`<${ItemCounts} job=${job} />` },

@@ -11,12 +11,12 @@ import { useAction, usePoll } from '../parts/reading.ts';
 import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
-const POLL_MS = 4_000;
+const STATE_POLL_INTERVAL_MS = 4_000;
 /** How often the state is read while the service is idle. The service takes a sample every ten seconds. */
-const IDLE_POLL_MS = 10_000;
+const IDLE_STATE_POLL_INTERVAL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
-const TIMEOUT_MS = 4_000;
-const RESTART_WORDS: Readonly<Record<string, string>> = {
+const STATE_TIMEOUT_MS = 4_000;
+const RESTART_REASON_TEXTS: Readonly<Record<string, string>> = {
   ...{ exit: 'ended', signal: 'killed', memory: 'killed for want of memory', hung: 'hung' },
 };
 const MAX_LISTED_MARKS = 12;
@@ -29,11 +29,11 @@ export default function OperateScreen() {
 
 function Operate() {
   const known = useRef(new Map<string, OperatorHost>());
-  const everyMs = useRef(POLL_MS);
+  const everyMs = useRef(STATE_POLL_INTERVAL_MS);
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntilMs([...known.current.values()]);
-      const fields = { query: { after }, signal, timeoutMs: TIMEOUT_MS };
+      const fields = { query: { after }, signal, timeoutMs: STATE_TIMEOUT_MS };
       const state = await callOperator('GET /state', fields);
       const hosts = state.hosts.map((host) => ({
         ...host,
@@ -45,7 +45,7 @@ function Operate() {
     [],
     everyMs.current,
   );
-  everyMs.current = data !== undefined && isIdle(data) ? IDLE_POLL_MS : POLL_MS;
+  everyMs.current = data !== undefined && isIdle(data) ? IDLE_STATE_POLL_INTERVAL_MS : STATE_POLL_INTERVAL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`
@@ -89,8 +89,8 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: OperatorState;
     .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');
   return html`<div class=${`verdict ${verdict.tone}`} role="status">
     <p>${sentenceView(verdict.sentence)}</p>
-    <${Fix} verdict=${verdict} onDone=${onDone} />
-    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${sentenceView(one.sentence)}</p><${Fix} verdict=${one} onDone=${onDone} /></div>`)}
+    <${VerdictFix} verdict=${verdict} onDone=${onDone} />
+    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${sentenceView(one.sentence)}</p><${VerdictFix} verdict=${one} onDone=${onDone} /></div>`)}
   </div>`;
 }
 
@@ -102,7 +102,7 @@ function sentenceView(sentence: string): View {
     .map((part, index) => (index % 2 === 0 ? part : html`<code key=${index}>${part}</code>`));
 }
 
-function Fix({ verdict: { fix }, onDone }: { verdict: OperatorVerdict; onDone: () => void }) {
+function VerdictFix({ verdict: { fix }, onDone }: { verdict: OperatorVerdict; onDone: () => void }) {
   const { act, isActing, error } = useAction();
   if (fix === undefined) return null;
   const { setting, value } = fix;
@@ -136,7 +136,7 @@ function HostSection({ host, onDone }: { host: OperatorHost; onDone: () => void 
           'Restarts',
           Object.entries(restarts)
             .filter(([, count]) => count > 0)
-            .map(([reason, count]) => `${count} ${RESTART_WORDS[reason] ?? reason}`)
+            .map(([reason, count]) => `${count} ${RESTART_REASON_TEXTS[reason] ?? reason}`)
             .join(', ') || 'none',
         ],
       ]}

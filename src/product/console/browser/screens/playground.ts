@@ -15,11 +15,11 @@ import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
 
-/** How long the work waits after the last change before it is run, in milliseconds. */
-const RUN_DELAY_MS = 500;
+/** The debounce of a run after a change of the work. */
+const RUN_DEBOUNCE_MS = 500;
 const MAX_UNDO_STEPS = 50;
 /** The query fields of the address. Another screen sets `asset` to open an asset in the playground. */
-const FIELDS = { ...WORK_FIELDS, asset: '' };
+const ADDRESS_FIELDS = { ...WORK_FIELDS, asset: '' };
 
 const PresetDialog = lazyComponent(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
 const Price = lazyComponent(async () => (await import('../playground/price.ts')).Price);
@@ -50,7 +50,7 @@ const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
 export default function PlaygroundScreen() {
   const { data: read, error: notRead, reload } = useLoad(readOffer, []);
   const { offer } = read ?? { offer: NO_OFFER };
-  const [fields, setFields] = useQuery(FIELDS);
+  const [fields, setFields] = useQuery(ADDRESS_FIELDS);
   const { asset, ...work } = fields;
   const written = JSON.stringify(work);
   const current = useMemo(() => parseWork(work), [written]);
@@ -65,7 +65,7 @@ export default function PlaygroundScreen() {
   const isCheap = definition?.kind !== 'ai';
   useEffect(() => {
     if (!isReady || !isLive || !isCheap) return;
-    const timer = setTimeout(start, RUN_DELAY_MS);
+    const timer = setTimeout(start, RUN_DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [written, source, isLive, isReady, isCheap]);
   const applying = () => import('../playground/applying.ts');

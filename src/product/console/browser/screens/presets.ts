@@ -18,7 +18,7 @@ export default function PresetsScreen({ rest }: ScreenProps) {
   return html`<${PresetBySlug} key=${slug} slug=${slug} />`;
 }
 
-const COLUMNS: readonly Column<PresetData>[] = [
+const PRESET_COLUMNS: readonly Column<PresetData>[] = [
   { title: 'Name', of: ({ name }) => name },
   { title: 'Slug', of: ({ slug }) => html`<${Copy} text=${slug} />`, width: '18em', isWide: true },
   { title: 'Steps', of: ({ steps }) => steps.map(({ op, operation }) => op ?? operation).join(' › ') },
@@ -51,7 +51,7 @@ function PresetList() {
     />
     ${h(Table<PresetData>, {
       label: 'Presets',
-      columns: COLUMNS,
+      columns: PRESET_COLUMNS,
       rows,
       keyOf: ({ id }) => id,
       hrefOf: ({ slug }) => `/console/presets/${slug}`,

@@ -38,8 +38,8 @@ import {
 } from '../parts/values.ts';
 import { addressOf, type ScreenProps, useQuery } from '../router.ts';
 
-const PATH = '/console/requests';
-const POLL_MS = 3_000;
+const REQUESTS_PATH = '/console/requests';
+const REQUESTS_POLL_INTERVAL_MS = 3_000;
 /** Almost every path begins with this prefix, so it is not shown. */
 const API_PREFIX_PATTERN = /^\/api\/v1(?=\/)/;
 /** Matches the paths of calls whose body is a picture. */
@@ -76,15 +76,20 @@ function RequestLog() {
       current=${view}
       onChoose=${(view: string) => setFilters({ view })}
     />
-    <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
+    <${Filters} fields=${REQUEST_FILTER_FIELDS} values=${filters} onChange=${setFilters} />
     ${view === 'errors' ? html`<${ErrorList} filters=${filters} />` : html`<${CallList} filters=${filters} />`}
   <//>`;
 }
 
-const STATUSES = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
-const FIELDS = [
+const STATUS_CHOICES = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
+const REQUEST_FILTER_FIELDS = [
   { name: 'path', label: 'Path begins with', kind: 'search', placeholder: '/api/v1/jobs' },
-  { name: 'status', label: 'Status', kind: 'choice', choices: [{ value: '', label: 'Any' }, ...STATUSES] },
+  {
+    name: 'status',
+    label: 'Status',
+    kind: 'choice',
+    choices: [{ value: '', label: 'Any' }, ...STATUS_CHOICES],
+  },
   { name: 'errorCode', label: 'Error code', kind: 'text' },
   { name: 'operation', label: 'Operation', kind: 'text' },
   { name: 'requestId', label: 'Request id', kind: 'text' },
@@ -92,16 +97,16 @@ const FIELDS = [
   { name: 'to', label: 'To', kind: 'instant' },
 ] as const;
 
-function queryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /requests'> {
+function requestListQueryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /requests'> {
   return withoutEmpty(filters);
 }
 
 function CallList({ filters }: { filters: RequestListFilters }) {
-  const query = queryOf(filters);
+  const query = requestListQueryOf(filters);
   const isFiltered = Object.keys(query).length > 0;
   const list = useLiveList<RequestRecord>((signal) => api.requests.list(query, { signal }), [query], {
     keyOf: keyOfRequest,
-    everyMs: POLL_MS,
+    everyMs: REQUESTS_POLL_INTERVAL_MS,
   });
   return html`
     <div class="list-head">
@@ -110,10 +115,10 @@ function CallList({ filters }: { filters: RequestListFilters }) {
     </div>
     <${Table}
       label="Calls"
-      columns=${COLUMNS}
+      columns=${REQUEST_COLUMNS}
       ...${list}
       keyOf=${keyOfRequest}
-      hrefOf=${({ id }: RequestRecord) => `${PATH}/${encodeURIComponent(id)}`}
+      hrefOf=${({ id }: RequestRecord) => `${REQUESTS_PATH}/${encodeURIComponent(id)}`}
       empty=${
         isFiltered
           ? html`<${Empty} title="No call of the last hour matches" text="Widen the filters, or take one away." />`
@@ -132,7 +137,7 @@ function keyOfRequest({ id, at }: RequestRecord): string {
   return `${id} ${at}`;
 }
 
-const COLUMNS: readonly Column<RequestRecord>[] = [
+const REQUEST_COLUMNS: readonly Column<RequestRecord>[] = [
   {
     title: 'Call',
     of: ({ method, path }) =>
@@ -170,9 +175,9 @@ function HttpStatus({ status }: { status: number }) {
 }
 
 function ErrorList({ filters }: { filters: RequestListFilters }) {
-  const query = queryOf(filters);
+  const query = requestListQueryOf(filters);
   const read = (signal: AbortSignal) => api.requests.errors(query, { signal });
-  const { data, error, isLoading, reload, ...live } = usePoll(read, [query], POLL_MS);
+  const { data, error, isLoading, reload, ...live } = usePoll(read, [query], REQUESTS_POLL_INTERVAL_MS);
   if (data === undefined && isLoading) return html`<${Placeholder} />`;
   return html`
     <div class="list-head">
@@ -196,7 +201,7 @@ function ErrorList({ filters }: { filters: RequestListFilters }) {
 
 function ErrorCause({ group }: { group: RequestErrorGroup }) {
   const { method, operation, route, code, reason, param, message, fix, count, lastAt, lastRequestId } = group;
-  const calls = addressOf(PATH, { errorCode: code, operation });
+  const calls = addressOf(REQUESTS_PATH, { errorCode: code, operation });
   return html`<article class="card">
     <div class="card-head">
       <h3>
@@ -214,7 +219,7 @@ function ErrorCause({ group }: { group: RequestErrorGroup }) {
     <${Fixes} fix=${fix} />
     <p class="quiet">
       Last at <${Time} at=${lastAt} />,${' '}
-      <a href=${`${PATH}/${encodeURIComponent(lastRequestId)}`}>look at that call</a>
+      <a href=${`${REQUESTS_PATH}/${encodeURIComponent(lastRequestId)}`}>look at that call</a>
     </p>
   </article>`;
 }
@@ -228,7 +233,7 @@ function Fixes({ fix }: { fix: unknown[] | undefined }) {
 }
 
 function RequestPage({ id }: { id: string }) {
-  const above = { title: 'Requests', path: PATH };
+  const above = { title: 'Requests', path: REQUESTS_PATH };
   const { data, error, reload } = useLoad((signal) => api.requests.get(id, { signal }), [id]);
   if (data === undefined)
     return html`<${NotLoadedPage} title="Request" above=${above} error=${error} reload=${reload} />`;

@@ -10,13 +10,13 @@ import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { MAX_COMPARED_RUNS, RunComparison } from '../runs/comparison.ts';
 
-const PATH = '/console/runs';
-const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
-const FIELDS: readonly FilterField[] = [
+const RUNS_PATH = '/console/runs';
+const REPORT_KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
+const RUN_FILTER_FIELDS: readonly FilterField[] = [
   { name: 'search', label: 'Name, command or commit', kind: 'search' },
-  { name: 'kind', label: 'Kind', kind: 'choice', choices: [{ value: '', label: 'all' }, ...KINDS] },
+  { name: 'kind', label: 'Kind', kind: 'choice', choices: [{ value: '', label: 'all' }, ...REPORT_KINDS] },
 ];
-const COLUMNS: readonly Column<OperatorRun>[] = [
+const RUN_COLUMNS: readonly Column<OperatorRun>[] = [
   { title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
   {
     title: 'Kind',
@@ -48,7 +48,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
       .flatMap((name) => data?.runs.find((run) => run.name === decodeURIComponent(name)) ?? []);
     if (data === undefined) return html`<${NotLoadedPage} title="Runs" error=${error} reload=${reload} />`;
     if (runs.length === 0)
-      return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
+      return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${RUNS_PATH}>All runs</a>`} />`;
     return html`<${RunComparison} runs=${runs} />`;
   }
   const tooMany = selected.size > MAX_COMPARED_RUNS;
@@ -62,11 +62,11 @@ function RunList({ isCompared }: { isCompared: boolean }) {
       ${selected.size > 1 ? `Lay ${selected.size} over each other` : 'Open'}
     <//>`}
   >
-    <${Filters} fields=${FIELDS} values=${filters} onChange=${change} />
+    <${Filters} fields=${RUN_FILTER_FIELDS} values=${filters} onChange=${change} />
     ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED_RUNS} can be laid over each other.</p>`}
     <${Table}
       label="Runs"
-      columns=${COLUMNS}
+      columns=${RUN_COLUMNS}
       rows=${data?.runs ?? []}
       total=${data?.total}
       keyOf=${({ name }: OperatorRun) => name}
@@ -84,5 +84,5 @@ function RunList({ isCompared }: { isCompared: boolean }) {
  * @param names the names of the runs; the first one is the baseline.
  */
 function compareAddress(names: readonly string[]): string {
-  return addressOf(`${PATH}/compare`, { names: names.map(encodeURIComponent).join(',') });
+  return addressOf(`${RUNS_PATH}/compare`, { names: names.map(encodeURIComponent).join(',') });
 }

@@ -18,7 +18,7 @@ export default function TemplatesScreen({ rest }: ScreenProps) {
   return html`<${TemplateById} key=${rest} id=${decodeURIComponent(id)} part=${part} />`;
 }
 
-const COLUMNS: readonly Column<TemplateSummary>[] = [
+const TEMPLATE_COLUMNS: readonly Column<TemplateSummary>[] = [
   { title: 'Name', of: ({ name }) => name },
   idColumn({ width: '20em' }),
   {
@@ -64,7 +64,7 @@ function TemplateList() {
     />
     ${h(Table<TemplateSummary>, {
       label: 'Templates',
-      columns: COLUMNS,
+      columns: TEMPLATE_COLUMNS,
       ...list,
       rows,
       keyOf: ({ id }) => id,

@@ -56,14 +56,14 @@ function UsageOfWindow() {
   );
   return html`
     ${account.data && html`<${Allowances} account=${account.data} />`}
-    <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
+    <${Filters} fields=${WINDOW_FIELDS} values=${filters} onChange=${setFilters} />
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${data === undefined && isLoading && html`<${Placeholder} />`}
     ${data && html`<${UsageFigures} ...${data} />`}
   `;
 }
 
-const FIELDS = [
+const WINDOW_FIELDS = [
   { name: 'days', label: 'The last', kind: 'choice', choices: WINDOW_CHOICES },
   { name: 'from', label: 'or from', kind: 'instant' },
   { name: 'to', label: 'to', kind: 'instant' },
@@ -79,10 +79,10 @@ function Allowances({ account: { credits, processing, assets, plan } }: { accoun
   const of = (used: number, limit: number) =>
     `${countText(used)}${limit < 0 ? '' : ` of ${countText(limit)}`}`;
   return html`<div class="allowances">
-    <${Allowance} label="Runs of this month" used=${processing.used} limit=${processing.limit}>
+    <${AllowanceBar} label="Runs of this month" used=${processing.used} limit=${processing.limit}>
       ${of(processing.used, processing.limit)}
     <//>
-    <${Allowance} label="Stored assets" used=${assets.stored} limit=${assets.limit}>
+    <${AllowanceBar} label="Stored assets" used=${assets.stored} limit=${assets.limit}>
       ${of(assets.stored, assets.limit)}
     <//>
     <${LabelledValues}
@@ -98,7 +98,7 @@ function Allowances({ account: { credits, processing, assets, plan } }: { accoun
 
 function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usage }) {
   const keys = useLoad((signal) => api.request('GET', '/api-keys', { signal }).catch(() => []), []);
-  const plots = useMemo(() => seriesOf(byDay), [byDay]);
+  const plots = useMemo(() => dailySeriesOf(byDay), [byDay]);
   const names = new Map(keys.data?.map(({ id, name, hint }) => [id, name || hint]));
   const { total } = byDay;
   if (byDay.groups.length === 0)
@@ -122,9 +122,9 @@ function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey
         <${Plot} label="Credits" times=${plots.times} series=${plots.credits} />
       <//>`
     }
-    <${Section} title="By op"><${Buckets} label="Usage by op" title="Op" buckets=${byOp.groups} /><//>
+    <${Section} title="By op"><${BucketTable} label="Usage by op" title="Op" buckets=${byOp.groups} /><//>
     <${Section} title="By key">
-      <${Buckets}
+      <${BucketTable}
         label="Usage by key"
         title="Key"
         buckets=${byKey.groups}
@@ -141,7 +141,7 @@ interface BucketsProps {
   nameOf?: (key: string) => string;
 }
 
-function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps) {
+function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsProps) {
   const number = (name: 'sync' | 'items' | 'jobs' | 'credits', heading: string) => ({
     title: heading,
     isNumber: true,
@@ -165,7 +165,7 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
 }
 
 /** One value for each day of the window, including days without usage. */
-function seriesOf({ from, to, groups }: Usage) {
+function dailySeriesOf({ from, to, groups }: Usage) {
   const byDay = new Map(groups.map((bucket) => [bucket.key, bucket]));
   const times: number[] = [];
   const first = Math.floor(Date.parse(from) / DAY_MS) * DAY_MS;
@@ -186,7 +186,7 @@ function seriesOf({ from, to, groups }: Usage) {
  * A bar that shows how much of a limit is used.
  * @param limit -1 if there is no limit.
  */
-function Allowance({ label, used, limit, children }: AllowanceProps) {
+function AllowanceBar({ label, used, limit, children }: AllowanceProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 0;
   return html`<div class="allowance">
     <div class="allowance-head"><span>${label}</span><span class="figure">${children}</span></div>
@@ -219,7 +219,7 @@ export function Ledger() {
     <${ErrorBox} error=${credits.error} onRetry=${credits.reload} />
     <${Table}
       label="Movements of credits"
-      columns=${COLUMNS}
+      columns=${LEDGER_COLUMNS}
       ...${list}
       keyOf=${({ id }: LedgerEntry) => id}
       empty=${html`<${Empty} title="No movements yet" text="Jobs of models are charged in credits; the operator grants them." />`}
@@ -227,13 +227,13 @@ export function Ledger() {
   `;
 }
 
-const TONES: Readonly<Record<string, string>> = { grant: 'good', charge: 'quiet', overage: 'warn' };
+const MOVEMENT_TONES: Readonly<Record<string, string>> = { grant: 'good', charge: 'quiet', overage: 'warn' };
 
-const COLUMNS: readonly Column<LedgerEntry>[] = [
+const LEDGER_COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     title: 'Movement',
     width: '8.5em',
-    of: ({ type }) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
+    of: ({ type }) => html`<${Status} status=${type} tone=${MOVEMENT_TONES[type] ?? 'quiet'} />`,
   },
   {
     title: 'Credits',

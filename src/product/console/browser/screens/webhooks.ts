@@ -39,7 +39,7 @@ function Endpoints() {
   >
     <${Table}
       label="Endpoints"
-      columns=${COLUMNS}
+      columns=${ENDPOINT_COLUMNS}
       keyOf=${({ id }: WebhookEndpoint) => id}
       hrefOf=${({ id }: WebhookEndpoint) => `${WEBHOOKS_PATH}/${id}`}
       ...${list}
@@ -53,7 +53,7 @@ function Endpoints() {
   <//>`;
 }
 
-const COLUMNS: readonly Column<WebhookEndpoint>[] = [
+const ENDPOINT_COLUMNS: readonly Column<WebhookEndpoint>[] = [
   { title: 'Address', of: ({ url }) => html`<span title=${url}>${url}</span>` },
   {
     title: 'Status',

@@ -28,7 +28,7 @@ export function AssetPage({ assetId }: { assetId: string }) {
   if (data === undefined)
     return html`<${NotLoadedPage} title="Asset" above=${above} error=${error} reload=${reload} />`;
   const { metadata = {}, name, status } = data;
-  return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${AssetActs} asset=${data} />`}>
+  return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${AssetActions} asset=${data} />`}>
     <div class="asset">
       ${
         status === 'DONE' &&
@@ -85,7 +85,7 @@ function Swatch({ colour }: { colour: string }) {
   </span>`;
 }
 
-function AssetActs({ asset }: { asset: Asset }) {
+function AssetActions({ asset }: { asset: Asset }) {
   const { act, actIfConfirmed, isActing, error } = useAction();
   const link = async () => {
     const options = { expiresInSeconds: LINK_LIFE_SECONDS };

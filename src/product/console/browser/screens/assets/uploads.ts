@@ -19,18 +19,18 @@ export interface Upload {
 
 /** The number of files that are sent at the same time. */
 const MAX_CONCURRENT_UPLOADS = 2;
-const FIRST_PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 8_000;
+const FIRST_RETRY_PAUSE_MS = 1_000;
+const MAX_RETRY_PAUSE_MS = 8_000;
 /**
  * How long an upload is retried after a lost connection. It is shorter than the 15 minutes for which an upload address
  * is valid.
  */
-const MAX_LOST_MS = 14 * 60_000;
+const MAX_RECONNECT_MS = 14 * 60_000;
 
 /** The uploads of this page. They continue while the user visits other screens. */
 export const uploads = new SharedState<readonly Upload[]>([]);
 const abortControllers = new Map<number, AbortController>();
-let lastId = 0;
+let lastUploadId = 0;
 
 /**
  * Sends files to a collection. An empty name means none.
@@ -38,12 +38,12 @@ let lastId = 0;
  */
 function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
-    lastId += 1;
-    abortControllers.set(lastId, new AbortController());
-    return { id: lastId, file, collection, state: 'waiting', sent: 0 };
+    lastUploadId += 1;
+    abortControllers.set(lastUploadId, new AbortController());
+    return { id: lastUploadId, file, collection, state: 'waiting', sent: 0 };
   });
   uploads.set([...uploads.value, ...added]);
-  startWaiting(onDone);
+  startWaitingUploads(onDone);
 }
 
 /** Stops an upload, or removes an ended one from the list. */
@@ -63,7 +63,7 @@ function removeEndedUploads(): void {
 }
 
 /** Starts waiting uploads until MAX_CONCURRENT_UPLOADS of them are running. */
-function startWaiting(onDone: () => void): void {
+function startWaitingUploads(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_CONCURRENT_UPLOADS - uploads.value.filter(isSending).length;
   for (const upload of uploads.value.filter(({ state }) => state === 'waiting').slice(0, Math.max(0, free))) {
@@ -78,7 +78,7 @@ function startWaiting(onDone: () => void): void {
       )
       .finally(() => {
         abortControllers.delete(upload.id);
-        startWaiting(onDone);
+        startWaitingUploads(onDone);
       });
   }
 }
@@ -108,13 +108,13 @@ async function putWithRetries(
   signal: AbortSignal,
 ): Promise<void> {
   const startedMs = Date.now();
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
+  for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs = Math.min(MAX_RETRY_PAUSE_MS, 2 * pauseMs)) {
     signal.throwIfAborted();
     const outcome = await sendAttempt(address, headers, file, signal, (sent) =>
       changeUpload(id, { state: 'sending', sent }),
     );
     if (outcome === 'stored') return;
-    if (Date.now() - startedMs > MAX_LOST_MS)
+    if (Date.now() - startedMs > MAX_RECONNECT_MS)
       throw new Error('The connection was away for too long: send it again.');
     changeUpload(id, { state: 'lost', sent: 0 });
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -142,7 +142,7 @@ function sendAttempt(
     request.onabort = () => reject(signal.reason);
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
-      const { error } = parseRefusal(request.responseText);
+      const { error } = parseUploadRefusal(request.responseText);
       // After a lost connection, an earlier attempt may have succeeded, or the service may still be reading it.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
@@ -158,7 +158,7 @@ interface UploadRefusal {
   error?: Partial<Pick<DarkroomError, 'code' | 'message' | 'retryable'>> & { details?: { status?: string } };
 }
 
-function parseRefusal(text: string): UploadRefusal {
+function parseUploadRefusal(text: string): UploadRefusal {
   try {
     return JSON.parse(text) as UploadRefusal;
   } catch {
@@ -247,7 +247,7 @@ export function DropZone({ collection, onDone }: DropProps) {
   `;
 }
 
-const STATE_WORDS = {
+const UPLOAD_STATE_TEXTS = {
   waiting: 'waiting',
   sending: 'sending',
   lost: 'connection lost: it is sent again',
@@ -255,7 +255,7 @@ const STATE_WORDS = {
   failed: 'failed',
 };
 
-const TONES = { waiting: 'quiet', sending: 'busy', lost: 'warn', done: 'good', failed: 'bad' };
+const UPLOAD_STATE_TONES = { waiting: 'quiet', sending: 'busy', lost: 'warn', done: 'good', failed: 'bad' };
 
 function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { upload: Upload }) {
   const name = file.name;
@@ -265,7 +265,7 @@ function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { u
     </span>
     <span class="quiet figure">${bytesText(file.size)}</span>
     <progress max="1" value=${sent} aria-label=${`Upload of ${name}`}></progress>
-    <${Status} status=${STATE_WORDS[state]} tone=${TONES[state]} />
+    <${Status} status=${UPLOAD_STATE_TEXTS[state]} tone=${UPLOAD_STATE_TONES[state]} />
     <${Button} kind="icon" label=${`Remove ${name}`} onClick=${() => removeUpload(id)}>✕<//>
     ${message && html`<p class="upload-message">${message}</p>`}
   </li>`;

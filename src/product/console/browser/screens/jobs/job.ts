@@ -23,22 +23,23 @@ import {
 import { navigate, useQuery } from '../../router.ts';
 import { canCancel, canResume, ItemCounts, JOBS_PATH } from './facts.ts';
 
-const POLL_MS = 1_500;
-const ENDED_POLL_MS = 60_000;
+const RUNNING_JOB_POLL_INTERVAL_MS = 1_500;
+const ENDED_JOB_POLL_INTERVAL_MS = 60_000;
 
 /** The page of one job: what it does, its state, and the outcome of each item. */
 export function JobPage({ jobId }: { jobId: string }) {
   const [{ items: status }, setFilters] = useQuery({ items: '' });
-  const everyMs = useRef(POLL_MS);
+  const everyMs = useRef(RUNNING_JOB_POLL_INTERVAL_MS);
   const job = usePoll((signal) => api.jobs.get(jobId, { items: 0 }, { signal }), [jobId], everyMs.current);
   const { data } = job;
-  everyMs.current = data !== undefined && hasEnded(data) ? ENDED_POLL_MS : POLL_MS;
+  everyMs.current =
+    data !== undefined && hasEnded(data) ? ENDED_JOB_POLL_INTERVAL_MS : RUNNING_JOB_POLL_INTERVAL_MS;
   const above = { title: 'Jobs', path: JOBS_PATH };
   if (data === undefined) return html`<${NotLoadedPage} title="Job" above=${above} ...${job} />`;
   return html`<${Page}
     title=${data.op ?? data.presetName ?? data.type}
     above=${above}
-    actions=${html`<${JobActs} job=${data} reload=${job.reload} />`}
+    actions=${html`<${JobActions} job=${data} reload=${job.reload} />`}
   >
     <div class="list-head"><${ItemCounts} job=${data} /><${LiveSwitch} ...${job} /></div>
     <${JobFacts} job=${data} />
@@ -54,7 +55,7 @@ export function JobPage({ jobId }: { jobId: string }) {
       <${JobItems} job=${data} status=${status} />
     <//>
     <${Section} title="What was submitted">
-      <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(initialWorkOf(data), null, 2) }]} />
+      <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(jobWorkOf(data), null, 2) }]} />
     <//>
   <//>`;
 }
@@ -68,7 +69,7 @@ const ITEM_FILTER_CHOICES = [
   { name: 'CANCELLED', label: 'Cancelled' },
 ];
 
-function JobActs({ job, reload }: { job: Job; reload: () => void }) {
+function JobActions({ job, reload }: { job: Job; reload: () => void }) {
   const { act, actIfConfirmed, isActing, error } = useAction();
   const cancel = () => {
     const text = 'Items that have not started stop at once; running ones finish, and what is complete stays.';
@@ -119,7 +120,7 @@ function JobFacts({ job }: { job: Job }) {
         'Preset',
         presetId && html`<a href=${`/console/presets/${presetId}`}>${job.presetName ?? presetId}</a>`,
       ],
-      ['Collection', collection && html`<a href=${assetsIn(collection)}>${collection}</a>`],
+      ['Collection', collection && html`<a href=${assetsAddressOf(collection)}>${collection}</a>`],
       ['Credits', html`<${Count} value=${actualCredits} />`],
       ['Attempt', job.attemptNumber > 1 ? countText(job.attemptNumber) : undefined],
       ['Resumed from', parentJobId && html`<${Id} id=${parentJobId} to=${`${JOBS_PATH}/${parentJobId}`} />`],
@@ -133,7 +134,7 @@ function JobFacts({ job }: { job: Job }) {
   />`;
 }
 
-function assetsIn(collection: string): string {
+function assetsAddressOf(collection: string): string {
   return `/console/assets?${new URLSearchParams({ collection })}`;
 }
 
@@ -167,7 +168,7 @@ function JobItems({ job, status }: { job: Job; status: string }) {
   const span = { startMs, lengthMs: Math.max(1, endMs - startMs) };
   return html`<${Table}
     label="Items"
-    columns=${columnsOf(span)}
+    columns=${itemColumnsOf(span)}
     ...${list}
     keyOf=${({ index }: JobItem) => String(index)}
     empty=${html`<${Empty} title="No such items" />`}
@@ -179,7 +180,7 @@ interface BarSpan {
   lengthMs: number;
 }
 
-function columnsOf(span: BarSpan): Column<JobItem>[] {
+function itemColumnsOf(span: BarSpan): Column<JobItem>[] {
   return [
     {
       title: 'Item',
@@ -229,6 +230,6 @@ function itemBar({ startedAt, completedAt, status }: JobItem, { startMs, lengthM
 }
 
 /** The fields that the caller chose when the job was submitted. */
-function initialWorkOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
+function jobWorkOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
   return { op, presetId, model, prompt, parameters, references, segments, pipelines };
 }

@@ -36,7 +36,7 @@ const EMPTY_DRAFT: JobDraft = {
 };
 const EXAMPLE_REQUEST = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
-/** The form for a new job. A dry run shows the price, and the submit sends exactly the job that was priced. */
+/** The form for a new job. A dry run shows the price, and the submit button sends exactly the job that was priced. */
 export function NewJob() {
   const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
   const [draft, setDraft] = useState(EMPTY_DRAFT);
@@ -48,11 +48,12 @@ export function NewJob() {
   const definition = ops.data?.find((one) => one.op === op);
   const change = (part: Partial<JobDraft>) => setDraft((last) => ({ ...last, ...part }));
   const body = useMemo(
-    () => (by === 'json' ? draft.json || EXAMPLE_REQUEST : JSON.stringify(bodyOf(op, definition, draft))),
+    () =>
+      by === 'json' ? draft.json || EXAMPLE_REQUEST : JSON.stringify(requestOfDraft(op, definition, draft)),
     [by, op, definition, draft],
   );
   const take = (request: JobRequest) => {
-    const taken = draftOf(request);
+    const taken = draftOfRequest(request);
     pricing.clear();
     submitting.clear();
     setDraft(taken);
@@ -226,7 +227,7 @@ function Estimate({ estimate }: { estimate: JobEstimate }) {
 }
 
 /** The request of the job, from the fields that were filled in. */
-function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraft): JobRequest {
+function requestOfDraft(op: string, definition: OpDefinition | undefined, draft: JobDraft): JobRequest {
   const { prompt, assetIds, fromCollection, into, values } = draft;
   const ids = assetIds.split(/[\s,]+/).filter((id) => id !== '');
   const inputs = fromCollection === '' ? { assetIds: ids } : { from: { collection: fromCollection } };
@@ -243,7 +244,7 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
  * The contents of the form for an existing request. If the form lacks a field for part of it, the request is shown as
  * JSON instead.
  */
-function draftOf(request: JobRequest): JobDraft {
+function draftOfRequest(request: JobRequest): JobDraft {
   const {
     op,
     prompt = '',

@@ -8,12 +8,12 @@ import { Code, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
 import { WEBHOOKS_PATH } from './endpoint.ts';
 
-const POLL_MS = 3_000;
+const DELIVERY_POLL_INTERVAL_MS = 3_000;
 
 /** The page of one delivery: what is sent, and its outcome. */
 export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; deliveryId: string }) {
   const read = (signal: AbortSignal) => api.webhooks.delivery(endpointId, deliveryId, { signal });
-  const { data, error, reload } = usePoll(read, [endpointId, deliveryId], POLL_MS);
+  const { data, error, reload } = usePoll(read, [endpointId, deliveryId], DELIVERY_POLL_INTERVAL_MS);
   const resending = useAction();
   const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
   const above = { title: 'Deliveries of the endpoint', path };

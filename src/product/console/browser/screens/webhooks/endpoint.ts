@@ -37,7 +37,7 @@ export function EndpointSecret({ secret, onClose }: { secret: string; onClose: (
   return html`<${SecretDialog} title="Keep this secret" text=${text} secret=${secret} onClose=${onClose} />`;
 }
 
-const POLL_MS = 3_000;
+const DELIVERIES_POLL_INTERVAL_MS = 3_000;
 
 /** The page of an endpoint, with its deliveries. */
 export function EndpointPage({ endpointId }: { endpointId: string }) {
@@ -46,7 +46,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> =
     status === '' ? {} : { status: status as Delivery['status'] };
   const open = (signal: AbortSignal) => api.webhooks.deliveries(endpointId, query, { signal });
-  const options = { keyOf: ({ id }: Delivery) => id, everyMs: POLL_MS };
+  const options = { keyOf: ({ id }: Delivery) => id, everyMs: DELIVERIES_POLL_INTERVAL_MS };
   const list = useLiveList<Delivery>(open, [endpointId, status], options);
   const bulk = useBulkAction();
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
@@ -59,7 +59,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   const resend = (since: string) =>
     bulk.run({
       title: 'Sending events again',
-      rows: resentEvents(endpointId, since),
+      rows: resendFailedEvents(endpointId, since),
       nameOf: String,
       act: async () => undefined,
       onEnd: reload,
@@ -68,7 +68,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
     title=${data.description || 'Endpoint'}
     lead=${html`<${Copy} text=${data.url} />`}
     above=${above}
-    actions=${html`<${EndpointActs} endpoint=${data} reload=${reload} />`}
+    actions=${html`<${EndpointActions} endpoint=${data} reload=${reload} />`}
   >
     <${LabelledValues}
       of=${[
@@ -95,7 +95,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
       ${bulk.view}
       <${Table}
         label="Deliveries"
-        columns=${COLUMNS}
+        columns=${DELIVERY_COLUMNS}
         ...${list}
         keyOf=${({ id }: Delivery) => id}
         hrefOf=${({ id }: Delivery) => `${WEBHOOKS_PATH}/${endpointId}/${id}`}
@@ -116,7 +116,7 @@ const STATUS_TABS = [
   { name: 'FAILED', label: 'Failed' },
 ];
 
-const COLUMNS: readonly Column<Delivery>[] = [
+const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   { title: 'Event', of: ({ eventType }) => eventType },
   statusColumn(),
   {
@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   idColumn(),
 ];
 
-function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
+function EndpointActions({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
   const { id, enabled } = endpoint;
   const [secret, setSecret] = useState<string>();
   const { act, actIfConfirmed, isActing, error } = useAction();
@@ -208,10 +208,10 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
 }
 
 /**
- * Asks the service to send the failed events again, batch by batch, until none is left. Yields the number of events so
- * far, once per event.
+ * Sends the failed events again, batch by batch, until none is left. Yields the number of events so far, once per
+ * event.
  */
-async function* resentEvents(endpointId: string, since: string): AsyncGenerator<number> {
+async function* resendFailedEvents(endpointId: string, since: string): AsyncGenerator<number> {
   let count = 0;
   for (;;) {
     const { queued, left } = await api.webhooks.redeliverFailed(endpointId, since);
