@@ -3,9 +3,9 @@ import { Ajv, type ErrorObject } from 'ajv';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
-  pathOf,
   spellPath,
   undeclaredFieldsDiagnosis,
+  violationPathOf,
 } from '../../src/platform/http/errors/violations.ts';
 import { didYouMeanHint } from '../../src/platform/ids/nearest.ts';
 import type { LoadSuite, Stage, Threshold } from './suite.ts';
@@ -158,7 +158,7 @@ function violations(value: unknown, schema: TSchema, path: string): string[] {
 }
 
 function sentenceOf(error: ErrorObject, path: string): string {
-  const inner = pathOf(error);
+  const inner = violationPathOf(error);
   const at = [path, spellPath(inner)].filter((part) => part !== '').join('.') || 'The default export';
   const contract = { owner: path || 'a suite', noun: 'field' } as const;
   const schema = error.parentSchema as TSchema;

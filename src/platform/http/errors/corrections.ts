@@ -68,7 +68,7 @@ export function siblingPath(path: string, name: string): string {
 }
 
 /** The part of the call that a correction changes: the query, the body, a header or a file part. */
-export function partOf(
+export function correctedPartOf(
   { param, in: part }: CallCorrection,
   { query }: CorrectableCall,
 ): CallCorrection['in'] {
@@ -78,7 +78,7 @@ export function partOf(
 
 /** A copy of the call with the change. Null if the call lacks the field, or already has a field with the new name. */
 export function applyCorrection(call: CorrectableCall, correction: CallCorrection): CorrectableCall | null {
-  if (partOf(correction, call) === 'query') {
+  if (correctedPartOf(correction, call) === 'query') {
     const query = applyToContainer(call.query, correction, true);
     return isJsonObject(query) ? { ...call, query } : null;
   }
@@ -107,11 +107,11 @@ function applyToContainer(container: unknown, correction: CallCorrection, isText
 
 /** The value at a path of a call, in the query or in the body; undefined if there is none. */
 function sentValueAt(call: CorrectableCall, param: string): unknown {
-  const container = partOf({ param, remove: true }, call) === 'query' ? call.query : call.body;
+  const container = correctedPartOf({ param, remove: true }, call) === 'query' ? call.query : call.body;
   return valueAt(container, pathSegmentsOf(param));
 }
 
-/** `steps[2].op` is `['steps', '2', 'op']`. */
+/** The segments of a path: `steps[2].op` becomes `['steps', '2', 'op']`. */
 function pathSegmentsOf(path: string): string[] {
   return path.split(/[.[\]]+/).filter((part) => part !== '');
 }
@@ -154,15 +154,15 @@ export interface PictureSize {
 }
 
 /** The names of the fields that hold pixels along each side of a picture. */
-const FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
+const PIXEL_FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]>> = {
   width: ['width', 'x', 'left', 'right'],
   height: ['height', 'y', 'top', 'bottom'],
 };
 
 /**
- * Converts shares of a side to pixels in corrections. Null if the side is not known, because the field is not a length,
- * or because earlier steps may change the size of the picture. If another correction of the call has a share, a side of
- * 1 stands for the whole side.
+ * Converts the shares of a side in corrections to pixels. Null if the length of the side is not known, because the
+ * field is not a length, or because earlier steps may change the size of the picture. If one side was sent as a share,
+ * a 1 for the other side means the whole side, and is converted as well.
  */
 export function correctionsInPixels(
   corrections: readonly CallCorrection[],
@@ -173,7 +173,7 @@ export function correctionsInPixels(
     if (!('share' in correction)) return [correction];
     const { param, share } = correction;
     const side = (['width', 'height'] as const).find((one) =>
-      FIELDS_OF_SIDE[one].some((field) => siblingPath(param, field) === param),
+      PIXEL_FIELDS_OF_SIDE[one].some((field) => siblingPath(param, field) === param),
     );
     if (size === null || side === undefined || /^outputs|steps\[[1-9]/.test(param)) return [];
     const wholeSides = (['width', 'height'] as const).filter(

@@ -23,7 +23,7 @@ export function installErrorHandler(app: FastifyInstance): void {
   app.addHook('onClose', async () => refusalLog.close());
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     const failure = await withFixDetails(asApiError(error), request);
-    if (!refusalLog.summarises(request, failure) && failure.status >= 500)
+    if (!refusalLog.addToSummary(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
     if (failure.holdMs !== undefined) await pauseUnlessGone(reply.raw, failure.holdMs);
     return sendApiError(request, reply, failure);
@@ -43,7 +43,7 @@ async function pauseUnlessGone(response: ServerResponse, timeMs: number): Promis
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  */
 const AUTHENTICATION_CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
-const MAX_DISCARDED_BYTES = 64 * MEGABYTE_BYTES;
+const MAX_DISCARDED_BODY_BYTES = 64 * MEGABYTE_BYTES;
 /** The Retry-After for a full disk. It is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusalByRequest = new WeakMap<FastifyRequest, ApiError>();
@@ -151,12 +151,12 @@ function fastifyErrorAsApiError(error: Partial<FastifyError>): ApiError {
 }
 
 function hasLongBody({ headers, raw }: FastifyRequest): boolean {
-  const isLong = Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BYTES;
+  const isLong = Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BODY_BYTES;
   return !raw.complete && (isLong || headers['transfer-encoding'] !== undefined);
 }
 
 /** The interval between two summaries of refusals in the log. */
-const SUMMARY_INTERVAL_MS = 1_000;
+const REFUSAL_SUMMARY_INTERVAL_MS = 1_000;
 /**
  * The reasons of refusals that are summarised in the log, as rate limits are. A loaded host or a full disk causes them
  * in large numbers.
@@ -170,7 +170,7 @@ export function summarisedReasonOf({ code, details }: ApiError): string | undefi
 }
 
 /**
- * Summarises refusals that a loaded host sends by the thousand: one log line per second and reason contains their
+ * Summarises refusals that a loaded host sends by the thousand, in one log line per second and reason with their
  * number.
  */
 class RefusalLog {
@@ -182,8 +182,8 @@ class RefusalLog {
     this.#log = log;
   }
 
-  /** Counts a refusal. False for a refusal that gets its own log line. */
-  summarises(request: FastifyRequest, failure: ApiError): boolean {
+  /** Adds a refusal to the summary of its reason. Returns false for a refusal that gets its own log line. */
+  addToSummary(request: FastifyRequest, failure: ApiError): boolean {
     const reason = summarisedReasonOf(failure);
     if (reason === undefined) return false;
     const sum = this.#summaries.get(reason) ?? {
@@ -193,16 +193,16 @@ class RefusalLog {
     };
     sum.refused += 1;
     this.#summaries.set(reason, sum);
-    this.#timer ??= setTimeout(() => this.#write(), SUMMARY_INTERVAL_MS).unref();
+    this.#timer ??= setTimeout(() => this.#writeSummaries(), REFUSAL_SUMMARY_INTERVAL_MS).unref();
     return true;
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#write();
+    this.#writeSummaries();
   }
 
-  #write(): void {
+  #writeSummaries(): void {
     this.#timer = undefined;
     for (const [reason, sum] of this.#summaries) this.#log.info({ reason, ...sum }, 'Calls were refused');
     this.#summaries.clear();

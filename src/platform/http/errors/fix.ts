@@ -9,13 +9,13 @@ import {
   type CallCorrection,
   type CorrectableCall,
   changesMoreThanFields,
+  correctedPartOf,
   correctionsInPixels,
   headerCorrections,
   type PictureSize,
-  partOf,
 } from './corrections.ts';
 import { ApiError } from './errors.ts';
-import { checkInput } from './validation.ts';
+import { checkQueryAndBody } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -47,7 +47,7 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
   const { recheck, pictureSize } = request.routeOptions.config;
   const sent = sentCallOf(request);
   const check = async (corrected: CorrectableCall) => {
-    checkInput(request, corrected);
+    checkQueryAndBody(request, corrected);
     await recheck?.(request, corrected);
   };
   const size = async () => (await pictureSize?.(request, sent)) ?? null;
@@ -159,7 +159,7 @@ async function findMistakes(
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
     const hasShares = refusal.corrections.some((correction) => 'share' in correction);
     const size = hasShares ? await pictureSize() : null;
-    const corrections = addedInPlace(correctionsInPixels(refusal.corrections, size, call) ?? [], call);
+    const corrections = addedToSamePart(correctionsInPixels(refusal.corrections, size, call) ?? [], call);
     if (corrections.some(changesMoreThanFields)) return [...mistakes, ...separateMistakes(corrections)];
     if (mistakes.length + corrections.length > MAX_CORRECTIONS) return [];
     if (corrections.length > 0) {
@@ -171,7 +171,7 @@ async function findMistakes(
     const isPartial = mistakes.some(({ fix }) => fix === undefined);
     call = applyCorrection(call, { param: refusal.path, remove: true });
     // If the refused field was not sent, it may be missing only because of what was left out.
-    if (call !== null || !isPartial) addUncorrected(mistakes, refusal);
+    if (call !== null || !isPartial) addUncorrectedMistake(mistakes, refusal);
     if (call === null) return mistakes;
   }
   return mistakes;
@@ -185,7 +185,7 @@ function withCorrections(
 ): CorrectableCall | null {
   let call: CorrectableCall | null = sent;
   for (const correction of corrections) {
-    if (!('replace' in correction) && isRenamed(correction.param, earlier)) return null;
+    if (!('replace' in correction) && isNameFromCorrection(correction.param, earlier)) return null;
     call = call && applyCorrection(call, correction);
   }
   return call;
@@ -205,7 +205,7 @@ function separateMistakes(corrections: readonly CallCorrection[]): CallMistake[]
  * Adds a mistake without a correction. If a change led to the refused field, that change was wrong. It is dropped, with
  * all changes below that field.
  */
-function addUncorrected(mistakes: CallMistake[], { path, message, details = {} }: ApiError): void {
+function addUncorrectedMistake(mistakes: CallMistake[], { path, message, details = {} }: ApiError): void {
   const { suggest, instead } = details;
   const leadsHere = ({ fix = [] }: CallMistake) =>
     fix.some((correction) => ('rename' in correction ? correction.rename : correction.param) === path);
@@ -216,10 +216,10 @@ function addUncorrected(mistakes: CallMistake[], { path, message, details = {} }
 }
 
 /**
- * Whether a change has given a field its name. If a later change renames or removes that field, one of the two changes
- * is wrong.
+ * Whether an earlier change gave a field this name. If a later change renames or removes that field, one of the two
+ * changes is wrong.
  */
-function isRenamed(name: string, mistakes: readonly CallMistake[]): boolean {
+function isNameFromCorrection(name: string, mistakes: readonly CallMistake[]): boolean {
   return mistakes
     .flatMap(({ fix = [] }) => fix)
     .some((correction) => 'rename' in correction && correction.rename === name && !isMove(correction));
@@ -231,12 +231,12 @@ function isMove({ param, rename }: { param: string; rename: string }): boolean {
 }
 
 /**
- * Corrections that belong together. If the first one changes a field of the query, the others add their fields to the
- * query as well.
+ * A copy of corrections that belong together. If the first one changes a field of the query, the others add their
+ * fields to the query as well.
  */
-function addedInPlace(corrections: readonly CallCorrection[], call: CorrectableCall): CallCorrection[] {
+function addedToSamePart(corrections: readonly CallCorrection[], call: CorrectableCall): CallCorrection[] {
   const [first] = corrections;
-  if (first === undefined || partOf(first, call) !== 'query') return [...corrections];
+  if (first === undefined || correctedPartOf(first, call) !== 'query') return [...corrections];
   return corrections.map((correction) =>
     'add' in correction && correction.in === undefined ? { ...correction, in: 'query' } : correction,
   );

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { type Remedy, suggestionRemedy, TWO_NUMBERS } from './remedy.ts';
+import { type Remedy, suggestionRemedy, TWO_NUMBERS_PATTERN } from './remedy.ts';
 
 export const NUMBER_TYPES = ['integer', 'number'];
 /**
@@ -7,12 +7,12 @@ export const NUMBER_TYPES = ['integer', 'number'];
  * the square of the length.
  */
 const MAX_NUMBER_CHARACTERS = 64;
-const NUMBER_AS_TEXT =
+const NUMBER_WITH_UNIT_PATTERN =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|s|sec|seconds|m|min|minutes|h|hours|d|days|bytes|k|kb|mb|kib|mib)?\s*$/i;
 /**
  * Matches a whole number with a point as its thousands separator. The text may also be a number with three decimals.
  */
-const POINT_BETWEEN_THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
+const POINT_BETWEEN_THOUSANDS_PATTERN = /^[-+]?\d{1,3}\.\d{3}$/;
 /** The factors of units of time and size, to seconds and bytes. */
 const FACTOR_BY_UNIT: Readonly<Record<string, number>> = {
   ...{ m: 60, min: 60, minutes: 60, h: 3_600, hours: 3_600, d: 86_400, days: 86_400 },
@@ -28,7 +28,7 @@ const FACTOR_BY_UNIT: Readonly<Record<string, number>> = {
  * nearest numbers that are.
  */
 export function numberRemedy(value: unknown, schema: TSchema): Remedy {
-  const [, first, , second] = TWO_NUMBERS.exec(String(value).slice(0, MAX_NUMBER_CHARACTERS)) ?? [];
+  const [, first, , second] = TWO_NUMBERS_PATTERN.exec(String(value).slice(0, MAX_NUMBER_CHARACTERS)) ?? [];
   if (first !== undefined && first === second) return { says: ` Send ${first}.`, replace: Number(first) };
   const meant = numberAsTextRemedy(value, schema);
   const { replace = value } = meant;
@@ -71,8 +71,8 @@ function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
   }
   const text = normalizedNumberText(String(value).slice(0, MAX_NUMBER_CHARACTERS + 1), schema);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
-  const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
-  if (digits === undefined || (schema.type === 'integer' && POINT_BETWEEN_THOUSANDS.test(digits)))
+  const [, digits, unit] = NUMBER_WITH_UNIT_PATTERN.exec(text) ?? [];
+  if (digits === undefined || (schema.type === 'integer' && POINT_BETWEEN_THOUSANDS_PATTERN.test(digits)))
     return { says: '' };
   const number = Number(digits);
   if (unit === '%') return shareRemedy(number, schema);

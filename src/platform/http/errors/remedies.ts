@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { likelyNames, meantWordHint } from '../../ids/nearest.ts';
 import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 import { NUMBER_TYPES, numberRemedy } from './number-remedies.ts';
-import { excerptOf, type Remedy, suggestionRemedy, TWO_NUMBERS } from './remedy.ts';
+import { excerptOf, type Remedy, suggestionRemedy, TWO_NUMBERS_PATTERN } from './remedy.ts';
 
 /**
  * The remedy for a value that is nearly valid, such as null where a field can be left out, a percentage where a share
@@ -15,13 +15,13 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
     if (Array.isArray(parsed) ? schema.type === 'array' : isJsonObject(parsed) && schema.type === 'object')
       return { says: ' Send it as JSON, and not as the text of it.', replace: parsed };
   }
-  if (isListOf(schema, 'string') && typeof value === 'string') return listRemedy(value);
+  if (isListOf(schema, 'string') && typeof value === 'string') return textForListRemedy(value);
   if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
     return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
-  if (isListOf(schema, 'object') && isJsonObject(value)) return objectRemedy(value, schema.items);
+  if (isListOf(schema, 'object') && isJsonObject(value)) return objectForListRemedy(value, schema.items);
   if (schema.type === 'string' && typeof value === 'number')
     return { says: ' Send it as text.', replace: String(value) };
-  if (schema.type === 'string' && isJsonObject(value)) return onlyTextRemedy(value);
+  if (schema.type === 'string' && isJsonObject(value)) return wrappedTextRemedy(value);
   if (schema.type === 'object' && Array.isArray(value) && value.length === 1 && isJsonObject(value[0]))
     return { says: ' Send the object itself.', replace: value[0] };
   if (typeof value === 'string' && schema.type === 'object') {
@@ -34,8 +34,8 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (schema.type === 'boolean') return booleanRemedy(value);
   if (typeof value === 'string' && isListOf(schema, 'object'))
     return bareTextRemedy(value, schema.items).says === ''
-      ? rowsRemedy(value, schema.items)
-      : listRemedy(value);
+      ? flatRowsRemedy(value, schema.items)
+      : textForListRemedy(value);
   if (Array.isArray(value)) return wordsRemedy(value, schema);
   const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
@@ -55,7 +55,7 @@ const WORDS_FOR_NOTHING = ['', 'null', 'nil', 'none', 'undefined', 'nan', 'auto'
 /**
  * The remedy for a text in place of a list of texts: one text of the list, or several texts with commas between them.
  */
-function listRemedy(value: string): Remedy {
+function textForListRemedy(value: string): Remedy {
   const entries = value.split(',').map((entry) => entry.trim());
   if (entries.length > 1 && !entries.includes(''))
     return { says: ' Send a list of texts.', replace: entries };
@@ -66,7 +66,7 @@ function listRemedy(value: string): Remedy {
  * The remedy for an object where a list of objects is expected. The object is one entry of the list, or it contains all
  * entries, keyed by their names or by the ops of steps.
  */
-function objectRemedy(
+function objectForListRemedy(
   value: Readonly<Record<string, unknown>>,
   { documented, properties = documented?.properties ?? {}, within }: TSchema,
 ): Remedy {
@@ -94,7 +94,7 @@ function bareTextRemedy(value: string, { properties = {}, required = [] }: TSche
 }
 
 /** The remedy for an object around the text that is expected, such as `{assetId: 'ast_…'}`. */
-function onlyTextRemedy(value: Readonly<Record<string, unknown>>): Remedy {
+function wrappedTextRemedy(value: Readonly<Record<string, unknown>>): Remedy {
   const [text, ...others] = Object.values(value);
   if (typeof text !== 'string' || others.length > 0) return { says: '' };
   return { says: ` Send ${excerptOf(text)}.`, replace: text };
@@ -104,7 +104,7 @@ function onlyTextRemedy(value: Readonly<Record<string, unknown>>): Remedy {
  * The remedy for a flat list of numbers in place of objects, such as `10,10,50,50` in place of
  * `{x: 10, y: 10, width: 50, height: 50}`.
  */
-function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
+function flatRowsRemedy(value: string, { required = [] }: TSchema): Remedy {
   const names = required as string[];
   const numbers = value
     .split(/[\s,;|x]+/)
@@ -127,7 +127,7 @@ function numberListRemedy(value: readonly unknown[], { required = [] }: TSchema)
   return { says: ` Send ${excerptOf(replace)}.`, replace };
 }
 
-/** The most numbers in a row for which a remedy is made. */
+/** The most numbers in a flat list for which a remedy is made. */
 const MAX_ROW_NUMBERS = 100;
 
 /** The strings that a schema accepts, even if it accepts numbers as well. */
@@ -195,7 +195,7 @@ function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'i
 }
 
 /** The separators that patterns accept between two numbers. */
-const SEPARATORS = [':', '..', 'x'];
+const NUMBER_SEPARATORS = [':', '..', 'x'];
 
 /**
  * The remedy for a text that does not match a pattern. If the text is two numbers, their separator is corrected. If the
@@ -217,11 +217,11 @@ const MAX_SLUG_CHARACTERS = 100;
 
 /** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
 function separatorRemedy(value: string, pattern: string): Remedy {
-  const [, first, , second] = TWO_NUMBERS.exec(value) ?? [];
+  const [, first, , second] = TWO_NUMBERS_PATTERN.exec(value) ?? [];
   if (first === undefined) return { says: '' };
   const accepted = new RegExp(pattern);
   const ratio = aspectRatioIn(value);
-  const signs = ratio === undefined ? SEPARATORS : SEPARATORS.filter((sign) => sign !== 'x');
+  const signs = ratio === undefined ? NUMBER_SEPARATORS : NUMBER_SEPARATORS.filter((sign) => sign !== 'x');
   const replace = signs.map((sign) => `${first}${sign}${second}`).find((text) => accepted.test(text));
   if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
   if (ratio === undefined) return { says: '' };
@@ -230,7 +230,7 @@ function separatorRemedy(value: string, pattern: string): Remedy {
 
 /** The aspect ratio in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
 function aspectRatioIn(value: string): number | undefined {
-  const [, first, sign = '', second] = TWO_NUMBERS.exec(value) ?? [];
+  const [, first, sign = '', second] = TWO_NUMBERS_PATTERN.exec(value) ?? [];
   const ratio = /[:/]/.test(sign) ? Number(first) / Number(second) : Number.NaN;
   return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
 }

@@ -19,7 +19,7 @@ export function suggestionRemedy(words: (string | number)[]): Remedy {
 }
 
 /** Matches two numbers with a sign between them, such as `16:9`, `300x200` or `0..9`. */
-export const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
+export const TWO_NUMBERS_PATTERN = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 
 const MAX_EXCERPT_CHARACTERS = 60;
 

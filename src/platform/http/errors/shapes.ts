@@ -48,8 +48,8 @@ const RECOGNIZERS: readonly Recognizer[] = [
   asFlag,
   asScale,
   asEdges,
-  asRow,
-  asOwnValue,
+  asNumberRow,
+  asRecognizableValue,
 ];
 
 /** Finds the declared fields that were meant by undeclared ones; undefined if the wrong shape is not known. */
@@ -130,8 +130,8 @@ function asBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | 
 }
 
 /**
- * Units at the end of field names. Each has the unit that the names of this service use, and the factor to that unit.
- * Lengths are in pixels. The names of this service leave out that unit.
+ * Units at the end of field names, each with the unit in the names of this service and the factor to it. Lengths in
+ * pixels have no unit in their names.
  */
 const UNITS_IN_NAMES: readonly (readonly [end: RegExp, unit: string, factor: number])[] = [
   [/_?(kb|kilobytes)$/i, 'Bytes', 1e3],
@@ -167,7 +167,7 @@ function asFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | u
 }
 
 /** Names that other services use for the factor by which a picture is scaled. */
-const SCALE_NAMES = /^(scale|factor|zoom|percent(age)?|resize)$/i;
+const SCALE_NAME_PATTERN = /^(scale|factor|zoom|percent(age)?|resize)$/i;
 
 /** Recognises the factor of a reduced size: `scale=0.5` or `percent=50` is a share of the width. */
 function asScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
@@ -176,7 +176,7 @@ function asScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | 
   const [, digits = '', sign] = /^(\d*\.?\d+)(%?)$/.exec(String(sent[name])) ?? [];
   const percent = sign === '%' || /^percent/i.test(name) ? Number(digits) : Number(digits) * 100;
   const isReduced = digits !== '' && percent > 0 && percent < 100;
-  if (!isOfPicture || !SCALE_NAMES.test(name) || !isReduced || Object.hasOwn(sent, 'height'))
+  if (!isOfPicture || !SCALE_NAME_PATTERN.test(name) || !isReduced || Object.hasOwn(sent, 'height'))
     return undefined;
   const says = `Send width in pixels, ${percent}% of the width of the picture, in place of ${name}.`;
   return { of: [name], by: { width: new ShareOfSide(percent / 100) }, says };
@@ -206,7 +206,7 @@ const RECTANGLE_FIELDS = ['x', 'y', ...SIZE_FIELDS];
 const GEOMETRY_PATTERN = /^(\d{1,6})x(\d{1,6})[+ ](\d{1,6})[+ ](\d{1,6})$/;
 
 /** Recognises numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
-function asRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function asNumberRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const [, width, height, x, y] = (GEOMETRY_PATTERN.exec(String(sent[name])) ?? []).map(Number);
   if (y !== undefined) return { of: [name], by: { x, y, width, height } };
   const numbers = numbersIn(sent[name]);
@@ -227,7 +227,7 @@ const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readon
  * Recognises ids of assets, or URLs, that were sent under a wrong name. If there are several, they become the entries
  * of one list, or, in their order, the values of the fields that were not sent.
  */
-function asOwnValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function asRecognizableValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;
   const values = [sent[name]].flat();
   if (values.length === 0) return undefined;

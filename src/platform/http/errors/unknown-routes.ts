@@ -111,7 +111,7 @@ function meantMethod(sent: string, methods: readonly string[]): string | undefin
  * A path must have at least this number of parts, split at `/`, for its routes to be listed. `/api/v1/images` has four,
  * of which the first is empty. A shorter path has too many routes below it.
  */
-const MIN_LISTED_SEGMENTS = 4;
+const MIN_LISTED_PATH_PARTS = 4;
 
 /** The table of served routes, for errors about calls that match none of them. */
 function createRouteTable(findMeantCalls: MeantCallFinder) {
@@ -147,7 +147,7 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
   function routesBelow(path: string): Map<string, string> {
     const found = new Map<string, string>();
     const { length } = path.split('/');
-    if (length < MIN_LISTED_SEGMENTS) return found;
+    if (length < MIN_LISTED_PATH_PARTS) return found;
     for (const { url } of routes) {
       const parts = url.split('/');
       const rest = parts.slice(length).join('/');

@@ -10,10 +10,10 @@ import {
   type Diagnosis,
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
-  pathOf,
   spellPath,
   undeclaredFieldsDiagnosis,
   type ViolationSubject,
+  violationPathOf,
 } from './violations.ts';
 
 /** Formats that only document a field in OpenAPI. The rules of the slices check the values. */
@@ -78,7 +78,10 @@ export function createValidator<T extends TSchema>(schema: T, name: string): (va
  * Checks a query and a body by the schemas of the route of a request.
  * @throws ApiError invalid_param on the invalid field.
  */
-export function checkInput(request: FastifyRequest, { query, body }: { query: object; body: unknown }): void {
+export function checkQueryAndBody(
+  request: FastifyRequest,
+  { query, body }: { query: object; body: unknown },
+): void {
   for (const [part, value] of [
     // The query is copied, because the validation coerces values in place.
     ['querystring', { ...query }],
@@ -99,9 +102,9 @@ export function validationFailure(
 ): ApiError {
   const first = errors[0] as ErrorObject | undefined;
   if (first === undefined) return invalidParamError(context, 'The request does not match the documentation.');
-  const path = spellPath(pathOf(first));
+  const path = spellPath(violationPathOf(first));
   const { message, corrections, ...hints } = diagnosisOf(path || context, path, first);
-  return invalidParamError(path || context, message, detailsOf(first, hints), corrections);
+  return invalidParamError(path || context, message, violationDetailsOf(first, hints), corrections);
 }
 
 function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis {
@@ -118,7 +121,7 @@ function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis
   return mismatchedValueDiagnosis(field, sent, parentSchema as TSchema, CALL_SUBJECT);
 }
 
-function detailsOf(
+function violationDetailsOf(
   error: ErrorObject,
   hints: Pick<Diagnosis, 'suggest' | 'instead'>,
 ): Record<string, unknown> | undefined {
@@ -128,7 +131,7 @@ function detailsOf(
     type: expected,
     missingProperty,
   } = error.params as Record<string, unknown>;
-  const missing = missingProperty === undefined ? undefined : [spellPath(pathOf(error))];
+  const missing = missingProperty === undefined ? undefined : [spellPath(violationPathOf(error))];
   const [first] = Object.entries(withoutAbsentFields({ allowed, expected, limit, missing }));
   const details = { ...(first && Object.fromEntries([first])), ...withoutAbsentFields(hints) };
   return Object.keys(details).length === 0 ? undefined : details;

@@ -69,7 +69,7 @@ export interface ViolationContext {
 export type FieldHint = string | { says: string; rename: string } | { says: string; suggest: string[] };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
-export function pathOf({ instancePath, params }: ErrorObject): string[] {
+export function violationPathOf({ instancePath, params }: ErrorObject): string[] {
   const path = instancePath
     .split('/')
     .slice(1)
@@ -169,7 +169,7 @@ export function undeclaredFieldsDiagnosis(
     .slice(0, MAX_CORRECTED_NAMES)
     .map((wrong) => ({ wrong, words: likelyFieldNames(wrong, sent, schema) }));
   const corrections = meant.flatMap(({ wrong, words }) => {
-    const [word, ...more] = words.length === 0 ? namesWithin(wrong, sent, schema) : words;
+    const [word, ...more] = words.length === 0 ? pathWithinField(wrong, sent, schema) : words;
     if (word === undefined || more.length > 0) return [];
     return [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }];
   });
@@ -212,10 +212,10 @@ function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>
 }
 
 /**
- * The path of a name in the field that `within` describes, if the names in that field are checked. The next check says
- * whether the name exists there. Otherwise empty.
+ * The path of a name in the field that `within` describes, in a list; an empty list if the names in that field are not
+ * checked. The next check says whether the name exists there.
  */
-function namesWithin(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
+function pathWithinField(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
   const context: ViolationContext | undefined = within;
   return isJsonObject(sent) && context?.checks?.(sent) ? [`${context.field}.${name}`] : [];
 }

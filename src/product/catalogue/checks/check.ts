@@ -13,10 +13,10 @@ import { asNameWithUnit, undeclaredNamesIn } from '../../../platform/http/errors
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
-  pathOf,
   spellPath,
   undeclaredFieldsDiagnosis,
   type ViolationSubject,
+  violationPathOf,
 } from '../../../platform/http/errors/violations.ts';
 import { likelyNames } from '../../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
@@ -193,7 +193,7 @@ export function findFirstViolation(
 }
 
 function violationOf(error: ErrorObject, owner: string): ParameterViolation {
-  const path = pathOf(error);
+  const path = violationPathOf(error);
   const { missingProperty } = error.params as Record<string, string | undefined>;
   const schema = error.parentSchema as TSchema;
   const [unknown, ...others] = unknownKeys(schema, error.data);
