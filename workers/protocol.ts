@@ -43,8 +43,8 @@ export interface EncodeOptions {
   /** If absent, the format of the input is used if it can be written, otherwise png. */
   format?: OutputFormat;
   /**
-   * Replaces `format`: the result is the smallest file of these formats. A thread never gets several formats, because
-   * the sender makes one pass for each.
+   * Replaces `format`: the result is the smallest file of these formats. A task for a thread never has several formats,
+   * because the API process makes one pass for each.
    */
   formats?: readonly OutputFormat[];
   quality?: number;
@@ -96,7 +96,7 @@ export interface SearchDetails {
 }
 
 /** The shape of a rasterized vector drawing. `input` then holds its 8-bit sRGB pixels row by row instead of a file. */
-export interface RawPixels {
+export interface RawPixelShape {
   width: number;
   height: number;
   /** RGBA; alpha is not premultiplied. */
@@ -134,14 +134,14 @@ export interface HeaderDecodeHints {
 /** The bytes of a file, or the pixels of a drawing if `raw` is present. */
 export interface RasterInput {
   input: Uint8Array<ArrayBuffer>;
-  raw?: RawPixels;
+  raw?: RawPixelShape;
 }
 
 export interface TransformTask extends HeaderDecodeHints {
   kind: 'transform';
   /** The task owns the bytes: they are transferred, and the sender never touches them again. */
   input: Uint8Array<ArrayBuffer>;
-  raw?: RawPixels;
+  raw?: RawPixelShape;
   header?: InputHeader;
   pass: ImagePass;
   /** The second pictures that steps read, keyed by the id that the steps use for them. */
@@ -167,7 +167,7 @@ export interface DescribeTask extends HeaderDecodeHints {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */
-  raw?: RawPixels;
+  raw?: RawPixelShape;
   /** The largest number of colours of the palette. If absent, no palette is measured. */
   palette?: number;
   deadlineMs: number;
@@ -177,9 +177,9 @@ export interface DescribeTask extends HeaderDecodeHints {
 export interface CompareTask {
   kind: 'compare';
   input: Uint8Array<ArrayBuffer>;
-  raw?: RawPixels;
+  raw?: RawPixelShape;
   other: Uint8Array<ArrayBuffer>;
-  otherRaw?: RawPixels;
+  otherRaw?: RawPixelShape;
   /** Whether the difference has a score of SSIMULACRA 2, which takes half a second per megapixel. */
   isScored?: boolean;
   deadlineMs: number;

@@ -1,5 +1,5 @@
 /** The number of bytes that a search reads one by one before it calls the native search. */
-const SINGLE_SEARCH_BYTES = 32;
+const BYTEWISE_SEARCH_BYTES = 32;
 
 /**
  * Reads numbers and text at offsets of a file. Reading past its end throws a RangeError, so no memory outside the file
@@ -60,7 +60,7 @@ export class ByteReader {
    * a native search costs forty times as much when the next hit is near.
    */
   indexOf(value: number, from: number): number {
-    const near = Math.min(from + SINGLE_SEARCH_BYTES, this.length);
+    const near = Math.min(from + BYTEWISE_SEARCH_BYTES, this.length);
     for (let at = from; at < near; at += 1) if (this.#file[at] === value) return at;
     const at = this.#file.indexOf(value, near);
     return at === -1 ? this.length : at;

@@ -74,7 +74,7 @@ const WINDOWS_PLATFORM = 3;
 const MACINTOSH_PLATFORM = 1;
 const ENGLISH_LANGUAGE = 0x409;
 
-/** The English texts in the table `name`, keyed by the number of the name, such as 1 for the family. */
+/** The English texts in the table `name`, keyed by the name ID, such as 1 for the family. */
 function readNames(table: Buffer): Map<number, string> {
   const [count, texts] = [table.readUInt16BE(2), table.readUInt16BE(4)];
   const names = new Map<number, string>();

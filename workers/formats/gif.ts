@@ -114,7 +114,7 @@ function* gifFrames(bytes: ByteReader): Generator<GifFrame, void, undefined> {
     const flags = flagsAt === undefined ? 0 : bytes.u8(flagsAt);
     const [left, top] = [bytes.u16(at + 1, true), bytes.u16(at + 3, true)];
     const disposal = (flags >> DISPOSAL_SHIFT) & DISPOSAL_MASK;
-    // What an empty screen is restored to is empty.
+    // If the screen was empty before the frame, restoring it also clears the place of the frame.
     const isCleared: boolean =
       disposal === CLEARING_DISPOSAL || (disposal === RESTORING_DISPOSAL && isScreenEmpty);
     isScreenEmpty &&= isCleared;
@@ -167,9 +167,9 @@ export function opaqueFramesWithHoles(bytes: ByteReader): GifFrame[] {
   });
 }
 
-type Place = Pick<GifFrame, 'left' | 'top' | 'right' | 'bottom'>;
+type Rectangle = Pick<GifFrame, 'left' | 'top' | 'right' | 'bottom'>;
 
-function covers(one: Place, other: Place): boolean {
+function covers(one: Rectangle, other: Rectangle): boolean {
   return (
     one.left <= other.left && one.top <= other.top && one.right >= other.right && one.bottom >= other.bottom
   );
@@ -190,7 +190,7 @@ export function withTransparentHoles(input: Uint8Array<ArrayBuffer>): Uint8Array
   if (frames.length === 0) return input;
   const copy = new Uint8Array(input);
   for (const { flagsAt, pixelsAt } of frames) {
-    const index = unusedIndexIn(bytes, pixelsAt);
+    const index = unusedColourIndexIn(bytes, pixelsAt);
     if (flagsAt === undefined || index === -1) continue;
     copy[flagsAt] = (copy[flagsAt] ?? 0) | TRANSPARENCY_FLAG;
     copy[flagsAt + TRANSPARENT_INDEX_OFFSET] = index;
@@ -198,15 +198,15 @@ export function withTransparentHoles(input: Uint8Array<ArrayBuffer>): Uint8Array
   return copy;
 }
 
-const MAX_INDEX = 255;
+const MAX_COLOUR_INDEX = 255;
 const MAX_CODE_WIDTH = 12;
 
 /**
  * The highest index that no pixel has; -1 if there is none. Each index that a pixel has occurs as a code, because all
  * codes that are not an index repeat earlier pixels.
  */
-function unusedIndexIn(bytes: ByteReader, pixelsAt: number): number {
-  const isUsed = new Uint8Array(MAX_INDEX + 1);
+function unusedColourIndexIn(bytes: ByteReader, pixelsAt: number): number {
+  const isUsed = new Uint8Array(MAX_COLOUR_INDEX + 1);
   const rootWidth = bytes.u8(pixelsAt);
   const clearCode = 1 << rootWidth;
   let width = rootWidth + 1;

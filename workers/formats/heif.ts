@@ -8,7 +8,7 @@ import { type ContainerPart, partsBetween } from './parts.ts';
  */
 
 /** A full box is a box whose content begins with version and flags. This is the number of their bytes. */
-const VERSION_BYTES = 4;
+const VERSION_AND_FLAGS_BYTES = 4;
 const ITEM_TYPE_BYTES = 4;
 
 interface HeifItem {
@@ -41,7 +41,7 @@ interface HeifAssociation extends ContainerPart {
 /** The content of the first meta box, which lists the items; undefined if there is none. */
 export function findHeifMetaBox(bytes: ByteReader): ByteRangeInFile | undefined {
   const meta = findIsoBox(bytes, { start: 0, end: bytes.length }, 'meta');
-  return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
+  return meta && { start: meta.start + VERSION_AND_FLAGS_BYTES, end: meta.end };
 }
 
 /** The id of the item that a viewer shows; undefined if the box names none. */
@@ -58,9 +58,9 @@ export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<
   // The number of entries is not read, because the end of the box also ends the list.
   const entries = { start: list.content + (list.version === 0 ? 2 : 4), end: list.end };
   for (const { type, start, end } of isoBoxes(bytes, entries)) {
-    if (type !== 'infe' || start + VERSION_BYTES > end) continue;
+    if (type !== 'infe' || start + VERSION_AND_FLAGS_BYTES > end) continue;
     const ids = idReaderOf(bytes, bytes.u8(start) >= 3);
-    const idAt = start + VERSION_BYTES;
+    const idAt = start + VERSION_AND_FLAGS_BYTES;
     // Two bytes between the id and the type hold the index of the item's protection.
     const typeAt = idAt + ids.width + 2;
     if (typeAt + ITEM_TYPE_BYTES > end) continue;
@@ -125,9 +125,14 @@ export function heifProperties(bytes: ByteReader, meta: ByteRangeInFile, id: num
 /** Finds a full box, and returns its version, flags and content. */
 function findFullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: string[]) {
   const box = findIsoBox(bytes, within, ...types);
-  if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
+  if (box === undefined || box.start + VERSION_AND_FLAGS_BYTES > box.end) return undefined;
   const { start, end } = box;
-  return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
+  return {
+    version: bytes.u8(start),
+    flags: bytes.u24(start + 1),
+    content: start + VERSION_AND_FLAGS_BYTES,
+    end,
+  };
 }
 
 /** Ids have 16 bits or, if there are many items, 32. */
@@ -150,9 +155,11 @@ export interface AvifColours {
 }
 
 /** The number of bytes of the colour type, the primaries, the transfer function, the matrix and the range. */
-const CICP_SIZE_BYTES = 11;
+const NCLX_BYTES = 11;
 const FULL_RANGE_FLAG = 0x80;
-/** The flag in the third byte of the configuration of an AV1 picture, if it has no colours. */
+/**
+ * The flag in the third byte of `av1C`, the configuration of an AV1 picture. It is set if the picture has no colours.
+ */
 const MONOCHROME_FLAG = 0x10;
 
 /** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */
@@ -164,13 +171,13 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   const references = [...heifReferences(bytes, meta)];
   const colours: AvifColours = {
     isPremultiplied: references.some(({ type, from }) => type === 'prem' && from === id),
-    isGrey: [id, ...tilesOf(id, references)].some((item) => isGreyItem(bytes, meta, item)),
+    isGrey: [id, firstTileOf(id, references) ?? id].some((item) => isGreyItem(bytes, meta, item)),
     hasLimitedRange: false,
   };
   for (const { type, start, end } of heifProperties(bytes, meta, id)) {
     if (type !== 'colr') continue;
     if (bytes.text(start, 4) !== 'nclx') colours.profile ??= bytes.slice(start + 4, end);
-    else if (start + CICP_SIZE_BYTES <= end) {
+    else if (start + NCLX_BYTES <= end) {
       colours.codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
       colours.hasLimitedRange = (bytes.u8(start + 10) & FULL_RANGE_FLAG) === 0;
     }
@@ -178,10 +185,9 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   return colours;
 }
 
-/** The first of the tiles from which an item is made. All have the same configuration. */
-function tilesOf(id: number, references: readonly HeifReference[]): number[] {
-  const tiles = references.find(({ type, from }) => type === 'dimg' && from === id);
-  return tiles === undefined ? [] : tiles.to.slice(0, 1);
+/** The first of the tiles from which an item is made; undefined if there are none. All have the same configuration. */
+function firstTileOf(id: number, references: readonly HeifReference[]): number | undefined {
+  return references.find(({ type, from }) => type === 'dimg' && from === id)?.to[0];
 }
 
 function isGreyItem(bytes: ByteReader, meta: ByteRangeInFile, id: number): boolean {

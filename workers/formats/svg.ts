@@ -27,7 +27,7 @@ const FONT_SIZES_PER_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, e
  * overflow.
  */
 const MAX_SIDE_PX = 1e9;
-const LENGTH_FORM = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
+const LENGTH_PATTERN = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
 /**
  * The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content.
@@ -72,7 +72,7 @@ export function viewBoxSizeIn(attribute: string | undefined): Size | null {
     .split(/[\s,]+/, 5)
     .map(Number);
   const [, , width = 0, height = 0] = numbers;
-  if (numbers.length === 4 && isPositiveLength(width) && isPositiveLength(height)) return { width, height };
+  if (numbers.length === 4 && isUsableLength(width) && isUsableLength(height)) return { width, height };
   return null;
 }
 
@@ -122,12 +122,12 @@ function declaredValueOf(style: string, name: string): string | undefined {
 
 /** The length in pixels; 0 for a percentage, and for text that is not a length. */
 function pixelsOf(text: string | undefined, font: number): number {
-  const [, number, unit = ''] = LENGTH_FORM.exec(text ?? '') ?? [];
+  const [, number, unit = ''] = LENGTH_PATTERN.exec(text ?? '') ?? [];
   const name = unit.toLowerCase();
   const pixels = Number(number) * (PIXELS_PER_UNIT[name] ?? font * (FONT_SIZES_PER_UNIT[name] ?? 0));
-  return isPositiveLength(pixels) ? pixels : 0;
+  return isUsableLength(pixels) ? pixels : 0;
 }
 
-function isPositiveLength(pixels: number): boolean {
+function isUsableLength(pixels: number): boolean {
   return pixels > 0 && pixels <= MAX_SIDE_PX;
 }

@@ -61,7 +61,7 @@ export function predictPass(
     const chosen = framesChosenBy(input, decode, steps, encode.format);
     const frames = chosen.count;
     const ofFrames = lostFramesWarnings(chosen, input.format);
-    if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: ofFrames };
+    if (input.width === 0 || readsLaterPage(input, decode)) return { frames, made: null, warnings: ofFrames };
     const { made, warnings } = applyStepRules({ ...input, frames }, steps);
     if (made !== null) assertWritable(made, encode, input);
     return { frames, made, warnings: [...ofFrames, ...warnings] };
@@ -72,7 +72,7 @@ export function predictPass(
 }
 
 /** Whether a pass reads a page of a document other than the first. The pages of a document may differ in size. */
-function isOtherPage({ format }: InputShape, { frame }: DecodeOptions): boolean {
+function readsLaterPage({ format }: InputShape, { frame }: DecodeOptions): boolean {
   return typeof frame === 'number' && frame > 0 && !isAnimationFormat(format);
 }
 
@@ -105,7 +105,7 @@ function applyStepRules(
     const operation = findStepOperation(name);
     if (operation === undefined) continue;
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
-    const fault = operation.rule(params) ?? operation.fits(seen, params);
+    const fault = operation.rule(params) ?? operation.findMisfit(seen, params);
     if (fault !== undefined) throw argumentRefusal(fault, `steps[${index}].params`, operation, params);
     if (operation.sizeAfter === 'found') return { made: null, warnings };
     warnings.push(...operation.warningsAbout(shape, params));

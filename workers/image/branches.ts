@@ -59,10 +59,10 @@ async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promi
 }
 
 async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
-  const readFile = createPageCache();
+  const readFile = createCachingFileReader();
   const opened: (PassWork | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
-  const trunk = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canShare));
+  const trunk = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canSharePixels));
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
   let leavesWork = false as boolean;
   const run = async (one: PassWork | TaskFailure): Promise<BranchOutput> => {
@@ -144,7 +144,7 @@ function shareTime(work: PassWork, searchesLeft: number): void {
 }
 
 /** Returns a `makeFileReadable` that keeps its results, so that each page of a file is converted only once. */
-function createPageCache(): typeof makeFileReadable {
+function createCachingFileReader(): typeof makeFileReadable {
   const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
     const known = files.get(options.page) ?? makeFileReadable(input, options);
@@ -158,7 +158,7 @@ function createPageCache(): typeof makeFileReadable {
  * needs: the palette of a GIF, or kept metadata. Kept metadata of opaque pixels is an exception, because a small file
  * can carry it.
  */
-function canShare(work: PassWork): boolean {
+function canSharePixels(work: PassWork): boolean {
   const { chosen, encode, source, carried, steps } = work;
   const reusesPalette = source.format === 'gif' && encode.format === 'gif';
   const isCarried = carried.carrier !== undefined && !mayBeTransparent(work, steps.length);
@@ -281,7 +281,7 @@ function pictureNameAfter(work: PassWork, count: number): string | undefined {
   const steps = work.steps.slice(0, count);
   const keepsNumbers = source.hasProfile && profile === 'own';
   if (count === 0 ? !readsWholePicture(work) : mayBeTransparent(work, count)) return undefined;
-  const paint = steps.some(mayFill) ? [ground, context.fill] : [];
+  const paint = steps.some(mayFillWithBackground) ? [ground, context.fill] : [];
   const texts = steps.map((step) => stepTextOf(work, step));
   return JSON.stringify([chosen.first, chosen.count, keepsNumbers, paint, texts]);
 }
@@ -326,6 +326,6 @@ function stepTextOf({ task }: PassWork, { index }: PlannedStep): string {
 }
 
 /** Whether a step may fill an area with the background colour of its pass. */
-function mayFill({ operation, params }: PlannedStep): boolean {
+function mayFillWithBackground({ operation, params }: PlannedStep): boolean {
   return 'background' in operation.parameters.properties && params.background === undefined;
 }

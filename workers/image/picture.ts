@@ -91,7 +91,7 @@ const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
 ];
 
 /**
- * Whether a call at `slot` must wait for the next pipeline.
+ * Whether a sharp call that works at `slot` must wait for the next pipeline.
  * @param used the slots that this pipeline uses already.
  * @param hasAlpha whether the picture is or may be transparent.
  */
@@ -224,7 +224,7 @@ export class PassPicture {
     this.#hasRun = false;
   }
 
-  /** Lays the picture on a background colour. sharp chooses the moment, so the caller must not depend on it. */
+  /** Lays the picture on a background colour. sharp decides when, so the caller must not depend on the order. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.#hasRun = false;
@@ -288,7 +288,7 @@ export class PassPicture {
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
     if (this.#hasRun && this.#pixels !== undefined && !is16BitPixels(this.#pixels)) return this.#pixels;
-    const pixels = await readPixels(this.#timed(this.#pipeline), this.frames);
+    const pixels = await readPixels(this.#withTimeout(this.#pipeline), this.frames);
     this.replace(pixels);
     return pixels;
   }
@@ -297,7 +297,7 @@ export class PassPicture {
   async runPipeline(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
     if (this.#hasRun && this.#pixels !== undefined) return this.#pixels;
-    const pixels = await readDeepPixels(this.#timed(this.#pipeline));
+    const pixels = await readDeepPixels(this.#withTimeout(this.#pipeline));
     this.replace(pixels);
     return pixels;
   }
@@ -382,7 +382,7 @@ export class PassPicture {
   /** The finished pipeline, to which the encoder is added. */
   finish(): Sharp {
     if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
-    return this.#timed(this.#pipeline);
+    return this.#withTimeout(this.#pipeline);
   }
 
   /**
@@ -390,10 +390,10 @@ export class PassPicture {
    * has passed.
    */
   pipelineOver(pixels: Pixels | DeepPixels): Sharp {
-    return this.#timed(openPixelPipeline(pixels));
+    return this.#withTimeout(openPixelPipeline(pixels));
   }
 
-  #timed(pipeline: Sharp): Sharp {
+  #withTimeout(pipeline: Sharp): Sharp {
     return pipeline.timeout({ seconds: this.#secondsLeft() });
   }
 }

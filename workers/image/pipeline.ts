@@ -248,7 +248,7 @@ function backgroundColoursOf(encode: PassWork['encode']): { ground: Rgba | undef
   return { ground, fill: mustKeepAlpha(encode) ? TRANSPARENT : ground };
 }
 
-/** Whether transparent pixels become white although the caller has named no background. */
+/** Whether transparent pixels become white because the format has no alpha and the caller has named no background. */
 function flattensOnDefaultWhite({ ground, encode }: PassWork): boolean {
   return ground !== undefined && encode.background === undefined && !mustKeepAlpha(encode);
 }

@@ -3,7 +3,7 @@ import { findIsoBox, isoBrands } from '../formats/boxes.ts';
 import { ByteReader } from '../formats/bytes.ts';
 import { withTransparentHoles } from '../formats/gif.ts';
 import { JPEG_MARKERS, jpegSegments } from '../formats/jpeg.ts';
-import { type HeaderDecodeHints, MAX_PIXELS, type RawPixels } from '../protocol.ts';
+import { type HeaderDecodeHints, MAX_PIXELS, type RawPixelShape } from '../protocol.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
 import {
   type ColouredFile,
@@ -42,7 +42,7 @@ const BIG_ENDIAN_TIFF_FIRST_BYTE = 0x4d;
  */
 export async function makeFileReadable(
   input: Uint8Array<ArrayBuffer>,
-  { raw, pictures = 1, page = 0 }: HeaderDecodeHints & { raw?: RawPixels; page?: number } = {},
+  { raw, pictures = 1, page = 0 }: HeaderDecodeHints & { raw?: RawPixelShape; page?: number } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG_FIRST_BYTE: {

@@ -14,7 +14,7 @@ export interface PlannedStep {
   index: number;
 }
 
-/** A pass in progress: every choice is made, and the picture goes from stage to stage. */
+/** A pass in progress: all choices are made, and the picture is opened. Each stage changes the picture. */
 export interface PassWork {
   task: TransformTask;
   steps: PlannedStep[];

@@ -30,7 +30,7 @@ import { type OriginalFile, searchTarget } from './search/target.ts';
 import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 
 /** The settings that do not change the encoding. A pass with no other setting may return the original file. */
-const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
+const NEUTRAL_SETTINGS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
 
 /**
  * Writes the result of a pass after all its steps. It keeps the metadata that the policy keeps, and has the channels,
@@ -86,7 +86,7 @@ export async function writePassResult(work: PassWork): Promise<{
     const opened = openPixelPipeline(sample).timeout({ seconds: secondsLeft(task.deadlineMs) });
     return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
   };
-  // The picture is now detached from its file, so its delays and loop count must be set.
+  // The search encodes raw pixels, so the delays and the loop count of the file must be set.
   const motion = playbackOf(work);
   const reached = await searchTarget({
     pixels,
@@ -217,7 +217,7 @@ function originalFileOf(work: PassWork): OriginalFile | undefined {
   const { task, steps, encode, source, isConverted, chosen, picture } = work;
   const { input } = task;
   const isSame = writableFormatFor(source.format) === encode.format && chosen.count === source.frames;
-  const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
+  const asksMore = Object.keys(encode).some((key) => !NEUTRAL_SETTINGS.includes(key));
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isConverted || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;

@@ -31,10 +31,11 @@ export default async function readCodes({ picture }: CodesTask): Promise<CodesRe
   const { data, info } = await encodeOutput(flat.raw());
   const { width, height } = info;
   const pixels = { data: new Uint8ClampedArray(data.buffer), width, height };
-  const codes = await codesIn(pixels);
-  invert(pixels.data);
-  // The reader finds light matrix codes by itself, but light bar codes only in the negative of the picture.
-  const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
+  const codes = await readCodesIn(pixels);
+  invertColours(pixels.data);
+  // The reader finds light matrix codes on dark ground by itself, but light bar codes only in the negative of the
+  // picture.
+  const light = await readCodesIn(pixels, ['AllLinear', 'PDF417']);
   const others = light.filter((one) => !codes.some((code) => doOverlap(code, one)));
   return { width, height, codes: withoutParts([...codes, ...others]) };
 }
@@ -62,7 +63,7 @@ function withSurroundings({ x, y, width, height, ...code }: FoundCode): FoundCod
  * Reads the codes in pixels.
  * @param formats the kinds to look for; all kinds if the list is empty.
  */
-async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<FoundCode[]> {
+async function readCodesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<FoundCode[]> {
   const options: ReaderOptions = { formats, tryHarder: true, maxNumberOfSymbols: MAX_CODES };
   const found = await readBarcodes(pixels as Parameters<typeof readBarcodes>[0], options);
   return found
@@ -76,7 +77,7 @@ async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = [
 }
 
 /** Turns opaque pixels into their negative. */
-function invert(rgba: Uint8ClampedArray): void {
+function invertColours(rgba: Uint8ClampedArray): void {
   const words = new Uint32Array(rgba.buffer);
   // Inverts the colours and keeps the alpha, which is the highest byte of a word on little-endian machines. Node runs
   // on no others.

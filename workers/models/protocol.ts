@@ -36,7 +36,7 @@ export interface CodesResult {
 }
 
 /** A task to find the areas of a picture whose text was not read. `lines` are the boxes of the lines that were read. */
-export interface UnreadTask {
+export interface UnreadTextTask {
   picture: Uint8Array;
   size: Size;
   lines: BoundingBox[];

@@ -10,7 +10,7 @@ import type { SchemaCheckResult, SchemaTask } from './protocol.ts';
  */
 
 /** Compiles the regular expression of a `pattern`, which then runs in linear time for every text. */
-const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
+const compileLinearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
     // ajv distinguishes expressions by the text that `toString` returns.
@@ -23,7 +23,7 @@ const AJV_OPTIONS = {
   strict: false,
   validateFormats: false,
   logger: false,
-  code: { regExp: linearRegExp },
+  code: { regExp: compileLinearRegExp },
 } as const;
 const MAX_REASON_CHARACTERS = 300;
 
@@ -31,8 +31,8 @@ type CompiledSchema = { validate: ValidateFunction } | { problem: string };
 
 const compiledSchemas = new LRUCache<string, CompiledSchema>({ max: 100 });
 
-/** Compiles a schema, and validates a value against it, if given. */
-export default function checkSchema(task: SchemaTask): SchemaCheckResult {
+/** Compiles a schema, and validates a value against it if the task has one. */
+export default function performSchemaTask(task: SchemaTask): SchemaCheckResult {
   if (task.kind === 'start') return {};
   const compiled = compiledSchemas.get(task.schema) ?? compileSchema(task.schema);
   compiledSchemas.set(task.schema, compiled);

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
-import type { BoundingBox, UnreadTask } from './protocol.ts';
+import type { BoundingBox, UnreadTextTask } from './protocol.ts';
 
 /** This thread finds where a picture may have text that was not read. */
 
@@ -47,7 +47,11 @@ interface GreyPicture {
  * Finds the areas of a picture that have ink outside the lines that were read. The largest area comes first, and each
  * has a margin. Rules, frames and photographs do not count as ink. Boxes are in whole pixels of the picture.
  */
-export default async function findUnreadText({ picture, size, lines }: UnreadTask): Promise<BoundingBox[]> {
+export default async function findUnreadText({
+  picture,
+  size,
+  lines,
+}: UnreadTextTask): Promise<BoundingBox[]> {
   const small = sharp(picture).resize(MAX_SEARCHED_EDGE_PX, MAX_SEARCHED_EDGE_PX, {
     fit: 'inside',
     withoutEnlargement: true,
@@ -140,11 +144,11 @@ function isFlat({ data, width }: GreyPicture, area: BoundingBox): boolean {
     }
   }
   const pixels = area.width * area.height;
-  return removeMostFrequent(counts) + removeMostFrequent(counts) >= MIN_FLAT_SHARE * pixels;
+  return removeMostFrequentLevel(counts) + removeMostFrequentLevel(counts) >= MIN_FLAT_SHARE * pixels;
 }
 
 /** Removes the most frequent level and its neighbours from the counts, and returns the number of their pixels. */
-function removeMostFrequent(counts: Uint32Array): number {
+function removeMostFrequentLevel(counts: Uint32Array): number {
   const level = counts.indexOf(Math.max(...counts), 1);
   const taken = counts.subarray(level - 1, level + 2);
   const pixels = taken.reduce((sum, count) => sum + count, 0);

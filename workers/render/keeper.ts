@@ -104,7 +104,7 @@ export class BrowserKeeper {
   }
 
   /** Counts a drawn page. Replaces the browser if it has drawn `recycleAfterPages` pages, or holds too much memory. */
-  async recycle(): Promise<void> {
+  async recycleIfWorn(): Promise<void> {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;
     const { drawn, browser } = this.#live;
@@ -173,7 +173,7 @@ export class BrowserKeeper {
     if (!this.#removedLeftovers) await removeLeftoverBrowsers();
     this.#removedLeftovers = true;
     const executable = await findBrowser(this.#options.browserPath, this.#options.cacheDir);
-    const browser = await this.#startAgainAfterCrash(executable);
+    const browser = await this.#startWithRetry(executable);
     this.#notify({
       level: 'info',
       message: `Chromium ${browser.driver.version()} at ${executable} draws pages.`,
@@ -182,10 +182,10 @@ export class BrowserKeeper {
   }
 
   /**
-   * Starts a browser. If the browser crashes while it starts, it is started once more, because Chromium crashes in this
-   * way once in thousands of starts.
+   * Starts a browser. If it crashes while it starts, it is started once more, because Chromium crashes in this way once
+   * in thousands of starts.
    */
-  async #startAgainAfterCrash(executable: string): Promise<Browser> {
+  async #startWithRetry(executable: string): Promise<Browser> {
     try {
       return await this.#startPreferringSandbox(executable);
     } catch (error) {

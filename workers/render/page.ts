@@ -196,12 +196,12 @@ export class BrowserPage {
     this.#openedShells += 1;
     const url = emptyDocumentUrl(this.#openedShells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
-    this.#empty = this.#open(url);
+    this.#empty = this.#navigateTo(url);
     // A failure is reported by the next drawing.
     this.#empty.catch(() => {});
   }
 
-  async #open(url: string): Promise<void> {
+  async #navigateTo(url: string): Promise<void> {
     const { errorText, loaderId } = await this.#session.send('Page.navigate', { url });
     if (errorText !== undefined) throw new PageLoadError(`The page could not be emptied: ${errorText}.`);
     if (loaderId === this.#loadedId) return;

@@ -79,7 +79,7 @@ export function createRenderer(keeper: BrowserKeeper) {
 
   return async function render(task: RenderTask, client: RenderClient): Promise<RenderResult> {
     const drawn = lastWork.then(() => drawWithRetry(task, client));
-    lastWork = drawn.then(() => keeper.recycle()).catch(() => {});
+    lastWork = drawn.then(() => keeper.recycleIfWorn()).catch(() => {});
     try {
       const { png, loadMs, captureMs, text } = await drawn;
       if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');

@@ -1,6 +1,6 @@
 import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
-import type { RawPixels, TaskFailure } from '../protocol.ts';
+import type { RawPixelShape, TaskFailure } from '../protocol.ts';
 
 /*
  * The messages between an API process and the child process that draws SVGs. Both sides import this file; neither
@@ -24,7 +24,7 @@ export interface RasterizeTask {
   maxPixels: number;
 }
 
-export interface RasterizedPixels extends RawPixels {
+export interface RasterizedPixels extends RawPixelShape {
   kind: 'rasterized';
   /** RGBA, row by row. */
   pixels: Uint8Array<ArrayBuffer>;

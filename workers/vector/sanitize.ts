@@ -267,8 +267,8 @@ class DrawingWriter {
 }
 
 /**
- * Removes references to outside files from the value of an attribute. Any attribute may hold a style: `fill`, `style`,
- * `mask`.
+ * Removes references to outside files from a style, or from the value of an attribute, because any attribute may hold a
+ * style: `fill`, `style`, `mask`.
  */
 function safeStyle(css: string): string {
   if (!FILE_REFERENCE_HINT.test(css)) return css;

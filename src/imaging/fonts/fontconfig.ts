@@ -16,7 +16,7 @@ export function configureFontconfig(): string {
   return process.env.FONTCONFIG_FILE;
 }
 
-const MAX_FILE_INCLUSIONS = 8;
+const MAX_INCLUSION_DEPTH = 8;
 const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
 
 /**
@@ -25,15 +25,15 @@ const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
  * ignored.
  */
 export function readFontDirectories(file: string, depth = 0): string[] {
-  if (depth > MAX_FILE_INCLUSIONS) return [];
+  if (depth > MAX_INCLUSION_DEPTH) return [];
   const found = configurationFilesOf(file).flatMap((path) => {
     const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     return [...text.matchAll(DIR_OR_INCLUDE)].flatMap(([, element, attributes = '', named = '']) => {
       const prefix = /\bprefix="(\w+)"/.exec(attributes)?.[1];
       if (element === 'dir')
-        return [resolveName(named.trim(), { prefix, configuration: path, xdg: XDG_DATA })];
+        return [resolvePath(named.trim(), { prefix, configuration: path, xdg: XDG_DATA })];
       return readFontDirectories(
-        resolveName(named.trim(), { prefix, configuration: path, xdg: XDG_CONFIG }),
+        resolvePath(named.trim(), { prefix, configuration: path, xdg: XDG_CONFIG }),
         depth + 1,
       );
     });
@@ -44,14 +44,14 @@ export function readFontDirectories(file: string, depth = 0): string[] {
 const XDG_DATA = { variable: 'XDG_DATA_HOME', fallback: '.local/share' };
 const XDG_CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
 
-interface NameContext {
+interface PathContext {
   prefix: string | undefined;
   /** The configuration file that contains this element. */
   configuration: string;
   xdg: { variable: string; fallback: string };
 }
 
-function resolveName(name: string, { prefix, configuration, xdg }: NameContext): string {
+function resolvePath(name: string, { prefix, configuration, xdg }: PathContext): string {
   if (prefix === 'xdg') return join(process.env[xdg.variable] ?? join(homedir(), xdg.fallback), name);
   if (prefix === 'relative') return resolve(dirname(configuration), name);
   return name.startsWith('~') ? join(homedir(), name.slice(1)) : name;

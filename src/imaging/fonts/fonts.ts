@@ -50,7 +50,7 @@ export class InstalledFonts {
   /** Makes the fonts of the service known to the threads, processes and browsers that this process starts. */
   constructor() {
     const configuration = configureFontconfig();
-    this.#read = lazy(() => this.#readAll(configuration));
+    this.#read = lazy(() => this.#readAllFonts(configuration));
   }
 
   /** All families, sorted by name. */
@@ -94,7 +94,7 @@ export class InstalledFonts {
     return ((this.#covered[codePoint >> 3] ?? 0) & (1 << (codePoint & 7))) !== 0;
   }
 
-  async #readAll(configuration: string): Promise<void> {
+  async #readAllFonts(configuration: string): Promise<void> {
     const seen = new Set<string>();
     for (const directory of readFontDirectories(configuration)) await this.#readFolder(directory, seen, 0);
   }
@@ -104,12 +104,12 @@ export class InstalledFonts {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       const path = join(directory, entry.name);
-      if (FONT_FILE.test(entry.name)) await this.#readFile(path, seen).catch(() => {});
+      if (FONT_FILE.test(entry.name)) await this.#readFontFile(path, seen).catch(() => {});
       else if (!entry.isFile() && depth < MAX_FOLDER_DEPTH) await this.#readFolder(path, seen, depth + 1);
     }
   }
 
-  async #readFile(path: string, seen: Set<string>): Promise<void> {
+  async #readFontFile(path: string, seen: Set<string>): Promise<void> {
     const real = await realpath(path);
     if (seen.has(real)) return;
     seen.add(real);

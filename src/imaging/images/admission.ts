@@ -39,14 +39,14 @@ const movingAverage = (mean: number, latest: number) => mean + LATEST_VALUE_WEIG
 const INITIAL_SERVICE_MS = 200;
 /** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
 const MAX_BURST_MS = 1_000;
-/** While its body is received, a call counts as waiting for at most this long. */
-const MAX_RECEIVING_MS = 1_000;
+/** The time for which a call counts as waiting while its body is received. The body may take longer. */
+const COUNTED_RECEIVING_MS = 1_000;
 /**
  * The longest total time of a call (for its body, its wait and its work), as a multiple of the longest wait. A queued
  * call that would take longer is refused.
  */
 const MAX_TOTAL_TIME_FACTOR = 1.3;
-const MAX_RETRY_SECONDS = 60;
+const MAX_RETRY_AFTER_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next slot goes to the job. */
 const MAX_CALLS_IN_A_ROW = 3;
 /**
@@ -92,7 +92,7 @@ export class AdmissionQueue {
     this.#givesWay = options.givesWay ?? (() => false);
     this.#slotsPerAccount = options.slotsPerAccount ?? Infinity;
     this.#clock = options.clock ?? systemClock;
-    this.#returnTimes = new SpacedCallTimes(this.#clock, MAX_RETRY_SECONDS * 1_000);
+    this.#returnTimes = new SpacedCallTimes(this.#clock, MAX_RETRY_AFTER_SECONDS * 1_000);
     this.#slots = options.slots;
     this.#budgetBytes = options.budgetBytes;
   }
@@ -109,7 +109,7 @@ export class AdmissionQueue {
     const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
     // The call no longer counts as one whose body is being received, even if another pool counted it.
     request.incoming?.end();
-    if (this.#waiting() === 0 && this.#hasRoomFor(request)) return this.#takeSlot(request, 0);
+    if (this.#waitingCount() === 0 && this.#hasRoomFor(request)) return this.#takeSlot(request, 0);
     if (request.work !== 'job') {
       this.#makeRoom(request);
       if (!wasExpected) this.#refuseIfOverloaded(request);
@@ -126,7 +126,7 @@ export class AdmissionQueue {
     if (this.#queues.call.size > 0 || this.#takenSlotsFor() >= this.#slots) {
       const hasRoom =
         !this.#isFullFor(request) || this.#queues.call.findExcessWaiter(request.accountId) !== undefined;
-      if (!hasRoom) throw this.#fullError();
+      if (!hasRoom) throw this.#queueFullError();
       this.#refuseIfOverloaded(request);
     }
     const incoming: CountedCall = {
@@ -141,7 +141,7 @@ export class AdmissionQueue {
   /** The expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number {
     const aheadMs = ((this.#queues.call.size + this.#taken.busy()) / this.#slots) * this.#meanServiceMs;
-    return retrySecondsOf(aheadMs);
+    return retryAfterSecondsOf(aheadMs);
   }
 
   /**
@@ -161,7 +161,7 @@ export class AdmissionQueue {
 
   /** Resolves when no work runs and none waits. */
   async whenIdle(): Promise<void> {
-    if (this.#taken.busy() > 0 || this.#waiting() > 0)
+    if (this.#taken.busy() > 0 || this.#waitingCount() > 0)
       await new Promise<void>((resolve) => this.#idlers.push(resolve));
   }
 
@@ -178,7 +178,7 @@ export class AdmissionQueue {
     };
   }
 
-  #waiting(): number {
+  #waitingCount(): number {
     return this.#queues.call.size + this.#queues.job.size;
   }
 
@@ -258,7 +258,7 @@ export class AdmissionQueue {
       next.waiter.grant(this.#takeSlot(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
     this.#nextWaiter(this.#nextClass())?.waiter.request.prepare?.();
-    if (this.#taken.busy() > 0 || this.#waiting() > 0) return;
+    if (this.#taken.busy() > 0 || this.#waitingCount() > 0) return;
     for (const resolve of this.#idlers) resolve();
     this.#idlers = [];
   }
@@ -343,13 +343,13 @@ export class AdmissionQueue {
     for (const waiter of late) {
       const { accountId } = waiter.request;
       const returnMs = this.#returnTimes.nextDelayMs(accountId, { waitMs: longestWaitMs, spaceMs });
-      waiter.refuse(poolFullError(retrySecondsOf(returnMs)));
+      waiter.refuse(poolFullError(retryAfterSecondsOf(returnMs)));
     }
   }
 
   #stopCountingSlowBodies(): void {
     for (const call of this.#incomingCalls) {
-      if (this.#clock.elapsedMs() - call.sinceMs < MAX_RECEIVING_MS) return;
+      if (this.#clock.elapsedMs() - call.sinceMs < COUNTED_RECEIVING_MS) return;
       this.#incomingCalls.delete(call);
     }
   }
@@ -373,12 +373,12 @@ export class AdmissionQueue {
   #makeRoom(request: CallRequest): void {
     while (this.#isFullFor(request)) {
       const excess = this.#queues.call.findExcessWaiter(request.accountId);
-      if (excess === undefined) throw this.#fullError();
-      excess.waiter.refuse(this.#fullError());
+      if (excess === undefined) throw this.#queueFullError();
+      excess.waiter.refuse(this.#queueFullError());
     }
   }
 
-  #fullError(): ApiError {
+  #queueFullError(): ApiError {
     return poolFullError(this.retryAfterSeconds());
   }
 
@@ -391,10 +391,10 @@ export class AdmissionQueue {
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw poolFullError(retrySecondsOf(this.#returnTimes.nextDelayMs(accountId, wait)));
+    throw poolFullError(retryAfterSecondsOf(this.#returnTimes.nextDelayMs(accountId, wait)));
   }
 }
 
-function retrySecondsOf(ms: number): number {
-  return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
+function retryAfterSecondsOf(ms: number): number {
+  return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
 }

@@ -11,8 +11,10 @@ import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
-/** How a call can be changed: the names of its parameters, and the jobs that do the same work. */
-interface CallForms {
+/**
+ * What a caller may change about a call: the parameters, by their names in the call, or the jobs that do the same work.
+ */
+interface AlternativesContext {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
   /** The prefix that the call gives to the parameters of a single op; see `BranchPass`. */
@@ -26,7 +28,7 @@ interface CallForms {
  * If the worker has measured nothing yet, an alternative is proposed only if its estimated time is at most this share
  * of the estimated time of the pass that missed its deadline.
  */
-const UNMEASURED_SHARE = 1 / 4;
+const MAX_UNMEASURED_TIME_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */
 const JOB_TIME_RATIO = 6;
 const QUICKEST_ENCODE = { effort: 0 };
@@ -38,7 +40,7 @@ const QUICKEST_ENCODE = { effort: 0 };
 export function alternativesToSlowPasses(
   header: ImageHeader,
   passes: readonly ImagePass[],
-  { paramOf, parametersPrefix = '', asJobs, doableShare }: CallForms,
+  { paramOf, parametersPrefix = '', asJobs, doableShare }: AlternativesContext,
 ): CallAlternatives {
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
@@ -53,9 +55,18 @@ export function alternativesToSlowPasses(
     const eased = { ...moving, encode: { ...moving.encode, ...lower } };
     const limits =
       doableShare === undefined
-        ? { mostMs: Math.min(MAX_SURE_ESTIMATE_MS, UNMEASURED_SHARE * quickestMs(header, moving)) }
+        ? {
+            mostMs: Math.min(
+              MAX_SURE_ESTIMATE_MS,
+              MAX_UNMEASURED_TIME_SHARE * quickestEstimateMs(header, moving),
+            ),
+          }
         : { mostPx: doableShare * header.width * header.height * frameCountOf(header, moving) };
-    if (lower !== undefined && limits.mostMs !== undefined && quickestMs(header, eased) <= limits.mostMs)
+    if (
+      lower !== undefined &&
+      limits.mostMs !== undefined &&
+      quickestEstimateMs(header, eased) <= limits.mostMs
+    )
       suggest(lower);
     for (const { parameters } of fewerFramesParameters(header, eased, limits))
       suggest({ ...parameters, ...lower });
@@ -74,7 +85,7 @@ export function alternativesToSlowPasses(
   return { calls, words: words.join(', or ') };
 }
 
-/** Parameters that replace or complete those of a call. */
+/** Parameters for the same call that keep fewer frames. */
 interface FrameReduction {
   parameters: Pick<DecodeOptions, 'maxFps' | 'everyNth' | 'maxFrames' | 'frame'>;
 }
@@ -100,7 +111,7 @@ export function fewerFramesParameters(
   const keptBy = (asked: DecodeOptions) => selectFrames({ ...decode, ...asked }, header).kept.length;
   const fits = (asked: DecodeOptions) =>
     keptBy(asked) * header.width * header.height <= mostPx &&
-    quickestMs(header, { ...pass, decode: { ...decode, ...asked } }) <= mostMs;
+    quickestEstimateMs(header, { ...pass, decode: { ...decode, ...asked } }) <= mostMs;
   const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
   const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
   const mildest = <T extends DecodeOptions>(fromMildest: readonly T[]) => {
@@ -120,7 +131,7 @@ export function fewerFramesParameters(
  * The estimated time of a pass with its fastest possible search. If the caller has chosen no effort, a search lowers
  * its effort by itself.
  */
-function quickestMs(header: ImageHeader, pass: ImagePass): number {
+function quickestEstimateMs(header: ImageHeader, pass: ImagePass): number {
   const { target, effort } = pass.encode;
   const isEased = target !== undefined && effort === undefined;
   return estimatedMs(header, [isEased ? { ...pass, encode: { ...pass.encode, ...QUICKEST_ENCODE } } : pass]);

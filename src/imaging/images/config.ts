@@ -92,7 +92,7 @@ const QUICK_BUDGET_DIVISOR = 2;
 const ALL_POOLS_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;
 
 /** The estimated memory in bytes that the image work of one API process may take at once, per pool. */
-interface ImageBudgets {
+interface ImageMemoryBudgets {
   quickBytes: number;
   slowBytes: number;
   heavyBytes: number;
@@ -107,7 +107,7 @@ export function imageMemoryBudgets(
   settingMegabytes: number,
   processes: number,
   memoryBytes = hostMemoryBytes(),
-): ImageBudgets {
+): ImageMemoryBudgets {
   const shareBytes = memoryBytes / MEMORY_DIVISOR / ALL_POOLS_FACTOR / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE_BYTES : shareBytes;
   const partBytes = quickBytes / QUICK_BUDGET_DIVISOR;

@@ -58,16 +58,16 @@ export class CallDeadline {
   }
 
   /**
-   * Marks that the work begins now, or begins again.
+   * Records that the work begins now, or begins again.
    * @param tookTooLong makes the error at the deadline if the work took longer than the wait. It gets alternatives if
-   * the worker tells which part of the work is late.
+   * the worker reports which part of the work is late.
    */
   startWork(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
-  /** Marks that the worker begins the work only now, because its own start was a part of the wait. */
-  workerStarted(): void {
+  /** Records that the work begins only now, because the worker had to be started first. That time counts as wait. */
+  recordWorkerStart(): void {
     if (this.#begun !== null) this.#begun.sinceMs = this.#options.clock.elapsedMs();
   }
 
@@ -79,7 +79,7 @@ export class CallDeadline {
   /**
    * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
    * count.
-   * @param alternatives what to send instead of the late part, if the worker tells which it is.
+   * @param alternatives what to send instead of the late part, if the worker reports which part is late.
    */
   deadlineError(alternatives?: CallAlternatives): ApiError {
     const { work, clock, late } = this.#options;

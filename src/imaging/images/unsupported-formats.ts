@@ -16,7 +16,7 @@ export interface UnsupportedFormat {
 /** How an image is written as text. */
 export type TextEncoding = 'base64' | 'data-url';
 
-const EXAMINED_BYTES = 512;
+const EXAMINED_HEAD_BYTES = 512;
 
 const EXPORT_AS_JPEG_ADVICE = 'export it as JPEG';
 const FORMAT_SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat]> = [
@@ -55,7 +55,7 @@ const VIDEO_FORMAT: UnsupportedFormat = {
 
 /** The format of a file that is not a readable image; undefined when its first bytes do not show it. */
 export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | undefined {
-  const head = bytes.subarray(0, EXAMINED_BYTES);
+  const head = bytes.subarray(0, EXAMINED_HEAD_BYTES);
   const [brand] = isoBrands(new ByteReader(head));
   if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC_FORMAT : VIDEO_FORMAT;
   const start = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');

@@ -20,7 +20,7 @@ import {
   type TransformResult,
 } from './image-call.ts';
 import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
-import { LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/late-work.ts';
+import { LATE_WORK_TTL_SECONDS, type LateWork } from './pools/late-work.ts';
 import { WorkerPool } from './pools/pool.ts';
 import type { AccountWorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
@@ -73,7 +73,7 @@ const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta
  * The niceness of the process. At this priority, it gets a tenth of a core for which others compete, and all of an idle
  * core. With less, it would hardly start on a busy host.
  */
-const NICENESS = 10;
+const DRAWING_NICENESS = 10;
 const DRAWING_ALTERNATIVES = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
@@ -92,7 +92,7 @@ export class Rasterizer {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
     const processes = new ChildProcesses<RasterizeTask, RasterizeResult>({
-      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: NICENESS, clock, onLost, processCpuMs },
+      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: DRAWING_NICENESS, clock, onLost, processCpuMs },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
     });
     const givesWay = workerTime.isSpent;
@@ -115,14 +115,14 @@ export class Rasterizer {
         DRAWING_ALTERNATIVES,
       );
     const ending = new AbortController();
-    const end = () => ending.abort(tookTooLongError(LATE_WORK_MEMORY_SECONDS, DRAWING_ALTERNATIVES));
+    const end = () => ending.abort(tookTooLongError(LATE_WORK_TTL_SECONDS, DRAWING_ALTERNATIVES));
     let cancelEnd = () => {};
     // The limit on the time of a drawing does not include the wait for the process or its start. Only the caller's
     // deadline limits these.
     const deadline = {
       signal: AbortSignal.any([caller.deadline.signal, ending.signal]),
       deadlineMs: () => clock.nowMs() + timeoutMs,
-      workerStarted: () => {
+      recordWorkerStart: () => {
         cancelEnd = clock.after(timeoutMs, end);
       },
       waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(slot),

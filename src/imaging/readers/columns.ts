@@ -45,7 +45,7 @@ export function orderByColumns(lines: WordedLine[]): WordedLine[] {
 }
 
 function orderParts(lines: WordedLine[], work: OrderingWork): WordedLine[] {
-  for (const gutter of longestBandsFirst(lines)) {
+  for (const gutter of findGutters(lines)) {
     if (work.triesLeft === 0) break;
     work.triesLeft -= 1;
     const columns = orderedColumns(gutter, lines, work);
@@ -56,8 +56,11 @@ function orderParts(lines: WordedLine[], work: OrderingWork): WordedLine[] {
   return lines;
 }
 
-/** The wide blank bands between words of consecutive lines. A space that lies beside a found band begins no other. */
-function longestBandsFirst(lines: WordedLine[]): Gutter[] {
+/**
+ * The wide blank bands between words of consecutive lines, the longest first. A space that lies beside a found band
+ * begins no other.
+ */
+function findGutters(lines: WordedLine[]): Gutter[] {
   const minWidth = MIN_GUTTER_SPACES * medianOf(lines.flatMap(({ words }) => spacesOf(words).map(widthOf)));
   const bands: Gutter[] = [];
   for (const [index, { words }] of lines.entries()) {

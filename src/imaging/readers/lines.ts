@@ -97,25 +97,28 @@ export function joinReadings(one: readonly WordedLine[], other: readonly WordedL
   const [better, worse] = isOtherBetter ? [other, one] : [one, other];
   const checked = better.map((line) => {
     const words = worse.filter((other) => boxesOverlap(line, other)).flatMap((other) => other.words);
-    return joinWords(line.words.map((word) => checkWord(word, words)));
+    return joinWords(line.words.map((word) => withDisputedConfidence(word, words)));
   });
   const added = worse.filter((line) => isSure(line) && !better.some((known) => boxesOverlap(line, known)));
   return addLines(checked, added);
 }
 
-/** The word, with a lower confidence if other words stand in its place in another reading. */
-function checkWord(word: TextLine, others: readonly TextLine[]): TextLine {
-  const there = others.filter((other) => standsIn(word, other) || standsIn(other, word));
+/** The word itself, or the word with a lower confidence if another reading has other words in its place. */
+function withDisputedConfidence(word: TextLine, others: readonly TextLine[]): TextLine {
+  const there = others.filter((other) => hasMiddleIn(word, other) || hasMiddleIn(other, word));
   const [only] = there;
   if (only === undefined || there.some(({ text }) => text === word.text)) return word;
   const isOtherSurer =
-    there.length === 1 && standsIn(word, only) && standsIn(only, word) && only.confidence > word.confidence;
+    there.length === 1 &&
+    hasMiddleIn(word, only) &&
+    hasMiddleIn(only, word) &&
+    only.confidence > word.confidence;
   const { text, confidence } = isOtherSurer ? only : word;
   return { ...word, text, confidence: Math.min(confidence, MAX_DISPUTED_CONFIDENCE) };
 }
 
 /** Whether the middle of a box lies in another one. */
-function standsIn({ x, y, width, height }: BoundingBox, outer: BoundingBox): boolean {
+function hasMiddleIn({ x, y, width, height }: BoundingBox, outer: BoundingBox): boolean {
   const [middleX, middleY] = [x + width / 2, y + height / 2];
   return (
     middleX >= outer.x &&

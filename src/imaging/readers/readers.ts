@@ -42,7 +42,7 @@ const GOOD_LINE_HEIGHT_PX = 36;
 /** The largest scale of the second reading. Letters that need more are too blurred to be read. */
 const MAX_READING_SCALE = 3;
 /** The smallest change of the scale by which a second reading differs from the first one. */
-const MIN_RESCALING = 1.25;
+const MIN_RESCALING_FACTOR = 1.25;
 /** The number of calls that may wait for a reader. Jobs wait without a limit. */
 const MAX_WAITING_CALLS = 16;
 const BUSY_RETRY_SECONDS = 5;
@@ -172,7 +172,7 @@ export class Readers {
       if (confidentCharacterCount(last.lines) > confidentCharacterCount(best.lines)) best = last;
     }
     const { angle, lines, tookMs } = best;
-    const scale = secondScaleFor(lines, picture);
+    const scale = secondReadingScaleFor(lines, picture);
     const isInTime = systemClock.nowMs() + scale ** 2 * tookMs < deadline.deadlineMs();
     const again = lines.length > 0 && isInTime ? await read({ angle, scale }) : [];
     const joined = joinReadings(
@@ -228,11 +228,11 @@ interface UprightReading {
  * The scale of the second reading. Lines of a good height are read once more larger, or smaller if the picture is as
  * large as the reader takes: a word that is read right at one scale by chance is not read so at another.
  */
-function secondScaleFor(lines: readonly WordedLine[], { width, height }: Size): number {
+function secondReadingScaleFor(lines: readonly WordedLine[], { width, height }: Size): number {
   const best = GOOD_LINE_HEIGHT_PX / medianOf(lines.map((line) => line.height));
   const largest = Math.min(MAX_READING_SCALE, MAX_READ_EDGE / Math.max(width, height));
-  const isOther = (scale: number) => scale <= largest && Math.max(scale, 1 / scale) >= MIN_RESCALING;
-  return [Math.min(best, largest), MIN_RESCALING].find(isOther) ?? 1 / MIN_RESCALING;
+  const isOther = (scale: number) => scale <= largest && Math.max(scale, 1 / scale) >= MIN_RESCALING_FACTOR;
+  return [Math.min(best, largest), MIN_RESCALING_FACTOR].find(isOther) ?? 1 / MIN_RESCALING_FACTOR;
 }
 
 /** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */

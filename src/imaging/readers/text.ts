@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { PSM, Word, Worker } from 'tesseract.js';
-import type { BoundingBox, UnreadTask } from '../../../workers/models/protocol.ts';
+import type { BoundingBox, UnreadTextTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { addLines, confidenceOf, isSure, joinWords, MIN_SURE_CONFIDENCE, type WordedLine } from './lines.ts';
 import { languageFolder, type PreparedPicture, type TextLine } from './reading.ts';
@@ -35,7 +35,10 @@ const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 export class TextReader {
   #thread: { language: string; worker: Promise<Worker> } | null = null;
   #idle: NodeJS.Timeout | undefined;
-  readonly #unread = new OnDemandThread<UnreadTask, BoundingBox[]>(UNREAD_TEXT_THREAD, UNREAD_HEAP_MEGABYTES);
+  readonly #unread = new OnDemandThread<UnreadTextTask, BoundingBox[]>(
+    UNREAD_TEXT_THREAD,
+    UNREAD_HEAP_MEGABYTES,
+  );
 
   /**
    * Reads the lines of a picture from top to bottom. A line may cross several columns. Rejects with the signal's reason

@@ -88,7 +88,7 @@ export class RenderPool {
   #threads: readonly RenderThread[];
   /** Removed threads that still have pages. */
   readonly #retiring = new Set<RenderThread>();
-  #cancelReview: (() => void) | undefined;
+  #cancelNextCheck: (() => void) | undefined;
 
   constructor(options: RenderPoolOptions) {
     const { threads, queueLimit, workerTime, clock } = options;
@@ -124,14 +124,14 @@ export class RenderPool {
     this.#pages.add(page);
     try {
       const drawing = this.#drawInTurn(call, page);
-      this.review();
+      this.endSlowPages();
       const drawn = await drawing;
       if (page.endedAs === null || drawn.kind === 'rendered') return drawn;
     } catch (error) {
       if (page.endedAs === null || error !== page.ending.signal.reason) throw error;
     } finally {
       this.#pages.delete(page);
-      this.review();
+      this.endSlowPages();
     }
     if (page.endedAs === 'withdrawn') return 'withdrawn';
     throw stoppedForOthersError(this.#options.fairDrawingMs ?? 0, this.admission.retryAfterSeconds());
@@ -144,9 +144,9 @@ export class RenderPool {
   }
 
   /** Ends the pages that have been drawn for too long while other accounts wait, and schedules the next check. */
-  readonly review = (): void => {
-    this.#cancelReview?.();
-    this.#cancelReview = undefined;
+  readonly endSlowPages = (): void => {
+    this.#cancelNextCheck?.();
+    this.#cancelNextCheck = undefined;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const page of this.#pages) {
       if (page.drawnSinceMs === null || page.endedAs !== null) continue;
@@ -155,7 +155,7 @@ export class RenderPool {
       else nextMs = Math.min(nextMs, waitMs);
     }
     if (nextMs !== Number.POSITIVE_INFINITY)
-      this.#cancelReview = this.#clock.after(Math.ceil(nextMs), this.review);
+      this.#cancelNextCheck = this.#clock.after(Math.ceil(nextMs), this.endSlowPages);
   };
 
   /** The threads that take new pages. Removed threads that still have pages are not among them. */
@@ -203,12 +203,12 @@ export class RenderPool {
     const thread = this.#threadFor(page.accountId, wasMoved);
     const moving = new AbortController();
     Object.assign(page, { thread, moving, drawnSinceMs: null });
-    this.review();
+    this.endSlowPages();
     const onDrawing = () => {
       if (moving.signal.aborted) return;
       page.drawnSinceMs ??= this.#clock.elapsedMs();
       deadline.startWork(() => drawingTooSlowError(this.admission.retryAfterSeconds()));
-      this.review();
+      this.endSlowPages();
     };
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
     const clientGone = AbortSignal.any([ending, moving.signal]);
@@ -221,7 +221,7 @@ export class RenderPool {
       if (moving.signal.aborted) return 'moved';
       throw error;
     } finally {
-      this.#countTime(page, call.work);
+      this.#countWorkerTime(page, call.work);
     }
   }
 
@@ -229,13 +229,13 @@ export class RenderPool {
    * Counts the time for which a browser drew a page, whatever the result. Wall time is used: the browser draws one page
    * at a time, with several processes whose CPU time would be costly to find.
    */
-  #countTime({ accountId, drawnSinceMs }: PooledPage, work: WorkClass | undefined): void {
+  #countWorkerTime({ accountId, drawnSinceMs }: PooledPage, work: WorkClass | undefined): void {
     if (work === 'job' || drawnSinceMs === null) return;
     this.#options.workerTime.recordCpuTime(accountId, this.#clock.elapsedMs() - drawnSinceMs);
   }
 
   /**
-   * Records the result of a page. If its browser was killed because of the page, its account is marked as slow, because
+   * Records the result of a page. If its browser was killed because of the page, its account counts as slow, because
    * that delayed all others. The time of a drawn page becomes part of the usual time.
    */
   #recordResult({ accountId, drawnSinceMs }: PooledPage, answer: RenderResult): void {

@@ -53,7 +53,7 @@ const SLOTS_PER_THREAD = 2;
 const FAIR_DRAWING_MS = 5_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
-/** If a page of a slow account was drawn for at least this long, the account stays marked as slow. */
+/** If a page of a slow account was drawn for at least this long, the account counts as slow for another minute. */
 const MIN_LONG_DRAWING_MS = 1_000;
 /** The niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
@@ -231,7 +231,7 @@ function tookLong(answer: RenderResult): boolean {
   return decodeMs + processMs >= MIN_LONG_DRAWING_MS;
 }
 
-/** An account stays marked as slow for this long after one of its pages was stopped. */
+/** The time for which an account counts as slow after one of its pages was stopped. */
 export const SLOW_ACCOUNT_TTL_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-const PROBE_TIMEOUT_MS = 2_000;
+const SANDBOX_PROBE_TIMEOUT_MS = 2_000;
 
 /**
  * The reason why Chromium would run without its sandbox on this host; null if there is none. It is found without
@@ -11,7 +11,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 export async function findSandboxObstacle(): Promise<string | null> {
   if (process.getuid?.() === 0) return 'the service runs as root';
   try {
-    await promisify(execFile)('unshare', ['--user', 'true'], { timeout: PROBE_TIMEOUT_MS });
+    await promisify(execFile)('unshare', ['--user', 'true'], { timeout: SANDBOX_PROBE_TIMEOUT_MS });
     return null;
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -4,9 +4,9 @@ import type { Pixels } from '../pixels/pixels.ts';
  * The smallest colour distance of two neighbouring pixels that makes a hard edge. Chroma subsampling would blur such an
  * edge.
  */
-const MIN_HARD_EDGE = 90;
+const MIN_HARD_EDGE_DISTANCE = 90;
 /** The largest share of hard edges of a photograph. A picture with more counts as a drawing or a screenshot. */
-const MAX_PHOTO_SHARE = 0.004;
+const MAX_PHOTO_EDGE_SHARE = 0.004;
 /** Only every n-th row is examined. */
 const SAMPLED_ROW_STEP = 3;
 
@@ -22,10 +22,10 @@ export function hasHardColourEdges({ data, width, height, channels, frames }: Pi
     let at = y * width * channels;
     for (let x = 1; x < width; x++, at += channels) {
       compared++;
-      if (chromaDistance(data, at, at + channels) > MIN_HARD_EDGE) edges++;
+      if (chromaDistance(data, at, at + channels) > MIN_HARD_EDGE_DISTANCE) edges++;
     }
   }
-  return edges > MAX_PHOTO_SHARE * compared;
+  return edges > MAX_PHOTO_EDGE_SHARE * compared;
 }
 
 /** The distance of two pixels in Cb and Cr (JFIF). */

@@ -90,11 +90,11 @@ function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8
 }
 
 /**
- * Converts an AVIF to a PNG if libvips would misread its colours: it takes code points for sRGB, and premultiplied
- * colours for plain ones. In a grey AVIF it also ignores a limited range and a grey profile. Any other AVIF is returned
- * unchanged.
+ * Converts an AVIF to a PNG if libvips would misread its colours: libvips ignores code points and assumes sRGB, and it
+ * takes premultiplied colours for straight ones. In a grey AVIF it also ignores a limited range and a grey profile. Any
+ * other AVIF is returned unchanged.
  * @param pictures number of pictures in the file. A file with several is not converted, because the picture is chosen
- *   later.
+ * later.
  */
 export async function withReadableAvifColours(
   input: Uint8Array<ArrayBuffer>,

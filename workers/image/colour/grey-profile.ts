@@ -5,9 +5,9 @@ import { ByteReader } from '../../formats/bytes.ts';
  * if the picture has 16 bits.
  */
 
-const HEADER_BYTES = 128;
+const PROFILE_HEADER_BYTES = 128;
 const TAG_ENTRY_BYTES = 12;
-const MAX_TAGS = 100;
+const MAX_PROFILE_TAGS = 100;
 /** The number of parameters of each kind of parametric curve (ICC.1, 10.18). */
 const PARAMETER_COUNTS = [1, 3, 4, 5, 7];
 
@@ -33,8 +33,8 @@ export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | 
 }
 
 function findTag(bytes: ByteReader, name: string): number | undefined {
-  for (let index = 0; index < Math.min(MAX_TAGS, bytes.u32(HEADER_BYTES)); index++) {
-    const at = HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
+  for (let index = 0; index < Math.min(MAX_PROFILE_TAGS, bytes.u32(PROFILE_HEADER_BYTES)); index++) {
+    const at = PROFILE_HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
     if (bytes.text(at, 4) === name) return bytes.u32(at + 4);
   }
   return undefined;

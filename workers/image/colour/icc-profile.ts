@@ -7,7 +7,7 @@ import type { Chromaticity } from '../../formats/png.ts';
 
 type Vector3 = readonly [number, number, number];
 
-/** The primaries, white point and curve of a display, which give the numbers of a picture their meaning. */
+/** The primaries, white point and curve of a display, which define the colours that the values of a picture mean. */
 export interface DisplayColours {
   /** Name of the profile. */
   name: string;

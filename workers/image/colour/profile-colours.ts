@@ -10,7 +10,7 @@ import { parseCssColour } from './colour.ts';
 const CHANNELS = 3;
 
 /**
- * Converts CSS colours, which are sRGB, to the numbers of a picture that keeps its own profile, so that the painted
+ * Converts CSS colours, which are sRGB, to the values of a picture that keeps its own profile, so that the painted
  * result shows the intended colours. Texts that are not colours are left out. If the profile cannot convert colours,
  * all texts are left out.
  * @returns the converted colour for each text.

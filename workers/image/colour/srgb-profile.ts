@@ -12,8 +12,8 @@ import { srgbToLinear } from './colour.ts';
 
 /** The most bytes of a profile that is examined. No sRGB profile is larger. */
 const MAX_PROFILE_BYTES = 64 * 1024;
-const MAX_TAGS = 100;
-const HEADER_BYTES = 128;
+const MAX_PROFILE_TAGS = 100;
+const PROFILE_HEADER_BYTES = 128;
 const TAG_ENTRY_BYTES = 12;
 /**
  * The first bytes of a JPEG segment that holds a part of the profile. The number of this part and the number of all
@@ -28,7 +28,7 @@ const SRGB_COLORANTS = [
   [0.38515, 0.71687, 0.09708],
   [0.14307, 0.06061, 0.7141],
 ];
-const CHANNELS = ['r', 'g', 'b'];
+const CHANNEL_LETTERS = ['r', 'g', 'b'];
 /** The accepted differences from sRGB. Both are below half of one of 255 levels. */
 const MAX_COLORANT_DIFFERENCE = 0.001;
 const MAX_LEVEL_DIFFERENCE = 0.4;
@@ -36,8 +36,7 @@ const MAX_LEVEL_DIFFERENCE = 0.4;
 const COMPARED_LEVEL_STEP = 5;
 
 /**
- * Whether a JPEG, a PNG of 8 bits or a WebP has an ICC profile that gives its numbers the colours that they have in
- * sRGB.
+ * Whether a JPEG, a PNG of 8 bits or a WebP has an ICC profile under which its values mean the same colours as in sRGB.
  */
 export function hasSrgbProfile(file: Uint8Array): boolean {
   try {
@@ -74,13 +73,14 @@ function findProfile(bytes: ByteReader): Uint8Array | undefined {
 function isSrgbProfile(profile: ByteReader): boolean {
   if (profile.text(16, 8) !== 'RGB XYZ ') return false;
   const tags = new Map<string, number>();
-  for (let index = 0; index < Math.min(MAX_TAGS, profile.u32(HEADER_BYTES)); index++) {
-    const at = HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
+  for (let index = 0; index < Math.min(MAX_PROFILE_TAGS, profile.u32(PROFILE_HEADER_BYTES)); index++) {
+    const at = PROFILE_HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
     tags.set(profile.fourCharacters(at), profile.u32(at + 4));
   }
   if ([...tags.keys()].some((name) => /^[AD]2B/.test(name))) return false;
   // An absent tag gets an offset past the end, where reading throws a RangeError.
-  const offsetsOf = (kind: string) => CHANNELS.map((channel) => tags.get(channel + kind) ?? profile.length);
+  const offsetsOf = (kind: string) =>
+    CHANNEL_LETTERS.map((channel) => tags.get(channel + kind) ?? profile.length);
   const hasColorants = offsetsOf('XYZ').every((at, channel) => isNearColorant(profile, at, channel));
   // The three channels usually share one curve, which is then compared only once.
   return hasColorants && [...new Set(offsetsOf('TRC'))].every((at) => isSrgbCurve(profile, at));

@@ -71,8 +71,14 @@ export async function withReadableTiffSamples(
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
   if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
   const profile = greyCurve === undefined ? 'kept' : 'dropped';
-  const plain = withPage(input, { directory, before: directories[index - 1], page, pixels, profile });
-  // The profile is one of the facts of the file.
+  const plain = withRewrittenPage(input, {
+    directory,
+    before: directories[index - 1],
+    page,
+    pixels,
+    profile,
+  });
+  // The rewritten file has lost its grey profile, which is one of the facts to report.
   return { input: plain, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
 }
 
@@ -288,7 +294,7 @@ interface RewrittenPage {
 }
 
 /** Replaces the pixels of a page. All other entries of its directory stay. */
-function withPage(
+function withRewrittenPage(
   file: Uint8Array,
   { directory, before, page, pixels, profile }: RewrittenPage,
 ): Uint8Array<ArrayBuffer> {

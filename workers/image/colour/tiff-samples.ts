@@ -32,8 +32,8 @@ interface TiffRows {
 }
 
 /**
- * Reads the stored samples of a page. libvips is told that the page is a grey picture whose pixels are the bytes of the
- * samples, so that it only decompresses them.
+ * Reads the stored samples of a page. libvips gets a copy of the file that declares the page as a grey picture of
+ * bytes, so that it only decompresses the samples.
  * @throws when the page is damaged.
  */
 export async function readTiffSamples(

@@ -88,7 +88,7 @@ export async function decodesToSamePixels(file: Uint8Array, { data, channels }: 
 /** Types of chunks that hold the pixels of a PNG. */
 const PIXEL_CHUNKS: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
 /** Types of chunks of a written PNG whose content does not depend on how its pixels are stored. */
-const INDEPENDENT_CHUNKS: readonly string[] = [
+const PIXEL_INDEPENDENT_CHUNKS: readonly string[] = [
   'iCCP',
   'sRGB',
   'gAMA',
@@ -116,13 +116,15 @@ export function withSmallerPngPixels(
   const ours = [...pngChunks(new ByteReader(written))];
   const theirs = [...pngChunks(new ByteReader(original))];
   const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE_CHUNK);
-  const isKnown = ours.every(({ type }) => PIXEL_CHUNKS.includes(type) || INDEPENDENT_CHUNKS.includes(type));
+  const isKnown = ours.every(
+    ({ type }) => PIXEL_CHUNKS.includes(type) || PIXEL_INDEPENDENT_CHUNKS.includes(type),
+  );
   if (isConverted || !isKnown || pixelChunkBytes(theirs) >= pixelChunkBytes(ours)) return written;
   const head = ours[0] as PngChunk;
   const pixels = theirs
     .filter(({ type }) => PIXEL_CHUNKS.includes(type))
     .map(({ at, next }) => original.subarray(at, next));
-  const apart = ours.filter(({ type }) => INDEPENDENT_CHUNKS.includes(type));
+  const apart = ours.filter(({ type }) => PIXEL_INDEPENDENT_CHUNKS.includes(type));
   const partOf = ({ at, next }: PngChunk) => written.subarray(at, next);
   return Buffer.concat([
     written.subarray(0, head.at),

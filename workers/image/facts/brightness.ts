@@ -46,13 +46,13 @@ export function measureBrightness({ data, channels }: Pixels): Brightness {
     total += weight;
   }
   return {
-    percentile: (share) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
+    percentile: (share) => histogramStepAt(histogram, share * total) / STEPS_PER_LEVEL,
     mean: (convert) => values.reduce((sum, weight, value) => sum + weight * convert(value), 0) / total,
   };
 }
 
 /** The step at which the cumulated histogram reaches a weight. */
-function stepAt(histogram: Float64Array, weight: number): number {
+function histogramStepAt(histogram: Float64Array, weight: number): number {
   let sum = 0;
   for (const [step, here] of histogram.entries()) {
     sum += here;
@@ -98,7 +98,7 @@ export function greyPixelsOf(pixels: Uint8Array, channels: 3 | 4, { width, heigh
 }
 
 /** The divisor of the Laplacian, which libvips uses too. */
-const LAPLACIAN_SCALE = 9;
+const LAPLACIAN_DIVISOR = 9;
 
 /**
  * Shannon entropy of the grey values in bits: 0 for a single value, 8 for an even distribution. It equals the entropy
@@ -144,5 +144,5 @@ export function sharpnessOf({ data, width, height }: GreyPixels): number {
   }
   const count = width * height;
   if (count < 2) return 0;
-  return Math.sqrt(Math.abs(squares - (sum * sum) / count) / (count - 1)) / LAPLACIAN_SCALE;
+  return Math.sqrt(Math.abs(squares - (sum * sum) / count) / (count - 1)) / LAPLACIAN_DIVISOR;
 }

@@ -3,7 +3,7 @@ import type {
   CompareTask,
   CompareTaskResult,
   ImageDifference,
-  RawPixels,
+  RawPixelShape,
   TaskFailure,
 } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
@@ -46,7 +46,7 @@ export async function performCompareTask(task: CompareTask): Promise<CompareTask
   }
 }
 
-async function decodePicture(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
+async function decodePicture(input: Uint8Array<ArrayBuffer>, raw?: RawPixelShape): Promise<Pixels> {
   const [opened] = raw === undefined ? await openStillPicture(input) : [sharp(input, { raw })];
   const { data, info } = await encodeLocalOutput(
     opened.autoOrient().toColourspace('srgb').ensureAlpha().raw(),
@@ -64,7 +64,7 @@ function differenceOf(one: Pixels, other: Pixels, isScored = false): ImageDiffer
     if (difference > maxDifference) maxDifference = difference;
     if (difference <= MAX_INVISIBLE_DIFFERENCE) continue;
     changed++;
-    tiles.mark(pixel % width, Math.floor(pixel / width));
+    tiles.addChangedPixel(pixel % width, Math.floor(pixel / width));
   }
   const likeness =
     changed === 0 && maxDifference === 0 ? 1 : computeSsim(lumaOf(one.data, one), lumaOf(other.data, other));
@@ -113,7 +113,7 @@ class ChangedTiles {
     this.#rows = Math.ceil(height / TILE_EDGE_PX);
   }
 
-  mark(x: number, y: number): void {
+  addChangedPixel(x: number, y: number): void {
     const tile = Math.floor(y / TILE_EDGE_PX) * this.#columns + Math.floor(x / TILE_EDGE_PX);
     includeBox(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
   }

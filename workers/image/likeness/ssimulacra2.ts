@@ -43,8 +43,9 @@ const GREY_BACKGROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
  * SSIMULACRA 2.1 of two pictures of the same size, at least 8 pixels along each side. The score is 100 for identical
  * pictures, 90 when a difference is hardly visible side by side, 70 for a good photograph, 50 for a fair one, and below
  * zero for a very bad one. The code follows the published description (structural similarity, artefacts and lost detail
- * in XYB at six scales), to 0.02 points. Programs with a 32-bit recursive blur give lower scores to pictures with
- * bright even areas: by up to 1.5 points above 80. It takes about half a second and 6 megabytes per megapixel.
+ * in XYB at six scales), to 0.02 points. Programs with a 32-bit recursive blur give pictures with bright even areas
+ * lower scores: where the score is above 80, it is up to 1.5 points lower. It takes about half a second and 6 megabytes
+ * per megapixel.
  */
 export function computeSsimulacra2(one: PixelRaster, other: PixelRaster): number {
   if (!rasterHasAlpha(one) && !rasterHasAlpha(other)) return scoreOnBackground(one, other, 0);

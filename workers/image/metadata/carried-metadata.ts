@@ -125,7 +125,7 @@ export async function prepareCarriedBlocks(
   const isIncomplete =
     (iptc !== undefined && !IPTC_FORMATS.includes(outputFormat)) ||
     (texts.length > 0 && outputFormat !== 'png');
-  // Rights are never lost with the block that states them.
+  // A block that the format cannot carry may hold the rights. They are then written as XMP.
   const rights = isIncomplete ? readRightsOutsideXmp(input, header) : undefined;
   return { ...carried, xmp: withDescriptions(xmp, rights), iptc, texts, isIncomplete };
 }
@@ -133,7 +133,7 @@ export async function prepareCarriedBlocks(
 /** The formats that can carry IPTC. */
 const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
 
-/** A packet with the descriptions of another one, which has no property of the first. */
+/** A packet to which the descriptions of another one are added. No property is in both packets. */
 function withDescriptions(packet: XmpPacket | undefined, more: XmpPacket | undefined): XmpPacket | undefined {
   if (packet === undefined || more === undefined) return packet ?? more;
   return { ...packet, descriptions: [...packet.descriptions, ...more.descriptions] };

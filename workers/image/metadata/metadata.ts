@@ -7,7 +7,7 @@ import {
   type HeaderDecodeHints,
   type ImageFacts,
   MAX_PIXELS,
-  type RawPixels,
+  type RawPixelShape,
   type TaskFailure,
 } from '../../protocol.ts';
 import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
@@ -48,7 +48,7 @@ const BITS_BY_SAMPLE_TYPE: Record<string, number> = {
  */
 export async function describeImage(
   input: Uint8Array<ArrayBuffer>,
-  raw?: RawPixels,
+  raw?: RawPixelShape,
   { palette, ...hints }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
 ): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
@@ -58,13 +58,13 @@ export async function describeImage(
   const { header, copy, isOpaque, bitDepth } = decoded;
   const metadata = raw === undefined ? readImageTags(input, header) : {};
   const image: ImageFacts = {
-    ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
+    ...(raw === undefined ? fileFacts(input, header) : NO_FILE_FACTS),
     width: header.autoOrient.width,
     height: header.autoOrient.height,
     orientation: header.orientation ?? 1,
     hasAlpha: header.hasAlpha,
     isOpaque,
-    frames: pagesOf(header, hints),
+    frames: pageCountOf(header, hints),
     density: densityOf(header, metadata),
     colorSpace: header.space,
     bitDepth,
@@ -80,7 +80,7 @@ export async function describeImage(
 /** Reads the header of a file and decodes its pixels. */
 async function decodeFile(
   file: Uint8Array<ArrayBuffer>,
-  raw: RawPixels | undefined,
+  raw: RawPixelShape | undefined,
   hints: HeaderDecodeHints,
 ) {
   const { input, described, bitDepth } = await makeFileReadable(file, {
@@ -89,7 +89,7 @@ async function decodeFile(
   });
   const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * pagesOf(header, hints) > MAX_PIXELS) throw pictureTooLargeRefusal();
+  if (pixels * pageCountOf(header, hints) > MAX_PIXELS) throw pictureTooLargeRefusal();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
@@ -98,13 +98,13 @@ async function decodeFile(
 }
 
 /** The number of pages. For a HEIF file, the number is taken from the hints, because libvips also counts tiles. */
-function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderDecodeHints): number {
+function pageCountOf({ format, pages = 1 }: Metadata, { pictures }: HeaderDecodeHints): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
 
 type FileFacts = Pick<ImageFacts, 'mimeType' | 'format' | 'bytes' | 'sha1'>;
 
-const NO_FILE: FileFacts = { mimeType: '', format: '', bytes: 0, sha1: '' };
+const NO_FILE_FACTS: FileFacts = { mimeType: '', format: '', bytes: 0, sha1: '' };
 
 function fileFacts(input: Uint8Array, { format, mediaType }: Metadata): FileFacts {
   return {
@@ -130,7 +130,7 @@ function densityOf(
 }
 
 /** Opens the input with the same options for every decoding. Warnings of the decoder are ignored. */
-function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
+function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixelShape | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
   const options = raw === undefined ? { ...limits, ignoreIcc: hasSrgbProfile(input) } : { ...limits, raw };
   return sharp(input, options);
@@ -138,7 +138,7 @@ function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undef
 
 async function decodeWorkingCopy(
   input: Uint8Array<ArrayBuffer>,
-  raw: RawPixels | undefined,
+  raw: RawPixelShape | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
 ): Promise<PixelSample & Pick<PipelineOutput, 'data'>> {
   const within = fitIntoBox(
@@ -163,7 +163,7 @@ async function decodeWorkingCopy(
  */
 async function isEveryPixelOpaque(
   input: Uint8Array<ArrayBuffer>,
-  raw: RawPixels | undefined,
+  raw: RawPixelShape | undefined,
   copy: PixelSample,
   pixels: number,
 ): Promise<boolean> {

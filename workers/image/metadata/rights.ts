@@ -39,8 +39,8 @@ const RIGHTS_XMP_FIELDS: readonly (readonly [
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
 /**
- * The fields that replace absent XMP fields: those of IPTC, then texts of a PNG. They are written as XMP, because every
- * format but GIF can carry XMP.
+ * The fields that replace XMP fields that a file lacks: first those of IPTC, then texts of a PNG. They are written as
+ * XMP, because every format but GIF can carry XMP.
  */
 const IPTC_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 const PNG_KEYWORD_BY_XMP_TAG: Record<string, RegExp> = {
@@ -58,7 +58,7 @@ export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): Ri
   );
   return {
     fields: Object.fromEntries(fields),
-    xmp: rightsXmpOf((tag) => firstTexts(textsOf(xmp[tag]), otherRights(tag, iptc, texts))),
+    xmp: rightsXmpOf((tag) => firstNonEmpty(textsOf(xmp[tag]), fallbackRightsTexts(tag, iptc, texts))),
     iptc: buildRightsIptc(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
     texts: texts.filter(({ keyword }) => RIGHTS_KEYWORDS.some((pattern) => pattern.test(keyword))),
   };
@@ -71,16 +71,16 @@ export function readRightsOutsideXmp(
 ): XmpPacket | undefined {
   const { xmp = {}, iptc = {} } = readImageTags(input, header);
   const texts = pngTexts(input);
-  return rightsXmpOf((tag) => (textsOf(xmp[tag]).length > 0 ? [] : otherRights(tag, iptc, texts)));
+  return rightsXmpOf((tag) => (textsOf(xmp[tag]).length > 0 ? [] : fallbackRightsTexts(tag, iptc, texts)));
 }
 
-function otherRights(tag: string, iptc: PlainTags, texts: readonly PngText[]): string[] {
+function fallbackRightsTexts(tag: string, iptc: PlainTags, texts: readonly PngText[]): string[] {
   const pattern = PNG_KEYWORD_BY_XMP_TAG[tag];
   const named = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
-  return firstTexts(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(named));
+  return firstNonEmpty(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(named));
 }
 
-function firstTexts(one: string[], other: string[]): string[] {
+function firstNonEmpty(one: string[], other: string[]): string[] {
   return one.length > 0 ? one : other;
 }
 

@@ -86,7 +86,8 @@ export function readImageTags(
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, PlainTagValue>> = {};
   for (const group of REPORTED_GROUPS) {
-    // Strings are not tags: one is the source of an XMP document, another is left by a tag named `__proto__`.
+    // A string is not a tag: the reader returns the source of an XMP document as a string, and a tag named `__proto__`
+    // leaves one.
     const tags = Object.entries(groups[group] ?? {}).filter(
       ([name, tag]) => typeof tag !== 'string' && !UNREPORTED_TAG.test(name),
     );
@@ -174,7 +175,7 @@ function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);
 }
 
-/** The IPTC in a Photoshop resource: JPEG stores it in one, TIFF stores it bare. */
+/** The IPTC in a Photoshop resource, as in a JPEG. The IPTC of a TIFF has none and is put into one. */
 function iptcResource(iptc: Buffer): Buffer {
   return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }

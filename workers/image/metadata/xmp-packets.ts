@@ -7,7 +7,7 @@ import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts
 /**
  * Finds the XMP of a file, and writes packets that are too long for libvips. A JPEG holds the main packet in one
  * segment. Properties that do not fit there are in a second packet, in segments of another name (ISO 16684-3, section
- * 5.1.3). These segments may come in any order, and libvips takes the first of them for the packet. In the other
+ * 5.1.3). These segments may come in any order, and libvips mistakes the first of them for the packet. In the other
  * formats a packet is one block.
  */
 

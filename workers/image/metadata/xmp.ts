@@ -15,7 +15,7 @@ const MAX_PACKET_BYTES = 1024 * 1024;
  * of a name in every element around it.
  */
 const MAX_ELEMENT_DEPTH = 64;
-const XMLNS = 'http://www.w3.org/2000/xmlns/';
+const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/';
 export const RDF_NAMESPACE = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
 /** The namespace of the reference to a second packet. */
 export const NOTE_NAMESPACE = 'http://ns.adobe.com/xmp/note/';
@@ -51,7 +51,7 @@ const UNCARRIED_PROPERTIES: PropertyPatterns = [
 ];
 
 /** Properties that give positions in the picture. They are true only as long as no pixel is moved. */
-const PLACE_PROPERTIES: PropertyPatterns = [
+const POSITION_PROPERTIES: PropertyPatterns = [
   [/^http:\/\/ns\.google\.com\/photos\/1\.0\/panorama\/$/, /^(?:CroppedArea|FullPano|LargestValid)/],
   [/^http:\/\/www\.metadataworkinggroup\.com\/schemas\/regions\/$/, ANY_NAME],
   [/^http:\/\/ns\.microsoft\.com\/photo\/1\.2\/(?:t\/Region#)?$/, ANY_NAME],
@@ -87,7 +87,7 @@ export function carriedXmp(
   packet: Uint8Array,
   { movesPixels, second }: { movesPixels: boolean; second?: Uint8Array | undefined },
 ): XmpPacket | undefined {
-  const dropped = movesPixels ? [...UNCARRIED_PROPERTIES, ...PLACE_PROPERTIES] : UNCARRIED_PROPERTIES;
+  const dropped = movesPixels ? [...UNCARRIED_PROPERTIES, ...POSITION_PROPERTIES] : UNCARRIED_PROPERTIES;
   const main = new PacketWriter(dropped);
   const written = writePacketWith(main, packet);
   if (written === undefined || second === undefined) return written;
@@ -129,7 +129,7 @@ interface OpenElement {
 }
 
 /** A placeholder for the descriptions in the markup around them. XML never has this character. */
-const DESCRIPTIONS_MARK = '\0';
+const DESCRIPTIONS_PLACEHOLDER = '\0';
 
 class PacketWriter {
   readonly #dropped: PropertyPatterns;
@@ -155,11 +155,14 @@ class PacketWriter {
 
   /** The packet that has been written; undefined if it has no RDF. */
   get packet(): XmpPacket | undefined {
-    const [start = '', end] = this.#written.split(DESCRIPTIONS_MARK);
+    const [start = '', end] = this.#written.split(DESCRIPTIONS_PLACEHOLDER);
     return end === undefined ? undefined : { start, end, descriptions: this.#descriptions };
   }
 
-  /** Copies the packet's own instructions, which mark its beginning and end, so that programs find it in a file. */
+  /**
+   * Copies the instructions of the packet (`<?xpacket …?>`) at its beginning and its end, by which programs find it in
+   * a file.
+   */
   instruction(target: string, body: string): void {
     if (target === 'xpacket') this.#write(`<?${target} ${body}?>`);
   }
@@ -178,7 +181,7 @@ class PacketWriter {
     let hasDropped = false;
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
-      if (attribute.uri === XMLNS) {
+      if (attribute.uri === XMLNS_NAMESPACE) {
         if (!this.#isDropped(value, '')) declared[attribute.name] = value;
         continue;
       }
@@ -237,7 +240,7 @@ class PacketWriter {
     const element = this.#open.pop();
     if (element === undefined) return;
     const { name, attributes, text, isDropped, hasKept, hasDropped } = element;
-    const content = this.#isRdf(element) ? DESCRIPTIONS_MARK : element.content;
+    const content = this.#isRdf(element) ? DESCRIPTIONS_PLACEHOLDER : element.content;
     const parent = this.#open.at(-1);
     const isEmptied = hasDropped && !hasKept && text.trim() === '';
     if (isDropped || isEmptied || containsPicture(text)) {

@@ -58,14 +58,14 @@ interface StepMembers<A> {
   hidesContent?: true;
   /**
    * Checks rules over several arguments that the schema cannot express and that hold for every picture. Returns the
-   * argument at fault. `apply` also checks these rules.
+   * error on the wrong argument. `apply` also checks these rules.
    */
   rule(params: A): BadArgumentError | undefined;
   /**
-   * Checks, without the pixels, whether the step can be applied to a picture. Returns the argument at fault. The check
-   * runs before a pass takes a slot, and `apply` repeats it.
+   * Checks, without the pixels, whether the step can be applied to a picture. Returns the error on the argument that
+   * does not fit. The check runs before a pass takes a slot, and `apply` repeats it.
    */
-  fits(picture: PictureShape, params: A): BadArgumentError | undefined;
+  findMisfit(picture: PictureShape, params: A): BadArgumentError | undefined;
   /**
    * Warnings about the step.
    * @param input the size of the picture before the step.
@@ -177,7 +177,7 @@ export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kep
  * and its size then counts as depending on facts other than the arguments.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
-  const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
+  const { parameters, alphaAfter, changesNothing, rule, findMisfit, size, scalesTo, profile, apply } = source;
   const filled = createDefaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
     source.warningsAbout?.(input, filled(params)) ?? [];
@@ -205,7 +205,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     scalesTo: (input, params) => scalesTo?.(input, filled(params)),
     warningsAbout,
     rule: (params) => rule?.(filled(params)),
-    fits: (picture, params) => fits?.(picture, filled(params)),
+    findMisfit: (picture, params) => findMisfit?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
       const effect = resolveProperty(source.grey, filled(params));
@@ -213,7 +213,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
       return effect === 'makes';
     },
     async apply(picture, params, pass) {
-      const refusal = rule?.(filled(params)) ?? fits?.(picture, filled(params));
+      const refusal = rule?.(filled(params)) ?? findMisfit?.(picture, filled(params));
       if (refusal !== undefined) throw refusal;
       pass.sideResults.warnings.push(...warningsAbout(picture, params));
       await apply(picture, filled(params), pass);

@@ -47,7 +47,7 @@ export const redact = defineStepOperation({
   cpuMsPerMegapixel: 60,
   frames: 'each',
   hidesContent: true,
-  fits: (picture, { regions }) =>
+  findMisfit: (picture, { regions }) =>
     regions
       .map(({ x, y, width, height }, index) =>
         regionError({ left: x, top: y, width, height }, picture, index),

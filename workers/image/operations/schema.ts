@@ -18,8 +18,8 @@ import type {
   TUnsafe,
 } from '@sinclair/typebox';
 
-const KIND = Symbol.for('TypeBox.Kind');
-const OPTIONAL = Symbol.for('TypeBox.Optional');
+const TYPEBOX_KIND = Symbol.for('TypeBox.Kind');
+const TYPEBOX_OPTIONAL = Symbol.for('TypeBox.Optional');
 
 /**
  * Schemas equal to those of TypeBox. TypeBox itself is 200 modules, half of what an image thread loads, and each image
@@ -37,14 +37,16 @@ export const Type = {
   Union: <T extends TSchema[]>(anyOf: [...T], options?: SchemaOptions) =>
     schemaOf<TUnion<T>>('Union', { anyOf }, options),
   Unsafe: <T>(options: SchemaOptions) => schemaOf<TUnsafe<T>>('Unsafe', {}, options),
-  Optional: <T extends TSchema>(schema: T) => ({ ...schema, [OPTIONAL]: 'Optional' }) as TOptional<T>,
+  Optional: <T extends TSchema>(schema: T) => ({ ...schema, [TYPEBOX_OPTIONAL]: 'Optional' }) as TOptional<T>,
   Object<P extends TProperties>(properties: P, options?: ObjectOptions) {
-    const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] as TSchema)));
+    const required = Object.keys(properties).filter(
+      (name) => !(TYPEBOX_OPTIONAL in (properties[name] as TSchema)),
+    );
     const named = required.length > 0 ? { required, properties } : { properties };
     return schemaOf<TObject<P>>('Object', { type: 'object', ...named }, options);
   },
 };
 
 function schemaOf<T extends TSchema>(kind: string, keywords: object, options?: object): T {
-  return { ...options, [KIND]: kind, ...keywords } as unknown as T;
+  return { ...options, [TYPEBOX_KIND]: kind, ...keywords } as unknown as T;
 }

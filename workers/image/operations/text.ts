@@ -15,7 +15,7 @@ import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, type PassContext } from './operation.ts';
 import * as parameter from './parameter.ts';
 
-const MAX_SIZE_PX = 1000;
+const MAX_LETTER_HEIGHT_PX = 1000;
 
 export const text = defineStepOperation({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
@@ -25,7 +25,7 @@ export const text = defineStepOperation({
       parameter.text(1, 100, 'Family name of the font; a sans-serif one when left out.'),
     ),
     size: parameter.pixelsOrShare(
-      [1, MAX_SIZE_PX],
+      [1, MAX_LETTER_HEIGHT_PX],
       ['^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', '4%'],
       'Height of the letters in pixels or as a share of the width, at most 1000 pixels.',
       { default: 32 },
@@ -45,21 +45,21 @@ export const text = defineStepOperation({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  fits(picture, { text, size: asked, margin }) {
+  findMisfit(picture, { text, size: asked, margin }) {
     const size = letterHeightPx(asked, picture.width);
-    return linesError(withoutUndrawable(text), size, lineWidth(size, picture, margin));
+    return linesError(withoutUndrawable(text), size, lineBreakWidth(size, picture, margin));
   },
   async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
     const written = withoutUndrawable(text);
     if (written.trim() === '') return;
     const size = letterHeightPx(asked, picture.width);
     const colour = parseColour(color, 'color');
-    const lines = { width: lineWidth(size, picture, margin), align: alignmentAt(position) };
+    const lines = { width: lineBreakWidth(size, picture, margin), align: alignmentAt(position) };
     const layout = { ...lines, font: `${withoutUndrawable(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = hasEmoji(written)
       ? await drawColoured(written, layout, ink, pass)
-      : colourMask(await drawMask(written, layout, pass), ink);
+      : colourMask(await drawLetterMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
     const drawn = await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
     if (drawn !== 'all')
@@ -71,7 +71,7 @@ export const text = defineStepOperation({
 function letterHeightPx(asked: number | string, widthPx: number): number {
   if (typeof asked === 'number') return asked;
   const share = Number.parseFloat(asked) / 100;
-  return Math.min(MAX_SIZE_PX, Math.max(1, Math.round(share * widthPx)));
+  return Math.min(MAX_LETTER_HEIGHT_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
 /** The text without the characters that Pango cannot draw. */
@@ -88,7 +88,7 @@ function alignmentAt(position: GravityName): TextAlignment {
 }
 
 /** The width in pixels at which lines break. */
-function lineWidth(sizePx: number, picture: Size, margin: number | string): number {
+function lineBreakWidth(sizePx: number, picture: Size, margin: number | string): number {
   return Math.max(sizeWithinMargin(picture, marginPx(margin, picture)).width, sizePx);
 }
 
@@ -109,7 +109,7 @@ interface TextLayout {
 }
 
 /** Draws the letters as a mask of one channel; 255 is ink. */
-async function drawMask(text: string, layout: TextLayout, { sharp }: PassContext): Promise<Pixels> {
+async function drawLetterMask(text: string, layout: TextLayout, { sharp }: PassContext): Promise<Pixels> {
   const letters = sharp({ text: { text: markupOf(text), ...layout, dpi: 72, wrap: 'word-char' } });
   return readPixels(letters.toColourspace('b-w'));
 }

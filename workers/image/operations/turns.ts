@@ -34,7 +34,7 @@ export const rotate = defineStepOperation({
   frames: 'each',
   // A turn by a multiple of 90 degrees uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
-  fits: (picture, { angle }) =>
+  findMisfit: (picture, { angle }) =>
     angle % 90 === 0 ? undefined : sizeLimitError(rotatedBoundingSize(picture, angle)),
   size: (input, { angle }) => rotatedBoundingSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {
@@ -116,7 +116,7 @@ export const affine = defineStepOperation({
     const message = 'matrix leaves no area of a picture: make a × d differ from b × c.';
     return new BadArgumentError('matrix', message);
   },
-  fits: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
+  findMisfit: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
     const opened = backgroundOrFill(fill, background);

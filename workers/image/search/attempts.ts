@@ -11,7 +11,7 @@ import {
 } from './encodings.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { outdoneRefusal } from './rivals.ts';
-import { firstFrames, takeTrialSample } from './sample.ts';
+import { sampleOfFirstFrames, takeTrialSample } from './sample.ts';
 import { type EncoderSetting, losslessLevelsLadder, type SearchedQuantity } from './settings.ts';
 import { completesInTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting } from './trials.ts';
@@ -119,17 +119,17 @@ export async function tryFiles<J extends EncodingTrial>(
   for (const plan of intended) {
     const rehearsed = { ...plan, estimates: await rehearseOnSample(plan) };
     plans.push(rehearsed);
-    if (isLate(rehearsed)) break;
+    if (hasTooLittleTime(rehearsed)) break;
     if (isSureToMiss(rehearsed, EXPECTATION_MARGIN)) continue;
     const turn = await search.takeTurn?.(rehearsed.estimates);
     const timed = { ...rehearsed, search: { ...rehearsed.search, ...turn } };
-    attempts = joinAttempts(goal, attempts, await tryWhole(timed));
+    attempts = joinAttempts(goal, attempts, await tryWholePicture(timed));
     if (attempts.best !== undefined) return attempts;
   }
   if (attempts === undefined) {
     const open = plans.filter((plan) => search.pixels.frames === 1 || !isSureToMiss(plan, HOPELESS_MARGIN));
     const [timely] = open
-      .filter((plan) => !isLate(plan))
+      .filter((plan) => !hasTooLittleTime(plan))
       .toSorted((one, other) => leastExpectedOf(one) - leastExpectedOf(other));
     if (timely === undefined) {
       return {
@@ -139,9 +139,11 @@ export async function tryFiles<J extends EncodingTrial>(
           : { leastExpected: Math.min(...plans.map(leastExpectedOf)) }),
       };
     }
-    attempts = await tryWhole(timely);
+    attempts = await tryWholePicture(timely);
   }
-  const wereAllTried = plans.every((plan) => !isLate(plan) || isSureToMiss(plan, EXPECTATION_MARGIN));
+  const wereAllTried = plans.every(
+    (plan) => !hasTooLittleTime(plan) || isSureToMiss(plan, EXPECTATION_MARGIN),
+  );
   return { ...attempts, isThorough: attempts.isThorough && wereAllTried, isDrawing };
 }
 
@@ -159,7 +161,7 @@ async function makePlans<J extends EncodingTrial>(
   if (!goal.keepsDrawings) return [plan];
   const { effort = LOSSLESS_ANIMATION_EFFORT } = encode;
   const exactly = { ...search, encode: { ...encode, effort } };
-  const sample = takeTrialSample(pixels, goal.quantity) ?? firstFrames(pixels);
+  const sample = takeTrialSample(pixels, goal.quantity) ?? sampleOfFirstFrames(pixels);
   const exact = await encodeSample(exactly, sample, { lossless: true });
   const lossy = await encodeSample(search, sample, goal.ladder.settings.at(-1) as EncoderSetting);
   if (exact.bytes >= lossy.bytes) return [plan];
@@ -168,7 +170,7 @@ async function makePlans<J extends EncodingTrial>(
 }
 
 /** Whether the time is too short for the whole picture, even at the lowest effort. */
-function isLate({ estimates }: SearchPlan<EncodingTrial>): boolean {
+function hasTooLittleTime({ estimates }: SearchPlan<EncodingTrial>): boolean {
   return estimates?.timeShare !== undefined;
 }
 
@@ -208,7 +210,7 @@ function isNearerThan(
 }
 
 /** Tries the settings of a plan on the whole picture. */
-async function tryWhole<J extends EncodingTrial>({
+async function tryWholePicture<J extends EncodingTrial>({
   search,
   ladder: { settings, ...ladder },
   goal,

@@ -1,8 +1,8 @@
 import { LOSSLESS_ANIMATION_EFFORT } from '../encode/effort.ts';
 import { effortOf, encodeSample, type SearchedPicture } from './encodings.ts';
-import { selectFrames, takeTrialSample } from './sample.ts';
+import { filterFrames, takeTrialSample } from './sample.ts';
 import type { EncoderSetting } from './settings.ts';
-import { completesInTime, MIN_TRIAL_TIME_MS } from './time.ts';
+import { completesInTime, REACHED_TARGET_RESERVE_MS } from './time.ts';
 
 /**
  * The share of the allowed bytes that the file of a scaled-down picture, or of an animation with fewer frames, should
@@ -23,10 +23,10 @@ const MAX_MEASURED_PX = 6_000_000;
 const FRAME_DISTANCES = [1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 100];
 
 /**
- * The share of an animation's frames that fit into a number of bytes. Files with fewer frames are encoded to measure
- * it. It cannot be computed, because a file with half of the frames may take half of the bytes, or nearly all of them.
- * The measuring ends early enough for the response. If it ends before a number of frames fits, the share is estimated
- * from the fewest frames that were measured.
+ * The share of the frames of an animation that fits into a number of bytes. Files with fewer frames are encoded to
+ * measure it. It cannot be computed, because a file with half of the frames may take half of the bytes, or nearly all
+ * of them. The measurement ends early enough for the response. If no measured number of frames has fitted by then, the
+ * share is estimated from the fewest frames that were measured.
  * @param settings the settings that write an acceptable file. The smallest of their files counts.
  * @param areTooMany whether all frames together are known to take too many bytes.
  * @returns undefined if there was no time to measure anything.
@@ -44,7 +44,7 @@ export async function fittingShareOfFrames(
   );
   /** The size of the smallest file as a share of the bytes that are surely allowed. Above 1, it does not fit. */
   const sizeShareAt = async (distance: number) => {
-    const fewer = selectFrames(pixels, (frame) => frame % distance === 0);
+    const fewer = filterFrames(pixels, (frame) => frame % distance === 0);
     const isSmall = fewer.width * fewer.height * fewer.frames <= MAX_MEASURED_PX;
     const all = { pixels: fewer, bytesRatio: 1, timeRatio: 1 };
     const sample = (isSmall ? undefined : takeTrialSample(fewer, 'size')) ?? all;
@@ -67,7 +67,7 @@ export async function fittingShareOfFrames(
   let lastMs = 0;
   let estimate: number | undefined;
   await completesInTime(async () => {
-    while (low < high && nowMs() + 2 * lastMs < deadlineMs - MIN_TRIAL_TIME_MS) {
+    while (low < high && nowMs() + 2 * lastMs < deadlineMs - REACHED_TARGET_RESERVE_MS) {
       const startedMs = nowMs();
       const middle = (low + high) >> 1;
       const distance = distances[middle] as number;

@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { MIN_TRIAL_TIME_MS, RESPONSE_RESERVE_MS } from './time.ts';
+import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting, type TriedSetting } from './trials.ts';
 
 const MAX_SAMPLE_TRIALS = 4;
@@ -74,7 +74,7 @@ interface RehearsalInput {
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { criteria, efforts, nowMs, deadlineMs, attempt } = rehearsal;
   const trialsToFit = Math.min(WHOLE_TRIALS_TO_FIT, criteria.count);
-  const leftMs = (keptMs = MIN_TRIAL_TIME_MS) => deadlineMs - keptMs - nowMs();
+  const leftMs = (keptMs = REACHED_TARGET_RESERVE_MS) => deadlineMs - keptMs - nowMs();
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
@@ -108,7 +108,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   const share = timeShare();
   return {
     ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialMs: wholeMs },
-    bytes: sizeOfTarget(tried),
+    bytes: expectedTargetBytes(tried),
     ...(share !== undefined && { timeShare: share }),
   };
 
@@ -118,7 +118,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   }
 }
 
-function sizeOfTarget(tried: readonly SampleTrial[]): number {
+function expectedTargetBytes(tried: readonly SampleTrial[]): number {
   const sizes = tried.filter(({ reaches }) => reaches).map(({ bytes }) => bytes);
   return sizes.length > 0 ? Math.min(...sizes) : Math.max(0, ...tried.map(({ bytes }) => bytes));
 }

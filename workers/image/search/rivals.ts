@@ -1,18 +1,18 @@
 import { invalidArgument, type PassRefusal } from '../refusal.ts';
 import type { SampleEstimates } from './rehearsal.ts';
-import { MIN_TRIAL_TIME_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
+import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 
 /** What a search learns from its trials on a sample, or from its first trial of a picture without a sample. */
 type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialMs'>;
 
-/** The terms on which a search may go on. */
+/** The limits with which a search continues after its trials on a sample. */
 export interface RivalTurn extends Pick<SearchTime, 'deadlineMs' | 'improvesUntilMs'> {
   /** The size of the smallest file of another search; infinite if there is none. */
   bytesToBeat: number;
 }
 
 /**
- * Waits until a search may go on.
+ * Waits until a search may continue with the whole picture.
  * @param estimate undefined before the first trial of a picture without a sample, which begins at once.
  * @throws PassRefusal if another search surely has a smaller file.
  */
@@ -23,7 +23,7 @@ export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTur
  * expected size can be several times too large, because a sample of a smooth picture has edges that the whole picture
  * lacks. The ratio therefore grows with the largest error of the expected sizes so far.
  */
-const MAX_SIZE_RATIO = 1.1;
+const MAX_RIVAL_SIZE_RATIO = 1.1;
 /** The trials that a search needs. If there is time for only one, it writes a file that is far on the safe side. */
 const NEEDED_TRIALS = 2;
 /** If there is time for at most this many of its trials, a search goes on before the others have tried a sample. */
@@ -76,7 +76,7 @@ export async function runRivals<T>(
     const rankOf = ({ trialMs }: RivalEstimate) => (NEEDED_TRIALS * trialMs <= fittingMs ? 0 : trialMs);
     const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
     for (const search of order) {
-      if (search.bytes > MAX_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
+      if (search.bytes > MAX_RIVAL_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
       else search.resume(turnWith(search === order.at(-1) ? 0 : keptMs));
       const bytes = bytesOf(await search.result);
       least = Math.min(least, bytes);
@@ -87,16 +87,19 @@ export async function runRivals<T>(
   }
 
   function leftMs(): number {
-    return deadlineMs - MIN_TRIAL_TIME_MS - nowMs();
+    return deadlineMs - REACHED_TARGET_RESERVE_MS - nowMs();
   }
 
-  /** @param keptMs the time that is kept for other searches if none has a file. */
+  /**
+   * The limits of the next search.
+   * @param keptMs the time that is kept for other searches if none has a file.
+   */
   function turnWith(keptMs: number): RivalTurn {
     // Once there is a file, a late search must not delay its answer: it ends earlier than one that is alone.
     const isReached = least < Number.POSITIVE_INFINITY;
     return {
       deadlineMs: deadlineMs - (isReached ? RESPONSE_RESERVE_MS : keptMs),
-      improvesUntilMs: deadlineMs - MIN_TRIAL_TIME_MS,
+      improvesUntilMs: deadlineMs - REACHED_TARGET_RESERVE_MS,
       bytesToBeat: least,
     };
   }

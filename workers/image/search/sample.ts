@@ -63,12 +63,12 @@ export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): Tri
 }
 
 /** The first frames of an animation that has too few frames or pixels for a sample. */
-export function firstFrames(pixels: Pixels): TrialSample {
+export function sampleOfFirstFrames(pixels: Pixels): TrialSample {
   const { width, height, frames } = pixels;
   const affordable = Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height));
   const count = Math.min(frames, Math.max(MIN_SAMPLED_FRAMES, affordable));
   const ratio = frames / count;
-  return { pixels: selectFrames(pixels, (frame) => frame < count), bytesRatio: ratio, timeRatio: ratio };
+  return { pixels: filterFrames(pixels, (frame) => frame < count), bytesRatio: ratio, timeRatio: ratio };
 }
 
 function sampleFrames(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
@@ -78,7 +78,7 @@ function sampleFrames(pixels: Pixels, quantity: SearchedQuantity): TrialSample |
   const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED_FRAME), MAX_SAMPLED_FRAMES, affordable);
   if (quantity === 'size') return sampleFramePairs(pixels, Math.max(MIN_FRAME_PAIRS, sampled >> 1));
   const distance = Math.ceil(frames / sampled);
-  const apart = selectFrames(pixels, (frame) => frame % distance === 0);
+  const apart = filterFrames(pixels, (frame) => frame % distance === 0);
   return { pixels: apart, bytesRatio: frames / apart.frames, timeRatio: frames / apart.frames };
 }
 
@@ -100,8 +100,8 @@ function sampleFramePairs(pixels: Pixels, count: number): TrialSample {
   const changed = sumOf([...chosen].map((frame) => changes[frame] as number));
   const isFirstOfPair = (frame: number) => chosen.has(frame + 1);
   return {
-    pixels: selectFrames(pixels, (frame) => isFirstOfPair(frame) || chosen.has(frame)),
-    pairFirstFrames: selectFrames(pixels, isFirstOfPair),
+    pixels: filterFrames(pixels, (frame) => isFirstOfPair(frame) || chosen.has(frame)),
+    pairFirstFrames: filterFrames(pixels, isFirstOfPair),
     bytesRatio: total / changed,
     timeRatio: (pixels.frames - 1) / chosen.size,
   };
@@ -132,7 +132,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-export function selectFrames(pixels: Pixels, isChosen: (frame: number) => boolean): Pixels {
+export function filterFrames(pixels: Pixels, isChosen: (frame: number) => boolean): Pixels {
   return joinFrames(splitFrames(pixels).filter((_, frame) => isChosen(frame)));
 }
 

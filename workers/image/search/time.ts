@@ -1,7 +1,7 @@
 import { DeadlineError, isDeadlineError } from '../refusal.ts';
 
-/** A search that has reached its target ends this long before the deadline. The rest is kept for the response. */
-export const MIN_TRIAL_TIME_MS = 2_000;
+/** A search that has reached its target ends this long before the deadline. The response may need that time. */
+export const REACHED_TARGET_RESERVE_MS = 2_000;
 /** A search that has not reached its target ends this long before the deadline, which leaves time for the response. */
 export const RESPONSE_RESERVE_MS = 500;
 
@@ -10,8 +10,8 @@ export interface SearchTime {
   /** Epoch milliseconds. */
   deadlineMs: number;
   /**
-   * The epoch milliseconds at which a search that has reached its target ends. If absent, it ends MIN_TRIAL_TIME_MS
-   * before the deadline.
+   * The epoch milliseconds at which a search that has reached its target ends. If absent, it ends
+   * REACHED_TARGET_RESERVE_MS before the deadline.
    */
   improvesUntilMs?: number | undefined;
   /** The current time in epoch milliseconds. */
@@ -19,8 +19,8 @@ export interface SearchTime {
 }
 
 /**
- * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline, or when
- * other searches need the time. Any other search continues until RESPONSE_RESERVE_MS before the deadline.
+ * Limits the time of a search. A search that has reached its target ends REACHED_TARGET_RESERVE_MS before the deadline,
+ * or when other searches need the time. Any other search continues until RESPONSE_RESERVE_MS before the deadline.
  */
 export class TrialTime {
   readonly #limits: SearchTime;
@@ -54,7 +54,7 @@ export class TrialTime {
   }
 
   #leftMs(): number {
-    const { deadlineMs, improvesUntilMs = deadlineMs - MIN_TRIAL_TIME_MS, nowMs } = this.#limits;
+    const { deadlineMs, improvesUntilMs = deadlineMs - REACHED_TARGET_RESERVE_MS, nowMs } = this.#limits;
     return (this.#hasReachedTarget() ? improvesUntilMs : deadlineMs - RESPONSE_RESERVE_MS) - nowMs();
   }
 }

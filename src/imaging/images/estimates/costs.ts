@@ -290,7 +290,7 @@ function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEn
  * streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation by any angle
  * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
  */
-const BASE_BYTES = 16 * MEGABYTE_BYTES;
+const PASS_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
 /** The assumed bytes per pixel of a finished file. Most encoders write less. */
@@ -317,7 +317,7 @@ export function estimatedMemoryBytes(
   passes: readonly ImagePass[],
   layers: LayerHeaders = {},
 ): number {
-  if (passes.length === 0) return BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
+  if (passes.length === 0) return PASS_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + layerBytes(pass, layers)));
   return passes.length === 1 ? peak : peak + sharedPictureBytes(header, passes);
 }
@@ -338,7 +338,7 @@ function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): 
 }
 
 function peakBytes(header: ImageHeader, pass: ImagePass): number {
-  const decode = BASE_BYTES + decodeBytes(header);
+  const decode = PASS_BYTES + decodeBytes(header);
   const skipping = skippedFramesBytes(header, pass);
   const sizes = sizesAfterSteps(header, pass);
   const last = sizes.at(-1) ?? header;

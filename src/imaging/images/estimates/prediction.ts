@@ -92,8 +92,8 @@ export type SuccessfulPrediction = Exclude<PassPrediction, { failure: object }>;
 /**
  * Predicts the result of a pass. It applies the rules by which the worker would refuse the frames, the size or the
  * channels of the picture, before the pass takes a slot.
- * @returns null for a stored animation whose frames are chosen by a rate, because its facts do not tell which frames
- *   stay.
+ * @returns null for a stored animation whose frames are chosen by a rate, because the stored facts lack the display
+ * times of the frames.
  * @throws ApiError invalid_param.
  */
 export function predictSuccess(

@@ -30,7 +30,7 @@ const IMAGE_ITEM_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1'
  * samples are the frames.
  */
 export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
-  const format = readFormat(bytes);
+  const format = readHeifFormat(bytes);
   if (format === null) return null;
   const meta = findHeifMetaBox(bytes);
   const items = meta === undefined ? null : readItemProperties(bytes, meta);
@@ -52,7 +52,7 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
   });
 }
 
-function readFormat(bytes: ByteReader): 'avif' | 'heif' | null {
+function readHeifFormat(bytes: ByteReader): 'avif' | 'heif' | null {
   const brands = isoBrands(bytes);
   if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;

@@ -52,14 +52,17 @@ function isPlausible(header: ImageHeader): boolean {
   return header.width > 0 && header.height > 0 && header.frames > 0;
 }
 
-/** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
+/** Whether a JPEG marker is a start of frame (SOF): C0 to CF, except DHT, JPG and DAC. */
 const isFrameMarker = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-/** The markers of frames that the decoder reads: baseline, extended and progressive, the last two also arithmetic. */
-const READ_FRAME_MARKERS: readonly number[] = [0xc0, 0xc1, 0xc2, 0xc9, 0xca];
-/** Whether a frame marker stands for a lossless frame: SOF3, SOF7, SOF11 and SOF15 do. */
+/**
+ * The SOF markers that the decoder supports: baseline, extended and progressive, the last two also with arithmetic
+ * coding.
+ */
+const DECODABLE_FRAME_MARKERS: readonly number[] = [0xc0, 0xc1, 0xc2, 0xc9, 0xca];
+/** Whether an SOF marker begins a lossless frame: SOF3, SOF7, SOF11 and SOF15 do. */
 const isLosslessMarker = (marker: number) => marker % 4 === 3;
-/** Whether a frame marker stands for a progressive frame: SOF2, SOF6, SOF10 and SOF14 do. */
+/** Whether an SOF marker begins a progressive frame: SOF2, SOF6, SOF10 and SOF14 do. */
 const isProgressiveMarker = (marker: number) => marker % 4 === 2;
 
 function hasExifPrefix(bytes: ByteReader, at: number): boolean {
@@ -105,7 +108,7 @@ function readJpegFrame(bytes: ByteReader, { marker, start }: JpegSegment): Image
 /** A sentence that says why a JPEG cannot be read, and what to send instead; undefined for a readable one. */
 function unsupportedJpegSentence(marker: number, bits: number): string | undefined {
   const kind = isLosslessMarker(marker) ? 'lossless' : 'hierarchical';
-  const reason = READ_FRAME_MARKERS.includes(marker)
+  const reason = DECODABLE_FRAME_MARKERS.includes(marker)
     ? bits !== 8 && `has ${bits} bits per sample`
     : `is ${kind}`;
   return reason

@@ -200,9 +200,9 @@ class TaskProcess {
   readonly #died = new AbortController();
   /** Resolves when the process has ended. */
   readonly gone: Promise<void>;
-  /** CPU milliseconds of the process at the start of its task. */
-  #begunAtMs: number | null = null;
-  #killedAfterMs: number | null = null;
+  /** CPU milliseconds of the process at the start of its task; null before the first task. */
+  #startCpuMs: number | null = null;
+  #taskCpuMs: number | null = null;
 
   constructor(options: TaskProcessOptions) {
     this.#processCpuMs = options.processCpuMs ?? readProcessCpuMs;
@@ -213,7 +213,7 @@ class TaskProcess {
     // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});
     this.gone = waitForEnd(this.#child).then((ending) =>
-      this.#died.abort(new ProcessDeathError(ending, this.#killedAfterMs)),
+      this.#died.abort(new ProcessDeathError(ending, this.#taskCpuMs)),
     );
   }
 
@@ -227,7 +227,7 @@ class TaskProcess {
     onBegun: () => void,
   ): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
     const { signal } = this.#died;
-    this.#begunAtMs = this.#readCpuMs();
+    this.#startCpuMs = this.#readCpuMs();
     try {
       const { sent, files } = splitMessage(task);
       this.#child.send(sent, (error) => error !== null && this.#child.kill('SIGKILL'));
@@ -253,7 +253,7 @@ class TaskProcess {
   /** Kills the process, and resolves when it has ended. */
   async kill(): Promise<void> {
     const nowMs = this.#readCpuMs();
-    if (this.#begunAtMs !== null && nowMs !== null) this.#killedAfterMs = nowMs - this.#begunAtMs;
+    if (this.#startCpuMs !== null && nowMs !== null) this.#taskCpuMs = nowMs - this.#startCpuMs;
     this.#child.kill('SIGKILL');
     await this.gone;
   }

@@ -3,9 +3,9 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { SpacedCallTimes } from '../spaced-times.ts';
 
-/** The seconds for which late work is not started again. */
-export const LATE_WORK_MEMORY_SECONDS = 60;
-const LATE_WORK_MEMORY_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
+/** The time for which late work is not started again. */
+export const LATE_WORK_TTL_SECONDS = 60;
+const LATE_WORK_TTL_MS = LATE_WORK_TTL_SECONDS * 1_000;
 /**
  * Work may begin if it has less than this share of the size of late work of the same kind, because it may be in time.
  */
@@ -89,7 +89,7 @@ export class LateWork {
     if (this.#late.size === 0) return 0;
     const late = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
     if (late === undefined || size < MIN_SIMILAR_SIZE_SHARE * late.size) return 0;
-    return Math.ceil((late.sinceMs + LATE_WORK_MEMORY_MS - this.#clock.elapsedMs()) / 1_000);
+    return Math.ceil((late.sinceMs + LATE_WORK_TTL_MS - this.#clock.elapsedMs()) / 1_000);
   }
 
   /**
@@ -113,7 +113,7 @@ export class LateWork {
 
   #forgetOld(): void {
     for (const [key, { sinceMs }] of this.#late) {
-      if (this.#clock.elapsedMs() - sinceMs < LATE_WORK_MEMORY_MS) return;
+      if (this.#clock.elapsedMs() - sinceMs < LATE_WORK_TTL_MS) return;
       this.#late.delete(key);
     }
   }

@@ -4,7 +4,7 @@ import type { AdmissionOptions, PoolSlotRequest } from '../slots.ts';
 
 /** A call to a pool: the facts that its queue needs, and its deadline. */
 export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
-  deadline: Pick<CallDeadline, 'signal' | 'waitForSlot' | 'workerStarted' | 'deadlineMs'>;
+  deadline: Pick<CallDeadline, 'signal' | 'waitForSlot' | 'recordWorkerStart' | 'deadlineMs'>;
 }
 
 /**
@@ -109,7 +109,7 @@ export class WorkerPool<Task, Result extends WorkerReply> {
     try {
       const task = await makeTask(deadline.deadlineMs());
       deadline.signal.throwIfAborted();
-      return await this.#workers.run(task, deadline.signal, bytes, () => deadline.workerStarted());
+      return await this.#workers.run(task, deadline.signal, bytes, () => deadline.recordWorkerStart());
     } catch (error) {
       return { busyMs: null, error };
     }

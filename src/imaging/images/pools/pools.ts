@@ -19,7 +19,7 @@ import {
 import type { ImageHeader } from '../header/facts.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses, type TaskProcessOptions } from './child-processes.ts';
-import { LATE_WORK_MEMORY_SECONDS, type LateWork } from './late-work.ts';
+import { LATE_WORK_TTL_SECONDS, type LateWork } from './late-work.ts';
 import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
 import { ImageThreads } from './threads.ts';
 import { type AccountWorkerTime, EstimateCorrection } from './work-history.ts';
@@ -108,11 +108,11 @@ const HEAVY_NICENESS = 10;
  */
 const BATCH_NICENESS = 5;
 /**
- * If the steps of a pass take at least this many CPU milliseconds, a second thread shortens the pass. At 2 megapixels,
- * rotate and modulate take 0.7 of the time, sharpen 0.6, median 0.5. For less work, starting the thread costs more than
- * it saves.
+ * If the divisible steps of a pass take at least this many CPU milliseconds, a second thread shortens the pass. At 2
+ * megapixels, rotate and modulate then take 0.7 of the time, sharpen 0.6, median 0.5. For less work, starting the
+ * thread costs more than it saves.
  */
-const MIN_DIVIDED_MS = 20;
+const MIN_TWO_THREADS_MS = 20;
 /** The bodies of waiting calls may take the quick budget divided by this number. */
 const WAITING_BODIES_DIVISOR = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
@@ -140,10 +140,10 @@ export class ImagePools {
     this.#sizes = this.#sizesNow();
     const isIsolated = options.settings.IMAGE_ISOLATION === 'process';
     this.#pools = {
-      quick: isIsolated ? this.#processPool('quick', 0) : this.#threadPool(),
-      slow: this.#processPool('slow', SLOW_NICENESS),
-      heavy: this.#processPool('heavy', HEAVY_NICENESS),
-      batch: this.#processPool('batch', BATCH_NICENESS),
+      quick: isIsolated ? this.#createProcessPool('quick', 0) : this.#createThreadPool(),
+      slow: this.#createProcessPool('slow', SLOW_NICENESS),
+      heavy: this.#createProcessPool('heavy', HEAVY_NICENESS),
+      batch: this.#createProcessPool('batch', BATCH_NICENESS),
     };
     options.capacity.onChange(() => this.#resize());
   }
@@ -171,7 +171,7 @@ export class ImagePools {
     const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
     deadline.startWork((alternatives = call.alternatives()) =>
-      tookTooLongError(LATE_WORK_MEMORY_SECONDS, alternatives),
+      tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
@@ -188,7 +188,8 @@ export class ImagePools {
     const granted = capacity.processes() * capacity.imageThreads();
     // AVIF never gets a second thread, because the bytes that its encoder writes depend on the number of threads.
     const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
-    const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_DIVIDED_MS);
+    const gains =
+      !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_TWO_THREADS_MS);
     return granted > 1 && gains && this.#hasOnlyOneTask() ? 2 : 1;
   }
 
@@ -291,14 +292,14 @@ export class ImagePools {
     return passes === 1;
   }
 
-  #threadPool(): ImagePool {
+  #createThreadPool(): ImagePool {
     const { threadFile = IMAGE_THREAD } = this.#options;
     const { quick } = this.#sizes;
     const threads = new ImageThreads({ ...this.#options, threads: quick.slots, threadFile });
-    return new WorkerPool({ ...this.#admissionOf('quick'), callsBesideJobs: true }, threads);
+    return new WorkerPool({ ...this.#admissionOptionsOf('quick'), callsBesideJobs: true }, threads);
   }
 
-  #processPool(name: ImagePoolName, niceness: number): ImagePool {
+  #createProcessPool(name: ImagePoolName, niceness: number): ImagePool {
     const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
     const processes = new ChildProcesses<ImageTask, ImageTaskResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
@@ -307,10 +308,13 @@ export class ImagePools {
       isStillWorking: (result) => 'leavesWork' in result,
     });
     // An item of a job may take a minute in this pool. No call can wait so long, so calls run in addition to the items.
-    return new WorkerPool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
+    return new WorkerPool(
+      { ...this.#admissionOptionsOf(name), callsBesideJobs: name === 'heavy' },
+      processes,
+    );
   }
 
-  #admissionOf(name: ImagePoolName) {
+  #admissionOptionsOf(name: ImagePoolName) {
     const { capacity, clock, workerTime } = this.#options;
     const limits = () => ({
       calls: capacity.imageQueue(),

@@ -74,7 +74,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
       this.#retiring.delete(retired),
     );
     this.#retiring.add(retired);
-    this.#pool = this.#start();
+    this.#pool = this.#startPool();
   }
 
   async close(): Promise<void> {
@@ -84,7 +84,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
 
   /** Runs a task in a thread. Rejects when the thread died. */
   #performTask(task: ImageTask): Promise<ImageTaskResult> {
-    this.#pool ??= this.#start();
+    this.#pool ??= this.#startPool();
     const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
     const files = [task.input, ...layers.map(({ input }) => input)];
     const answer = this.#pool.run(task, { transferList: files.map(({ buffer }) => buffer) });
@@ -96,7 +96,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     return answer;
   }
 
-  #start(): ThreadPool {
+  #startPool(): ThreadPool {
     const started: ThreadPool = new Piscina({
       filename: fileURLToPath(this.#options.threadFile),
       minThreads: this.#count,
@@ -105,7 +105,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
       recordTiming: false,
     });
     started.on('error', this.#options.onLost);
-    started.on('workerDestroy', () => setImmediate(this.#renewIfEmpty, started));
+    started.on('workerDestroy', () => setImmediate(this.#replaceIfEmpty, started));
     return started;
   }
 
@@ -113,9 +113,9 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
    * Replaces a pool whose thread died while it started. Piscina gives up on such a pool, and would keep its queued
    * tasks for ever. They are rejected here, and the next task makes a new pool.
    */
-  readonly #renewIfEmpty = (started: ThreadPool): void => {
+  readonly #replaceIfEmpty = (started: ThreadPool): void => {
     if (started !== this.#pool || started.threads.length > 0 || this.#isClosed) return;
-    this.#pool = this.#start();
+    this.#pool = this.#startPool();
     void started.destroy();
   };
 
