@@ -76,7 +76,7 @@ export const ROWS_PER_READ = 8;
 /** A page is long if one of its reads returns more characters than this. */
 const MAX_SHORT_READ_CHARACTERS = 128 * 1024;
 
-/** The reading and writing of long lists. With many of them at once, one account could occupy the event loop. */
+/** Paces the reading and writing of long lists, so that an account with many of them does not occupy the event loop. */
 const longListWork = new PacedWork();
 
 /**

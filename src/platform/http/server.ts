@@ -22,7 +22,7 @@ import { installValidation } from './errors/validation.ts';
 import { installCaching, installCompression, installNotModified } from './hooks/caching.ts';
 import { installCors } from './hooks/cors.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
-import { installAccessLog, installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
+import { chooseRequestId, installAccessLog, installRequestIds, RequestLog } from './hooks/request-log.ts';
 import { installFieldWarnings, installMisplacedFields, refuseMisspeltDryRuns } from './hooks/sent-fields.ts';
 import { lazy } from './lazy.ts';
 
@@ -68,7 +68,7 @@ function createFastify(http: SettingsOf<typeof httpSettings>, log: Logger): Fast
     loggerInstance: new RequestLog(() => log as FastifyBaseLogger) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
-    genReqId: requestIdOf,
+    genReqId: chooseRequestId,
     trustProxy:
       http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(',').map((network) => network.trim()),
     requestTimeout: http.BODY_TIMEOUT_MS,

@@ -67,14 +67,14 @@ export async function createApiKey(
 }
 
 const API_KEY_PREFIX = 'drk_';
-const SECRET_LENGTH = 40;
+const SECRET_CHARACTERS = 40;
 
 /** The length of every API key that the service generates, in characters. */
-export const API_KEY_CHARACTERS = API_KEY_PREFIX.length + SECRET_LENGTH;
+export const API_KEY_CHARACTERS = API_KEY_PREFIX.length + SECRET_CHARACTERS;
 
 /** The text of a new API key (238 random bits). It is shown once; only its hash is stored. */
 export function newApiKeyText(): string {
-  return API_KEY_PREFIX + randomText(SECRET_LENGTH);
+  return API_KEY_PREFIX + randomText(SECRET_CHARACTERS);
 }
 
 export function looksLikeApiKey(text: string): boolean {
@@ -99,7 +99,7 @@ const deriveKey = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 /** The parameters that OWASP recommends first for scrypt: N 2^17, r 8, p 1. Hashing takes 128 MB and about 0.3 s. */
 const SCRYPT_COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE_BYTES };
 const SALT_BYTES = 16;
-const HASH_BYTES = 32;
+const PASSWORD_HASH_BYTES = 32;
 
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`. The parameters are part of the text, so that older hashes stay valid
@@ -108,7 +108,7 @@ const HASH_BYTES = 32;
  */
 export async function hashPassword(password: string, cost: ScryptCost = SCRYPT_COST): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await deriveKey(password.normalize('NFKC'), salt, HASH_BYTES, cost);
+  const hash = await deriveKey(password.normalize('NFKC'), salt, PASSWORD_HASH_BYTES, cost);
   return encodePasswordHash(cost, salt, hash);
 }
 
@@ -126,9 +126,13 @@ export async function passwordMatches(password: string, stored: string | null): 
   const expected = Buffer.from(hash ?? '', 'base64url');
   const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT_COST.maxmem };
   const saltBytes = Buffer.from(salt ?? '', 'base64url');
-  const given = await deriveKey(password.normalize('NFKC'), saltBytes, HASH_BYTES, cost);
+  const given = await deriveKey(password.normalize('NFKC'), saltBytes, PASSWORD_HASH_BYTES, cost);
   return timingSafeEqual(given, expected) && stored !== null;
 }
 
 /** A hash that no password matches: 32 zero bytes at the current cost. */
-const UNMATCHABLE_HASH = encodePasswordHash(SCRYPT_COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES));
+const UNMATCHABLE_HASH = encodePasswordHash(
+  SCRYPT_COST,
+  Buffer.alloc(SALT_BYTES),
+  Buffer.alloc(PASSWORD_HASH_BYTES),
+);

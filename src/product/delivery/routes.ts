@@ -6,7 +6,7 @@ import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
 import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
-import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
+import { declarePreflightRoute, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
 import type { AddressCache, CachedAddress, SignedAddress } from './address-cache.ts';
@@ -46,7 +46,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   const { deliver } = new DeliveryCalls(options);
   openToEveryOrigin(app, () => true);
   refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPictureError);
-  answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
+  declarePreflightRoute(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
   // The query is not validated against a schema. A malformed query is refused like a wrong signature, and unknown
   // fields are ignored.

@@ -84,16 +84,16 @@ function parseMessage(sent: string): string {
   if (message === '')
     throw invalidParamError('message', 'message is blank: say what happened or what is missing.');
   if (hasMoreCharacters(message, MAX_FEEDBACK_MESSAGE_CHARACTERS))
-    throw tooLongError('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
+    throw feedbackTooLongError('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
   return message;
 }
 
 function checkContext(context: Record<string, unknown>): void {
   if (hasMoreCharacters(JSON.stringify(context), MAX_FEEDBACK_CONTEXT_CHARACTERS))
-    throw tooLongError('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
+    throw feedbackTooLongError('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
 }
 
-function tooLongError(param: 'message' | 'context', limit: number) {
+function feedbackTooLongError(param: 'message' | 'context', limit: number) {
   const measured = param === 'context' ? 'context as JSON' : 'message';
   return invalidParamError(param, `${measured} is too long: at most ${limit} characters are allowed.`, {
     limit,

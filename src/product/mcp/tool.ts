@@ -81,8 +81,8 @@ function listedSchemaOf(input: TObject): TObject {
 }
 
 /**
- * Checks the arguments of a tool against its schema. What they stand for, such as an asset, is checked later by the API
- * calls of the tool.
+ * Checks the arguments of a tool against its schema. Whether an asset or a URL in them exists is checked later, by the
+ * API calls of the tool.
  * @throws ApiError invalid_param. Its corrections make the arguments pass this check.
  */
 async function checkedArguments<T>(args: unknown, check: (args: unknown) => T): Promise<T> {

@@ -8,9 +8,12 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 /** The kind of work that a model does. For each kind there is an AI op of the same name. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
-const PROVIDERS = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const;
+const PROVIDER_NAMES = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const;
 
-const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
+const UsdAmount = Type.String({
+  pattern: '^\\d{1,5}(\\.\\d{1,8})?$',
+  description: 'US dollars as a decimal.',
+});
 
 /** A parameter that a model has besides those of its op. */
 const ModelParameter = exactObjectSchema({
@@ -31,7 +34,7 @@ const Price = exactObjectSchema({
   rows: Type.Array(
     exactObjectSchema({
       when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
-      usd: Usd,
+      usd: UsdAmount,
     }),
     { minItems: 1 },
   ),
@@ -44,7 +47,7 @@ const Model = exactObjectSchema({
   name: Type.String({ minLength: 1 }),
   description: Type.String({ minLength: 1 }),
   series: Type.String({ minLength: 1 }),
-  provider: Type.Unsafe<(typeof PROVIDERS)[number]>({ type: 'string', enum: PROVIDERS }),
+  provider: Type.Unsafe<(typeof PROVIDER_NAMES)[number]>({ type: 'string', enum: PROVIDER_NAMES }),
   providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
   fields: Type.Optional(
     Type.Record(Type.String(), Type.String(), {
@@ -62,8 +65,8 @@ const Model = exactObjectSchema({
   maxInputEdge: Type.Optional(Type.Integer({ minimum: 1, description: 'Pixels.' })),
   maxInputImages: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
   parameters: Type.Array(ModelParameter),
-  promptPrice: Type.Optional(Usd),
-  completionPrice: Type.Optional(Usd),
+  promptPrice: Type.Optional(UsdAmount),
+  completionPrice: Type.Optional(UsdAmount),
   contextLength: Type.Optional(Type.Integer({ minimum: 1 })),
   structuredOutput: Type.Boolean(),
   answerSchema: Type.Optional(

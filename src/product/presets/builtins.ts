@@ -5,7 +5,7 @@ import type { Preset } from './preset.ts';
  * When the built-in presets were last changed. Each has a single version, which changes only with a release of the
  * service.
  */
-const SAVED_AT = '2025-01-01T00:00:00.000Z';
+const BUILT_IN_PRESETS_SAVED_AT = '2025-01-01T00:00:00.000Z';
 
 /** The presets that every account has, in the order of the listing. All of them can run in a synchronous call. */
 export const BUILT_IN_PRESETS: readonly Preset[] = [
@@ -91,9 +91,9 @@ function builtInPreset(name: string, title: string, description: string, steps: 
     steps,
     subjects: [],
     version: 1,
-    versionSavedAt: SAVED_AT,
+    versionSavedAt: BUILT_IN_PRESETS_SAVED_AT,
     superseded: [],
-    createdAt: SAVED_AT,
-    updatedAt: SAVED_AT,
+    createdAt: BUILT_IN_PRESETS_SAVED_AT,
+    updatedAt: BUILT_IN_PRESETS_SAVED_AT,
   };
 }

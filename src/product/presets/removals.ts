@@ -1,7 +1,7 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { type Preset, presetCacheTagOf } from './preset.ts';
 
-const REMOVED_CHANNEL = 'presets/gone';
+const REMOVED_VERSIONS_CHANNEL = 'presets/gone';
 
 /** The message that versions of a preset were deleted. It contains the cache tags of their pictures. */
 interface RemovedVersions {
@@ -22,7 +22,7 @@ export async function announceRemovedVersions(
   const tags = versions.map((version) => presetCacheTagOf(_id, version));
   const gone: RemovedVersions = { accountId, tags };
   // If the message is lost, the pictures stay in the memory of other processes, but are not served any more.
-  await coordination.publish(REMOVED_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
+  await coordination.publish(REMOVED_VERSIONS_CHANNEL, JSON.stringify(gone)).catch(() => undefined);
   return tags;
 }
 
@@ -34,7 +34,7 @@ export function onRemovedVersions(
   coordination: Pick<Coordination, 'subscribe'>,
   listener: (accountId: string, tags: readonly string[]) => void,
 ): Promise<() => void> {
-  return coordination.subscribe(REMOVED_CHANNEL, (message) => {
+  return coordination.subscribe(REMOVED_VERSIONS_CHANNEL, (message) => {
     const { accountId, tags } = JSON.parse(message) as RemovedVersions;
     listener(accountId, tags);
   });

@@ -95,7 +95,7 @@ export class Providers {
     return this.#options.tracing.span('provider', attributes, () => this.#run(call, signal));
   }
 
-  /** Ends the threads of the local models. */
+  /** Ends the threads of the local models and of the schema checks. */
   async stop(): Promise<void> {
     await Promise.all([
       this.#options.answerSchemas.close(),
@@ -254,7 +254,7 @@ const DURATION_METRIC = 'darkroom_provider_call_seconds';
 const CALLS_METRIC = 'darkroom_provider_calls_total';
 /** The outcomes on which alerts are based. */
 const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
-const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
+const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
 /**
  * Declares the metrics of model calls. It is called once per process.
@@ -266,7 +266,7 @@ function createProviderMeter(offered: readonly string[]): ProviderMeter {
     name: DURATION_METRIC,
     help: 'Time of one try of a model call.',
     labelNames: ['provider'],
-    buckets: BUCKETS_SECONDS,
+    buckets: DURATION_BUCKETS_SECONDS,
   });
   const calls = new Counter({
     name: CALLS_METRIC,

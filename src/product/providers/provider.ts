@@ -119,8 +119,8 @@ const REJECTED_STATUSES = [400, 413, 422];
 const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
 /**
- * Makes an error of a response that is not 2xx. Its class tells the cause: the input of the item, a temporary state of
- * the provider, or the settings of this service.
+ * Makes an error of a response that is not 2xx. Its class is the cause: the input of the item, a temporary state of the
+ * provider, or the settings of this service.
  */
 export function providerErrorFromRefusal(refusal: ProviderRefusal): ProviderError {
   const { status, kind, message, retryAfterMs } = refusal;

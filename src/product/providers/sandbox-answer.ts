@@ -4,7 +4,7 @@ import { createReferenceResolver, type JsonSchema, listOrEmpty } from '../models
 import { rejectedFault } from './provider.ts';
 
 /** The maximum number of nested levels in an answer, and of references in its schema. */
-const MAX_LEVELS = 40;
+const MAX_ANSWER_LEVELS = 40;
 /** The number of nested levels of an answer on which optional properties are filled as well as required ones. */
 const MAX_OPTIONAL_LEVELS = 2;
 /** The maximum size of one answer. Without it, a small schema could require an answer that does not fit into memory. */
@@ -47,7 +47,7 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
 
   /** The keywords of a schema, merged with those of the schemas that it refers to or combines. */
   function readKeywords(schema: unknown, level: number): JsonSchema {
-    if (level > MAX_LEVELS) throw answerTooLargeError();
+    if (level > MAX_ANSWER_LEVELS) throw answerTooLargeError();
     if (!isJsonObject(schema)) return {};
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     const referred = typeof $ref === 'string' ? [targetOf($ref)] : [];

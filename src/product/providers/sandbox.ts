@@ -135,7 +135,7 @@ function seedOf(...parts: readonly (string | number)[]): number {
 }
 
 /** What the directives in a prompt request for one item. */
-interface Directives {
+interface SandboxDirectives {
   rejects: boolean;
   fails: boolean;
   answersGarbage: boolean;
@@ -152,8 +152,12 @@ const DIRECTIVE_PATTERN = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(
  * the items with these indexes. `[sandbox:fail=2]` applies to the first two attempts of an item. There are also
  * `[sandbox:wait=MS]` and `[sandbox:garbage]`.
  */
-export function parseSandboxDirectives(prompt: string, itemIndex: number, attempt: number): Directives {
-  const directives: Directives = {
+export function parseSandboxDirectives(
+  prompt: string,
+  itemIndex: number,
+  attempt: number,
+): SandboxDirectives {
+  const directives: SandboxDirectives = {
     rejects: false,
     fails: false,
     answersGarbage: false,

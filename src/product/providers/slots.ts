@@ -8,11 +8,11 @@ import { FairQueue } from '../../platform/queues.ts';
 const SLOT_LEASE_MS = 30_000;
 const SLOT_RENEWAL_INTERVAL_MS = 10_000;
 /**
- * How often a waiting call looks for slots that other processes have freed. A slot that this process frees wakes the
- * call at once.
+ * The interval at which a waiting call looks for slots that other processes have freed. A slot that this process frees
+ * wakes the call at once.
  */
 const FREE_SLOT_POLL_INTERVAL_MS = 250;
-const MAX_POLLS = 8;
+const MAX_FREE_SLOT_POLLS = 8;
 /**
  * How long an account keeps its place in the queue after it found no slot. Within this time, its item is tried again.
  */
@@ -79,7 +79,7 @@ export class ProviderSlots {
     const queue = this.#waiting.get(key) ?? new FairQueue();
     if (queue.size >= this.#options.limit && queue.sizeOf(owner) > 0) return false;
     this.#waiting.set(key, queue);
-    for (let poll = 0; poll < MAX_POLLS; poll++) {
+    for (let poll = 0; poll < MAX_FREE_SLOT_POLLS; poll++) {
       await waitForTurnOrPoll(queue, owner);
       if (await this.#options.coordination.takeShared(request)) return true;
     }

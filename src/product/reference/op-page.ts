@@ -26,14 +26,19 @@ import { commandLineSample } from './command-line.ts';
 
 const PHOTO_BODY = { file: 'photo.jpg', type: 'image/jpeg' };
 const JOBS_PATH = '/api/v1/jobs';
-const SYNC_ERRORS = [
+const SYNC_ERROR_CODES = [
   'invalid_param',
   'unsupported_format',
   'payload_too_large',
   'rate_limited',
   'provider_unavailable',
 ];
-const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected', 'provider_unavailable'];
+const MODEL_ERROR_CODES = [
+  'invalid_param',
+  'insufficient_credit',
+  'provider_rejected',
+  'provider_unavailable',
+];
 
 /**
  * Explains gravity=attention on the pages of ops with a gravity. It is too long for the description of the parameter.
@@ -213,7 +218,7 @@ function trialInput(
 }
 
 function errorsList({ kind }: OpDefinition): PageBlock {
-  const codes = kind === 'ai' ? MODEL_ERRORS : SYNC_ERRORS;
+  const codes = kind === 'ai' ? MODEL_ERROR_CODES : SYNC_ERROR_CODES;
   const links = codes.flatMap((code) => [pageLink(code, `/docs/errors/${code}`), ', ']);
   return paragraphBlock(
     'Most likely are ',

@@ -75,7 +75,7 @@ export class DocumentationTexts {
     return this.#cachedText('llms.txt', () => llmsText(this.#sources.document));
   }
 
-  /** All guides and ops in one text. */
+  /** The guidelines, guides, errors, warnings and ops in one text. */
   llmsFullText(): string {
     return this.#cachedText('llms-full.txt', () => llmsFullText(this.#library));
   }

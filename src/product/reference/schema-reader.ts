@@ -3,7 +3,7 @@ import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import type { DocumentedField } from '../../platform/pages/page.ts';
 
 /** The maximum depth of nested fields and of examples. */
-const MAX_DEPTH = 5;
+const MAX_SCHEMA_DEPTH = 5;
 const EXAMPLE_INSTANT = '2026-01-31T12:00:00.000Z';
 
 /** Describes schemas of the OpenAPI document for readers. References between schemas are followed. */
@@ -29,7 +29,7 @@ export class SchemaReader {
 
   /** The fields within a schema. Each is named by its path, such as `items[].status`. */
   fieldsOf(schema: DocumentNode, at = '', depth = 0): DocumentedField[] {
-    if (depth > MAX_DEPTH) return [];
+    if (depth > MAX_SCHEMA_DEPTH) return [];
     const fields = this.#alternativesOf(schema).flatMap((alternative): DocumentedField[] => {
       if (alternative.type === 'array')
         return this.fieldsOf((alternative.items ?? {}) as DocumentNode, `${at}[]`, depth + 1);
@@ -68,7 +68,7 @@ export class SchemaReader {
       case 'object':
         return this.#exampleObject(alternative, depth);
       case 'array':
-        return depth > MAX_DEPTH && alternative.minItems === undefined
+        return depth > MAX_SCHEMA_DEPTH && alternative.minItems === undefined
           ? []
           : [this.exampleOf((alternative.items ?? {}) as DocumentNode, depth + 1)];
       case 'integer':
@@ -102,7 +102,7 @@ export class SchemaReader {
   /** An example of an object. At the maximum depth, optional fields are left out. */
   #exampleObject({ properties = {}, required = [] }: DocumentNode, depth: number): object {
     const names = Object.entries(properties as Record<string, DocumentNode>).filter(
-      ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),
+      ([name]) => depth < MAX_SCHEMA_DEPTH || (required as string[]).includes(name),
     );
     return Object.fromEntries(names.map(([name, field]) => [name, this.exampleOf(field, depth + 1)]));
   }

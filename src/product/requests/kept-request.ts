@@ -113,8 +113,7 @@ const OWN_SECRET_PATTERN = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A
  * Matches a URL in a text, in four parts: the scheme, the user and password, the host with the path, and the query. The
  * length of the scheme is limited, because matching a long word would otherwise take quadratic time.
  */
-const ADDRESS_PATTERN =
-  /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
+const URL_PATTERN = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
 const MAX_PATH_CHARACTERS = 2_000;
 
 /** A path with its query. The values of secret fields are removed, and so are secrets in other values. */
@@ -137,7 +136,7 @@ export function textWithoutSecrets(text: string): string {
 function withoutUrlSecrets(text: string): string {
   if (!text.includes('://')) return text;
   return text.replaceAll(
-    ADDRESS_PATTERN,
+    URL_PATTERN,
     (_, scheme: string, user: string | undefined, place: string, query: string | undefined) =>
       `${scheme}${user === undefined ? '' : `${REDACTED_TEXT}@`}${place}${query === undefined ? '' : `?${REDACTED_TEXT}`}`,
   );
@@ -155,7 +154,8 @@ function fieldWithoutSecret(field: string): string {
 }
 
 /**
- * The beginning of a text. It is copied, because a slice would keep the whole original string in memory.
+ * A text, shortened to MAX_PATH_CHARACTERS. If the sent text was longer, the result is a copy, because a slice would
+ * keep the whole sent text in memory.
  * @param sentCharacters the length of the text as it was sent.
  */
 function truncatedCopy(text: string, sentCharacters: number): string {

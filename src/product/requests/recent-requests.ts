@@ -55,7 +55,7 @@ export class RecentRequests {
       const oldest = account.requests.shift();
       if (oldest !== undefined) this.#addBytes(account, -memoryBytesOfRequest(oldest));
     }
-    this.#removeQuietAccounts(request.atMs);
+    this.#evictAccounts(request.atMs);
   }
 
   /** The requests of an account in the last hour, newest first. */
@@ -67,9 +67,10 @@ export class RecentRequests {
   }
 
   /**
-   * Drops whole accounts: first those without a request in the last hour, then others until the memory limit is met.
+   * Evicts whole accounts: first those without a request in the last hour, then others, the oldest first, until the
+   * memory limit is met.
    */
-  #removeQuietAccounts(nowMs: number): void {
+  #evictAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {
       if (this.#bytes <= this.#max.bytes && !isExpired(account.requests.at(-1), nowMs)) return;
       this.#accounts.delete(accountId);

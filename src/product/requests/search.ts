@@ -57,7 +57,7 @@ const SEARCH_CHANNEL = 'requests';
 /** How long a search waits for answers. The requests of a process that takes longer are missing from the result. */
 const SEARCH_ANSWER_TIMEOUT_MS = 2_000;
 /** The width to which numbers are padded, so that their texts sort in the same order. */
-const NUMBER_WIDTH = 12;
+const PADDED_NUMBER_CHARACTERS = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
 
 /** Searches the recent requests of all processes on all hosts. The search sends a question to each process. */
@@ -166,7 +166,7 @@ export function answerRequestSearches(
 }
 
 function positionOf({ atMs, number }: NumberedRequest, process: string): RowPosition {
-  const position = `${process}/${String(number).padStart(NUMBER_WIDTH, '0')}`;
+  const position = `${process}/${String(number).padStart(PADDED_NUMBER_CHARACTERS, '0')}`;
   return { at: new Date(atMs).toISOString(), position };
 }
 

@@ -154,7 +154,7 @@ const LOADING_ATTRIBUTE_PATTERN =
 const LINK_TAG_PATTERN = /^<(a|area|base)\b/i;
 const CSS_URL_PATTERN = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
 /** The schemes of URLs that cause no warning. URLs with `about` load nothing. */
-const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
+const ALLOWED_URL_SCHEMES = ['data', 'asset', 'about'];
 
 /**
  * Warnings about the schemes of URLs that a filled page would have to load but may not. URLs are searched in tags and
@@ -166,7 +166,7 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
   const inStyles = Array.from(html.matchAll(CSS_URL_PATTERN), matchedValue);
   const schemes = [...inTags, ...inStyles].flatMap((address) => {
     const scheme = schemeOf(address);
-    return scheme === null || ALLOWED_SCHEMES.includes(scheme) ? [] : [scheme];
+    return scheme === null || ALLOWED_URL_SCHEMES.includes(scheme) ? [] : [scheme];
   });
   return warningsNamed('blocked_resource', [...new Set(schemes)]);
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { PictureFile } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
+import { declarePreflightRoute, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
@@ -77,7 +77,7 @@ export async function resultRoutes(
   { objects, signatures, now }: TemporaryResultsOptions,
 ): Promise<void> {
   openToEveryOrigin(app, () => true);
-  answerPreflight(app, '/results/:name', { methods: ['GET', 'HEAD'], isSigned: () => true });
+  declarePreflightRoute(app, '/results/:name', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
   app.get<{ Params: { name: string }; Querystring: { expires?: string; signature?: string } }>(
     '/results/:name',

@@ -29,7 +29,7 @@ const TRANSFORM_OPTIONS = {
   'dry-run': { type: 'boolean' },
 } as const;
 
-const MAX_CONCURRENCY = 64;
+const MAX_CONCURRENT_IMAGES = 64;
 /**
  * Errors that concern the account. After one of them, the remaining images are skipped, because they would fail as
  * well.
@@ -82,8 +82,8 @@ function readFolderTarget({ values }: ParsedOp, images: number): FolderTarget {
   if (typeof output !== 'string' || output === '-')
     throw new UsageError('Several pictures go into a folder: name it with -o.');
   const concurrency = Number(values.concurrency);
-  if (!(concurrency >= 1 && concurrency <= MAX_CONCURRENCY))
-    throw new UsageError(`--concurrency must be 1 to ${MAX_CONCURRENCY}.`);
+  if (!(concurrency >= 1 && concurrency <= MAX_CONCURRENT_IMAGES))
+    throw new UsageError(`--concurrency must be 1 to ${MAX_CONCURRENT_IMAGES}.`);
   const hasNames = values.outputs !== undefined;
   const { names = hasNames ? '{input}-{name}.{format}' : '{input}.{format}' } = values;
   const needed = [images > 1 ? '{input}' : '', hasNames ? '{name}' : ''];

@@ -203,7 +203,7 @@ interface JsonComplexity {
  * The start value of the FNV-1a hashes of names. It is secret, because a caller could otherwise choose names with equal
  * hashes.
  */
-const HASH_SEED = randomInt(2 ** 31);
+const NAME_HASH_SEED = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;
 
 /** The slot of a hash: its upper 17 bits after mixing, which depend on all of its bits. */
@@ -243,7 +243,7 @@ function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) =>
         if (countsNames) hash = Math.imul(hash ^ (json[index] as number), FNV_PRIME);
       } else if (byte === QUOTE) {
         isInString = true;
-        hash = HASH_SEED;
+        hash = NAME_HASH_SEED;
       } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
         depth += 1;
         if (depth > sizes.deepest) sizes.deepest = depth;

@@ -48,7 +48,7 @@ interface MultipartOptions {
 
 /**
  * A multipart body whose first file has begun. The rest is read while that file is read. Files with other names are
- * skipped, unless they are to be kept. Disposing of it early reads and drops the rest, so that the client gets its
+ * skipped, unless the options keep them. Disposing of it early reads and drops the rest, so that the client gets its
  * response.
  */
 export class Multipart implements Disposable {

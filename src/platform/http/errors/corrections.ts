@@ -1,11 +1,11 @@
 import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 
 /**
- * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. If the query
- * has a field of the path's first name, the path refers to the query, otherwise to the body. The path may lead into a
- * field that is JSON text. `in` names another place: a header, a file part of a form, or the request line, whose params
- * are `method` and `path`. With `decode`, the text of a field or of the file is decoded and sent as the file. `share`
- * is a share of a side of the picture. It is converted to pixels before the caller gets the change.
+ * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`, and may lead
+ * into a field that is JSON text. A path that begins with a field of the query refers to the query, and any other to
+ * the body. `in` names another place: a header, a file part of a form, or the request line (`method` or `path`).
+ * `decode`: the text of a field or of the file is decoded and sent as the file. `share`: a share of a side of the
+ * picture, which is converted to pixels before the caller gets the change.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' | 'request' } & (
   | { rename: string }

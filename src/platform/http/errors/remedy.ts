@@ -18,7 +18,7 @@ export function suggestionRemedy(words: (string | number)[]): Remedy {
   return words.length === 0 ? { says: '' } : { says: ` Did you mean ${words.join(' or ')}?`, suggest: words };
 }
 
-/** Matches two numbers with a sign between them, such as `16:9`, `300x200` or `0..9`. */
+/** Matches two numbers with a separator, such as `16:9`, `300x200` or `0..9`. */
 export const TWO_NUMBERS_PATTERN = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 
 const MAX_EXCERPT_CHARACTERS = 60;

@@ -20,7 +20,7 @@ export function installCaching(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (!reply.hasHeader('cache-control') && isApiRequest(request)) reply.header('cache-control', 'no-store');
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff');
-    if (isPage(reply) && !reply.hasHeader('content-security-policy'))
+    if (isHtmlResponse(reply) && !reply.hasHeader('content-security-policy'))
       reply.header('content-security-policy', "frame-ancestors 'none'");
     done();
   });
@@ -32,7 +32,7 @@ function isApiRequest(request: FastifyRequest): boolean {
   return request.url.startsWith('/api/') || request.routeOptions.url?.startsWith('/api/') === true;
 }
 
-function isPage(reply: FastifyReply): boolean {
+function isHtmlResponse(reply: FastifyReply): boolean {
   return String(reply.getHeader('content-type') ?? '').startsWith('text/html');
 }
 

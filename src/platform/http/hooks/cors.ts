@@ -74,8 +74,8 @@ export function openToEveryOrigin(app: FastifyInstance, isSigned: IsSigned): voi
   });
 }
 
-/** Answers a preflight request, which browsers send before a PUT or a request with custom headers. */
-export function answerPreflight(
+/** Declares the route for preflight requests, which browsers send before a PUT or a request with custom headers. */
+export function declarePreflightRoute(
   app: FastifyInstance,
   path: string,
   { methods, isSigned }: { methods: readonly string[]; isSigned: IsSigned },

@@ -18,7 +18,7 @@ const MAX_STORED_BYTES_PER_OWNER = 256 * MEGABYTE_BYTES;
 const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /** The headers of a response that are stored with its body. */
-const STORED_HEADERS = ['content-type', 'location'];
+const STORED_RESPONSE_HEADERS = ['content-type', 'location'];
 
 type ResponseStorage = 'kept' | 'unkept';
 
@@ -168,7 +168,7 @@ function storableResponse(
   if (responseStorageOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_RESPONSE_BYTES) return null;
-  const kept = STORED_HEADERS.map((name) => [name, reply.getHeader(name)]);
+  const kept = STORED_RESPONSE_HEADERS.map((name) => [name, reply.getHeader(name)]);
   const sent = kept.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { status: reply.statusCode, headers: Object.fromEntries(sent), body };
 }

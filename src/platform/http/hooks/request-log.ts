@@ -8,7 +8,7 @@ import { recordedErrorOf, summarisedReasonOf } from '../errors/failures.ts';
 const WELL_FORMED_REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's X-Request-Id if it is well-formed, otherwise a new UUID. Fastify calls it as `genReqId`. */
-export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+export function chooseRequestId(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && WELL_FORMED_REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }

@@ -259,12 +259,12 @@ function sortedByName(schemas: DocumentNode): DocumentNode {
  * Examples for path parameters on the documentation page. Calls that read get the name of a built-in op, preset or
  * template. All other calls get an unused id, so that trying a call neither changes nor deletes anything.
  */
-const READABLE_EXAMPLES: Readonly<Record<string, string>> = {
+const BUILT_IN_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
-const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
+const UNUSED_ID_EXAMPLES: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,
   keyId: `key_${'0'.repeat(24)}`,
@@ -284,5 +284,5 @@ const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
 
 /** The example of a parameter in a path; undefined for a parameter without an example. */
 function pathExampleOf(method: string, name: string): string | undefined {
-  return (method === 'get' ? READABLE_EXAMPLES[name] : undefined) ?? UNUSED_EXAMPLES[name];
+  return (method === 'get' ? BUILT_IN_EXAMPLES[name] : undefined) ?? UNUSED_ID_EXAMPLES[name];
 }

@@ -27,7 +27,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.avif': 'image/avif',
   '.gif': 'image/gif',
 };
-const HASH_CHARACTERS = 12;
+const CONTENT_HASH_CHARACTERS = 12;
 const MODULE_EXTENSION_PATTERN = /\.(?:ts|mjs|js)$/;
 /**
  * Matches the names from which a module imports. The group `now` matches those of statements at the beginning of a
@@ -121,7 +121,7 @@ export class StaticFiles {
     const body = MODULE_EXTENSION_PATTERN.test(name)
       ? this.#readModule(source, imports)
       : readStaticFile(source);
-    const mark = hash('sha256', body).slice(0, HASH_CHARACTERS);
+    const mark = hash('sha256', body).slice(0, CONTENT_HASH_CHARACTERS);
     const served = `${fileStemOf(name)}.${mark}${extension}`;
     this.#files.set(served, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
     const file = { address: `${this.#prefix}/${served}`, imports };

@@ -15,14 +15,14 @@ interface AdmissionLoader {
    * @param ahead how many requests to count in advance.
    */
   load: (ahead: number) => Promise<AdmissionAnswer>;
-  /** Whether the coordination store must be asked in any case, because the call also needs a slot. */
+  /** Whether the coordination store must be queried in any case, because the call also needs a slot. */
   bypassesCache?: boolean;
 }
 
 /** The requests that were counted in advance for one account, until its rate window resets. */
 interface PrepaidWindow {
   prepaid: number;
-  /** The requests that remained in the window when the coordination store was last asked. */
+  /** The requests that remained in the window when the coordination store was last queried. */
   remaining: number;
   endsMs: number;
 }

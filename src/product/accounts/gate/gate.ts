@@ -78,7 +78,7 @@ interface CountedFailure {
   /** Removes the credential from the count, because it was right, or because the check itself failed. */
   giveBack(): Promise<void>;
   /** Returns the error to throw for a wrong credential. */
-  failed(refusal: ApiError): ApiError;
+  toError(refusal: ApiError): ApiError;
 }
 
 /**
@@ -113,7 +113,7 @@ export class CallGate {
 
   /** Makes the gate check every request to the routes of `app` and of its plugins. */
   install(app: FastifyInstance): void {
-    // The hook calls `done` synchronously when the coordination store need not be asked.
+    // The hook calls `done` synchronously when the coordination store need not be queried.
     app.addHook('onRequest', (request, reply, done) => {
       // The options of a route are read once, because Fastify copies them at each access.
       const { config } = request.routeOptions;
@@ -188,7 +188,7 @@ export class CallGate {
     }
     return {
       giveBack,
-      failed: (refusal) => {
+      toError: (refusal) => {
         this.#blockNetworkIfFull(network, counted);
         return refusal;
       },

@@ -18,7 +18,7 @@ const MAX_CALL_MS = 120_000;
 const MAX_SLOT_REUSE_MS = 30_000;
 /** The lease of a slot. A call keeps its slot until it ends; the lease only frees the slots of a dead process. */
 const SLOT_LEASE_MS = MAX_CALL_MS + MAX_SLOT_REUSE_MS;
-/** How often a slot is renewed if its call may take longer than the lease, in milliseconds. */
+/** The interval at which a slot is renewed if its call may take longer than the lease. */
 const SLOT_RENEWAL_INTERVAL_MS = 60_000;
 /** The pauses before the second and the third attempt to take a slot. */
 const SLOT_RETRY_PAUSES_MS = [10, 30];

@@ -89,7 +89,7 @@ export async function sessionRoutes(
       cookie.requireSameOrigin(request);
       const strike = await gate.precountFailure(request);
       const accountId = await consumeSignInLink(store, request.body.token, now());
-      if (accountId === null) throw strike.failed(signInLinkError());
+      if (accountId === null) throw strike.toError(signInLinkError());
       await strike.giveBack();
       const standing = await store.findStanding(accountId);
       if (standing === null) throw signInLinkError();

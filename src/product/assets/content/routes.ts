@@ -5,7 +5,7 @@ import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { isEtagMatch } from '../../../platform/http/hooks/caching.ts';
-import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { declarePreflightRoute, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import type { ByteRange, ObjectStore } from '../../../platform/stores/objects/port.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
@@ -42,7 +42,7 @@ export async function contentRoutes(
   { gate, store, objects, links, previews, now }: ContentRoutesOptions,
 ): Promise<void> {
   openToEveryOrigin(app, isSignedLinkRequest);
-  answerPreflight(app, '/assets/:assetId/content', {
+  declarePreflightRoute(app, '/assets/:assetId/content', {
     methods: ['GET', 'HEAD', 'PUT'],
     isSigned: isSignedLinkRequest,
   });

@@ -6,7 +6,7 @@ import { announcedBytes } from '../../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client.ts';
 import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { declarePreflightRoute, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import { type AccountLinks, isSignedLinkRequest } from '../content/links.ts';
 import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
@@ -29,7 +29,10 @@ interface TicketRoutesOptions {
 export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOptions): Promise<void> {
   const { gate, uploads, links } = options;
   openToEveryOrigin(app, isSignedLinkRequest);
-  answerPreflight(app, '/upload-tickets/:assetId', { methods: ['POST'], isSigned: isSignedLinkRequest });
+  declarePreflightRoute(app, '/upload-tickets/:assetId', {
+    methods: ['POST'],
+    isSigned: isSignedLinkRequest,
+  });
 
   app.post<{ Body: UploadTicketBody }>(
     '/upload-tickets',

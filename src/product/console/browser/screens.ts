@@ -15,7 +15,7 @@ export interface ListedScreen {
   Screen: LazyComponent<ScreenProps>;
 }
 
-function screen(
+function declareScreen(
   group: ListedScreen['group'],
   title: string,
   path: string,
@@ -30,16 +30,16 @@ function screen(
 
 /** Every screen, in the order of the menu. The first one is the start page of the console. */
 export const SCREENS: readonly ListedScreen[] = [
-  screen('Make', 'Playground', '/console/playground', () => import('./screens/playground.ts')),
-  screen('Make', 'Templates', '/console/templates', () => import('./screens/templates.ts')),
-  screen('Make', 'Presets', '/console/presets', () => import('./screens/presets.ts')),
-  screen('Work', 'Jobs', '/console/jobs', () => import('./screens/jobs.ts')),
-  screen('Work', 'Assets', '/console/assets', () => import('./screens/assets.ts')),
-  screen('Work', 'Webhooks', '/console/webhooks', () => import('./screens/webhooks.ts')),
-  screen('Account', 'Requests', '/console/requests', () => import('./screens/requests.ts')),
-  screen('Account', 'Usage and credits', '/console/usage', () => import('./screens/usage.ts')),
-  screen('Operate', 'Operate', '/console/operate', () => import('./screens/operate.ts')),
-  screen('Operate', 'Runs', '/console/runs', () => import('./screens/runs.ts')),
+  declareScreen('Make', 'Playground', '/console/playground', () => import('./screens/playground.ts')),
+  declareScreen('Make', 'Templates', '/console/templates', () => import('./screens/templates.ts')),
+  declareScreen('Make', 'Presets', '/console/presets', () => import('./screens/presets.ts')),
+  declareScreen('Work', 'Jobs', '/console/jobs', () => import('./screens/jobs.ts')),
+  declareScreen('Work', 'Assets', '/console/assets', () => import('./screens/assets.ts')),
+  declareScreen('Work', 'Webhooks', '/console/webhooks', () => import('./screens/webhooks.ts')),
+  declareScreen('Account', 'Requests', '/console/requests', () => import('./screens/requests.ts')),
+  declareScreen('Account', 'Usage and credits', '/console/usage', () => import('./screens/usage.ts')),
+  declareScreen('Operate', 'Operate', '/console/operate', () => import('./screens/operate.ts')),
+  declareScreen('Operate', 'Runs', '/console/runs', () => import('./screens/runs.ts')),
 ];
 
 /** The screen for a path, and the rest of the path below the screen's own path. */

@@ -10,7 +10,7 @@ import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 const MAX_JOB_WAIT_SECONDS = 50;
 /** The maximum number of items in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;
-const MAX_INPUTS = 100;
+const MAX_JOB_INPUTS = 100;
 
 const JobArguments = {
   action: Type.Unsafe<'submit' | 'get' | 'cancel' | 'resume'>({
@@ -21,7 +21,7 @@ const JobArguments = {
   op: Type.Optional(Type.String({ description: 'To submit: op, preset or steps.' })),
   preset: Type.Optional(Type.String()),
   steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
-  inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_INPUTS })),
+  inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_JOB_INPUTS })),
   from: Type.Optional(
     Type.Unsafe<object>({ type: 'object', description: 'Or {collection, createdFrom, createdTo, limit}.' }),
   ),

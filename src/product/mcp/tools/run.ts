@@ -21,7 +21,7 @@ import {
 } from '../results.ts';
 import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
-const MAX_STEPS = 12;
+const MAX_RUN_STEPS = 12;
 
 /** The steps in the form of the API. They are not checked here, because the API refuses invalid steps itself. */
 const StepsSchema = Type.Array(
@@ -29,7 +29,7 @@ const StepsSchema = Type.Array(
     { op: Type.String(), parameters: Type.Optional(AnyObjectSchema) },
     { additionalProperties: true, within: WITHIN_PARAMETERS },
   ),
-  { minItems: 1, maxItems: MAX_STEPS },
+  { minItems: 1, maxItems: MAX_RUN_STEPS },
 );
 const OutputsSchema = Type.Array(
   Type.Object(
@@ -41,7 +41,7 @@ const OutputsSchema = Type.Array(
     },
     { additionalProperties: true },
   ),
-  { minItems: 2, maxItems: MAX_STEPS, description: 'Several results; steps beside them run first.' },
+  { minItems: 2, maxItems: MAX_RUN_STEPS, description: 'Several results; steps beside them run first.' },
 );
 const RunArguments = {
   input: ImageInputSchema,

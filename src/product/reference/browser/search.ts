@@ -1,6 +1,6 @@
 import type { IndexedPage } from '../indexed-page.ts';
 
-const MAX_RESULTS = 12;
+const MAX_SHOWN_PAGES = 12;
 
 /** The search field at the top of the page. The index is fetched when the field first gets the focus. */
 export function enableSearch(): void {
@@ -62,7 +62,7 @@ function findPages(pages: readonly IndexedPage[], query: string): IndexedPage[] 
     .map((page) => ({ page, score: scoreOf(page, words) }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
-    .slice(0, MAX_RESULTS)
+    .slice(0, MAX_SHOWN_PAGES)
     .map(({ page }) => page);
 }
 

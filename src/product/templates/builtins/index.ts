@@ -9,7 +9,7 @@ const BUILT_IN_PREFIX = 'builtin-template-';
  * When the built-in templates were last changed. Each has a single version, which changes only with a release of the
  * service.
  */
-const SAVED_AT = '2025-01-01T00:00:00.000Z';
+const BUILT_IN_TEMPLATES_SAVED_AT = '2025-01-01T00:00:00.000Z';
 
 /**
  * The templates that every account has, in the order of the listing. Their files are read once, when the process
@@ -87,5 +87,12 @@ function builtInTemplate(file: string, { optional, ...facts }: BuiltInFields): T
     optional.includes(name) ? { name, optional: true } : name,
   );
   const content = parseNewTemplate({ ...facts, html, css, variables });
-  return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
+  return {
+    _id: id,
+    slug: id,
+    version: 1,
+    createdAt: BUILT_IN_TEMPLATES_SAVED_AT,
+    updatedAt: BUILT_IN_TEMPLATES_SAVED_AT,
+    ...content,
+  };
 }

@@ -186,7 +186,8 @@ function FindingRow({ finding, settings }: { finding: OperatorFinding; settings:
 }
 
 /**
- * The value for a setting that the text of a remedy contains: 2 in `Set PROCESSES to 2`. Absent if it contains none.
+ * The change of a setting that a remedy proposes. The value is the one in its text, such as 2 in `Set PROCESSES to 2`;
+ * absent if there is none.
  */
 function proposalIn(setting: string, remedy: string): { setting: string; value?: number } {
   const [, value] = new RegExp(`${setting} (?:to|=) ?(\\d+)`).exec(remedy) ?? [];

@@ -7,7 +7,7 @@ import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
 
 /** The maximum number of series in a plot. Each series has its own colour. */
-const MAX_SERIES = 6;
+const MAX_PLOTTED_SERIES = 6;
 const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
   ['uploadMs', 'upload'],
@@ -72,7 +72,7 @@ function largestSeries({ series }: OperatorHistory, prefix: string): Series[] {
     .map(([name, values]) => ({ label: name.slice(prefix.length), values, most: maxOf(values) }))
     .filter(({ most }) => most > 0)
     .sort((one, other) => other.most - one.most)
-    .slice(0, MAX_SERIES)
+    .slice(0, MAX_PLOTTED_SERIES)
     .sort((one, other) => one.label.localeCompare(other.label));
 }
 

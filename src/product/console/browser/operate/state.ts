@@ -1,8 +1,8 @@
 import type { OperatorHistory, OperatorHost } from '../operator-schema.ts';
 
 /** The number of samples that the service keeps: one hour of them. */
-const MAX_SAMPLES = 360;
-const MAX_MARKS = 200;
+const MAX_KEPT_SAMPLES = 360;
+const MAX_KEPT_MARKS = 200;
 
 /** Appends the latest samples of a host to the known ones. Samples older than an hour are dropped. */
 export function joinHistories(known: OperatorHistory | undefined, latest: OperatorHistory): OperatorHistory {
@@ -14,15 +14,15 @@ export function joinHistories(known: OperatorHistory | undefined, latest: Operat
   const column = (name: string): (number | null)[] => {
     const old = known?.series[name] ?? Array.from({ length: before }, () => 0);
     const added = latest.series[name] ?? latest.at.map(() => 0);
-    return [...old, ...added.filter(isFresh)].slice(-MAX_SAMPLES);
+    return [...old, ...added.filter(isFresh)].slice(-MAX_KEPT_SAMPLES);
   };
   const marks = new Map(
     [...(known?.marks ?? []), ...latest.marks].map((mark) => [`${mark.at}${mark.text}`, mark]),
   );
   return {
-    at: [...(known?.at ?? []), ...latest.at.filter(isFresh)].slice(-MAX_SAMPLES),
+    at: [...(known?.at ?? []), ...latest.at.filter(isFresh)].slice(-MAX_KEPT_SAMPLES),
     series: Object.fromEntries([...names].map((name) => [name, column(name)])),
-    marks: [...marks.values()].slice(-MAX_MARKS),
+    marks: [...marks.values()].slice(-MAX_KEPT_MARKS),
   };
 }
 

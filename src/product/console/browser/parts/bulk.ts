@@ -29,7 +29,7 @@ interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
 
 /** The number of concurrent calls. The account has more slots, but other programs of the account need some of them. */
 const MAX_CONCURRENT_CALLS = 3;
-const MAX_ATTEMPTS = 6;
+const MAX_CALL_ATTEMPTS = 6;
 const MAX_RETRY_WAIT_SECONDS = 70;
 const MAX_SHOWN_FAILURES = 20;
 
@@ -136,7 +136,7 @@ async function withRetries(call: () => Promise<unknown>, signal: AbortSignal): P
       const seconds = error instanceof DarkroomError ? (error.retryAfterSeconds ?? attempt) : 0;
       const isWorthIt =
         error instanceof DarkroomError && error.retryable && seconds <= MAX_RETRY_WAIT_SECONDS;
-      if (!isWorthIt || attempt === MAX_ATTEMPTS || signal.aborted) throw error;
+      if (!isWorthIt || attempt === MAX_CALL_ATTEMPTS || signal.aborted) throw error;
       await pause(seconds * 1_000, signal);
     }
   }

@@ -40,7 +40,7 @@ interface TableProps<Row> {
 const ROW_HEIGHT_PX = 36;
 /** The number of rows that are drawn above and below the visible ones, so that scrolling shows no gap. */
 const OVERSCAN_ROWS = 12;
-const INITIAL_ROWS = 60;
+const INITIALLY_DRAWN_ROWS = 60;
 const PAGE_KEY_ROWS = 10;
 
 /**
@@ -193,7 +193,7 @@ function useRowsInView<Row>(
   box: RefObject<HTMLDivElement | null>,
   { rows, hasMore, isLoading, more }: TableProps<Row>,
 ) {
-  const [view, setView] = useState({ first: 0, last: INITIAL_ROWS });
+  const [view, setView] = useState({ first: 0, last: INITIALLY_DRAWN_ROWS });
   const look = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT_PX) - OVERSCAN_ROWS);

@@ -85,7 +85,7 @@ function figureView(text: string, title?: string) {
   return html`<span class="figure" title=${title}>${text}</span>`;
 }
 
-/** The sign that is shown instead of a missing value. */
+/** The dash that is shown instead of a missing value. */
 function missingValueView() {
   return html`<span class="quiet">–</span>`;
 }

@@ -26,7 +26,7 @@ const MAX_INITIAL_CASES = 60;
  * The maximum number of columns in a table. The bench's own reports have about ten measures; a file with thousands
  * would freeze the page.
  */
-const MAX_COLUMNS = 40;
+const MAX_TABLE_COLUMNS = 40;
 
 /** Compares bench runs: first the differences of their environments, then their figures and curves. */
 export function RunComparison({ runs }: { runs: readonly OperatorRun[] }) {
@@ -181,7 +181,7 @@ function compareMeasure(
 }
 
 function measureTableOf(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
-  const columns = measures.slice(0, MAX_COLUMNS);
+  const columns = measures.slice(0, MAX_TABLE_COLUMNS);
   const rows = cases.map(({ name, measures: own }) => ({
     name,
     cells: columns.map((one) => figureText(own[one])),

@@ -31,7 +31,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
     points: points.filter(([share]) => ninesOf(share) <= MAX_NINES),
   }));
   const most = Math.max(1, ...shown.flatMap(({ points }) => points.map(([, ms]) => ms)));
-  const top = niceTop(most);
+  const top = axisTopFor(most);
   const x = (share: number) =>
     PLOT_MARGIN.left + (ninesOf(share) / MAX_NINES) * (WIDTH - PLOT_MARGIN.left - PLOT_MARGIN.right);
   const y = (ms: number) =>
@@ -69,7 +69,7 @@ function ninesOf(share: number): number {
   return share >= 1 ? Number.POSITIVE_INFINITY : -Math.log10(1 - share);
 }
 
-function niceTop(most: number): number {
+function axisTopFor(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   const step = [1, 2, 4, 6, 8, 10].find((factor) => factor * power >= most) ?? 10;
   return step * power;

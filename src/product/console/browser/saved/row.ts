@@ -21,11 +21,11 @@ export function exampleRowFor(variables: readonly TemplateVariable[]): FormValue
   return Object.fromEntries(
     names
       .filter((name) => !/image|photo|logo|color|colour|accent|url|src/i.test(name))
-      .map((name) => [name, wordFor(name)]),
+      .map((name) => [name, exampleTextFor(name)]),
   );
 }
 
-function wordFor(name: string): string {
+function exampleTextFor(name: string): string {
   const words = name
     .replaceAll(/[_.]/g, ' ')
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')

@@ -12,7 +12,7 @@ import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const STATE_POLL_INTERVAL_MS = 4_000;
-/** How often the state is read while the service is idle. The service takes a sample every ten seconds. */
+/** The interval between two reads while the service is idle. The service takes a sample every ten seconds. */
 const IDLE_STATE_POLL_INTERVAL_MS = 10_000;
 /** The timeout of a read. Only a process that hangs takes longer. */
 const STATE_TIMEOUT_MS = 4_000;

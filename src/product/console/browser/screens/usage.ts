@@ -11,7 +11,7 @@ import { Count, countText, Id, Status, Time } from '../parts/values.ts';
 import { type ScreenProps, useQuery } from '../router.ts';
 import { Keys, Sessions } from './usage/credentials.ts';
 
-const VIEWS = [
+const VIEW_TABS = [
   { name: 'usage', label: 'Usage' },
   { name: 'ledger', label: 'Credits' },
   { name: 'keys', label: 'API keys' },
@@ -22,7 +22,7 @@ const VIEWS = [
 export default function UsageScreen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">
-    <${Tabs} label="What is shown" choices=${VIEWS} current=${view} onChoose=${(view: string) => setQuery({ view })} />
+    <${Tabs} label="What is shown" choices=${VIEW_TABS} current=${view} onChoose=${(view: string) => setQuery({ view })} />
     ${view === 'usage' && html`<${UsageOfWindow} />`}
     ${view === 'ledger' && html`<${Ledger} />`}
     ${view === 'keys' && html`<${Keys} />`}
@@ -164,7 +164,7 @@ function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsPr
   />`;
 }
 
-/** One value for each day of the window, including days without usage. */
+/** The usage by day, with 0 for days without usage. */
 function dailySeriesOf({ from, to, groups }: Usage) {
   const byDay = new Map(groups.map((bucket) => [bucket.key, bucket]));
   const times: number[] = [];

@@ -14,7 +14,7 @@ import { relativeTimeText, Status, Time, timeText } from '../../parts/values.ts'
 import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
-/** Shows a list that only a session may read. A person who signed in by an API key is told so. */
+/** Shows a list that only a session may read, or a notice if the person signed in by an API key. */
 function SessionOnly({ what, children }: { what: string; children: View }): View {
   if (useSession().kind !== 'key') return children;
   const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
