@@ -132,7 +132,7 @@ t.test('a process that dies while it sends failed events again has scheduled wha
   await t.rejects(send(mortal), { message: /dead/ });
   const next = await startProcess(t, stores);
   await receiver.until(batch);
-  await eventually(async () => (await deliveries.findQueued(accountId, _id, 1)).length === 0);
+  await eventually(async () => (await deliveries.findNext(accountId, _id)) === null);
   t.equal(receiver.received.length, batch, 'without a sweep');
   t.same(
     await send(stores),

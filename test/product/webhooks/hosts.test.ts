@@ -90,7 +90,7 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   await host.events.write([event]);
   const deliveries = new DeliveriesStore(stores.documents);
   const queued = await eventually(async () => {
-    const [next] = await deliveries.findQueued(accountId, _id, 1);
+    const next = await deliveries.findNext(accountId, _id);
     return next?.attempts === 1 && next;
   });
   await host.stop();
@@ -98,7 +98,7 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   const coordination = new EmbeddedCoordination(stores.documents, () => clock.ms);
   const later = await startProcess(t, { documents: stores.documents, coordination }, now);
   status = 200;
-  clock.ms = Date.parse(queued.dueAt ?? '') - 1;
+  clock.ms = Date.parse(queued.dueAt) - 1;
   await later.sweep();
   const next = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, 1, 1, 'who looks on');
   t.same(next, { members: [], nextInMs: 1 }, 'scheduled for its instant, and not before');

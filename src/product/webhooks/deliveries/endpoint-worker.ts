@@ -7,11 +7,8 @@ import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
 import type { WorkerSlot } from './slots.ts';
 import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
-/**
- * How many deliveries a worker takes from an endpoint's queue at a time. If there are more, other endpoints are served
- * first.
- */
-const DELIVERIES_PER_TURN = 20;
+/** How many deliveries a worker sends in one turn. If there are more, other endpoints are served first. */
+const MAX_DELIVERIES_PER_TURN = 20;
 
 interface EndpointWorkerOptions {
   endpoints: EndpointsStore;
@@ -33,8 +30,9 @@ interface EndpointTurn extends Pick<WorkerSlot, 'recordAttempt'> {
 }
 
 /**
- * Works on the queue of one endpoint for a while, one delivery at a time, the oldest due first. The endpoint is read
- * again before each delivery.
+ * Works on the queue of one endpoint for a while, one delivery at a time, the oldest due first. Each delivery is read
+ * just before its attempt: it may have 256 KB, and there may be a thousand workers whose receivers are slow. The
+ * endpoint is read again before each delivery.
  * @returns milliseconds until the endpoint is due again; null when its queue is empty.
  */
 export type RunEndpointWorker = (
@@ -49,18 +47,19 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
 
   return async (accountId, endpointId, turn) => {
-    const queue = await deliveries.findQueued(accountId, endpointId, DELIVERIES_PER_TURN);
-    let nextAt: string | null = null;
-    for (const delivery of queue) {
+    for (let sent = 0; sent < MAX_DELIVERIES_PER_TURN; sent += 1) {
+      const delivery = await deliveries.findNext(accountId, endpointId);
+      // A delivery that was queued after this read has scheduled the endpoint again, so it is not missed.
+      if (delivery === null) return null;
       const endpoint = await endpoints.find(accountId, endpointId);
       const isClosed = await closeIfUnsendable(delivery, endpoint);
       if (endpoint === null || isClosed) return DUE_AT_ONCE;
-      if (!isDue(delivery)) return msUntil(earlierInstant(nextAt, delivery.dueAt));
+      const waitMs = Date.parse(delivery.dueAt) - now().getTime();
+      if (waitMs > 0) return waitMs;
       if (!(await turn.mayContinue())) return DUE_AT_ONCE;
-      nextAt = earlierInstant(nextAt, await deliver(delivery, endpoint, turn));
+      await deliver(delivery, endpoint, turn);
     }
-    // A delivery that was queued after this read has scheduled the endpoint again, so it is not missed.
-    return queue.length === DELIVERIES_PER_TURN ? DUE_AT_ONCE : msUntil(nextAt);
+    return DUE_AT_ONCE;
   };
 
   /**
@@ -88,20 +87,12 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
     return true;
   }
 
-  function isDue({ dueAt }: DeliveryDocument): boolean {
-    return dueAt !== undefined && Date.parse(dueAt) <= now().getTime();
-  }
-
-  function msUntil(instant: string | null): number | null {
-    return instant === null ? null : Math.max(Date.parse(instant) - now().getTime(), 0);
-  }
-
-  /** Makes an attempt and records it. Returns when it will be retried; null if it will not. */
+  /** Makes an attempt and records it. */
   async function deliver(
     delivery: DeliveryDocument,
     endpoint: EndpointDocument,
     turn: EndpointTurn,
-  ): Promise<string | null> {
+  ): Promise<void> {
     const startedAt = now();
     const beganMs = performance.now();
     const result = await metrics.countInFlight(() => attempt(delivery, endpoint));
@@ -121,13 +112,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       log.debug?.({ delivery: delivery._id, attempts, reason, dueAt }, 'A delivery is tried again');
     }
     if (isRecorded) metrics.recordAttempt(delivery, record.status, startedAt);
-    return record.dueAt;
   }
-}
-
-function earlierInstant(one: string | null, other: string | null | undefined): string | null {
-  if (one === null || other === null || other === undefined) return one ?? other ?? null;
-  return one < other ? one : other;
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];

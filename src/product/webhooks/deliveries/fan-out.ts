@@ -1,11 +1,15 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
+import { inBatches } from '../../../platform/values/batches.ts';
 import type { EventOutbox, OutboxDocument } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { scheduleEndpointsNow } from './schedule.ts';
 import { type DeliveriesStore, newDelivery } from './store.ts';
 
+/** How many of the waiting events become deliveries together, so that they are sent in the order of their outcomes. */
 const MAX_BATCH_SIZE = 200;
+/** How many events, or deliveries, are in one message to or from the store. Each of them may have 256 KB. */
+const MAX_DOCUMENTS_PER_CALL = 64;
 /** The age from which the sweep handles an event. A younger one is left to the process that wrote it. */
 const MIN_LEFT_OVER_AGE_MS = 3_000;
 
@@ -40,7 +44,7 @@ export class EventFanOut {
   /** Creates the deliveries for a batch of the outbox, including events that other processes wrote. */
   readonly drainOutbox = (): void => {
     this.#options.outbox
-      .findOldest(this.#options.now(), MAX_BATCH_SIZE)
+      .findOldest(this.#options.now(), MAX_DOCUMENTS_PER_CALL)
       .then(this.accept)
       .catch((error) =>
         this.#options.log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
@@ -50,7 +54,7 @@ export class EventFanOut {
   /** Creates the deliveries for a batch of events that dead processes left. Returns the number of events. */
   readonly sweep = async (instant: Date): Promise<number> => {
     const before = new Date(instant.getTime() - MIN_LEFT_OVER_AGE_MS);
-    const events = await this.#options.outbox.findOldest(before, MAX_BATCH_SIZE);
+    const events = await this.#options.outbox.findOldest(before, MAX_DOCUMENTS_PER_CALL);
     if (events.length > 0) await this.#fanOut(events);
     return events.length;
   };
@@ -72,7 +76,9 @@ export class EventFanOut {
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),
     );
-    await this.#options.deliveries.insert(queued);
+    for (const batch of inBatches(queued, MAX_DOCUMENTS_PER_CALL)) {
+      await this.#options.deliveries.insert(batch);
+    }
     await scheduleEndpointsNow(this.#options.coordination, queued);
     await this.#options.outbox.remove(events.map(({ _id }) => _id));
   }

@@ -50,6 +50,9 @@ export interface DeliveryDocument {
   expiresAt: string;
 }
 
+/** A delivery that is to be sent. */
+type QueuedDelivery = DeliveryDocument & Required<Pick<DeliveryDocument, 'dueAt'>>;
+
 const RECORD_LIFE_MS = 14 * DAY_MS;
 const TEST_EVENT_TYPE = 'webhook.test';
 
@@ -212,10 +215,11 @@ export class DeliveriesStore {
     return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
-  /** The next deliveries of an endpoint, whether due or not, in the order in which they are sent. */
-  async findQueued(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
+  /** The delivery of an endpoint that is sent next, whether due or not; null when none is queued. */
+  async findNext(accountId: string, endpointId: string): Promise<QueuedDelivery | null> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
-    return this.#deliveries.find(filter, { sort: sortBy(...DUE_ORDER_FIELDS), limit });
+    const next = await this.#deliveries.findOne(filter, { sort: sortBy(...DUE_ORDER_FIELDS) });
+    return next as QueuedDelivery | null;
   }
 
   /**
