@@ -168,7 +168,7 @@ export function needsSampleConversion(page: TiffPage): boolean {
 }
 
 /** The compressions that are decoded here, so that the samples of the page can be converted. */
-const CONVERTED_COMPRESSIONS: readonly number[] = [
+const CONVERTIBLE_COMPRESSIONS: readonly number[] = [
   TIFF_COMPRESSIONS.none,
   TIFF_COMPRESSIONS.lzw,
   TIFF_COMPRESSIONS.adobeDeflate,
@@ -176,8 +176,8 @@ const CONVERTED_COMPRESSIONS: readonly number[] = [
   TIFF_COMPRESSIONS.packBits,
 ];
 /** The numbers of pixels on one axis that may share a sample of Cb and Cr. */
-const CONVERTED_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
-const CONVERTED_BIT_DEPTHS: readonly number[] = [8, 16, 32];
+const CONVERTIBLE_SUBSAMPLINGS: readonly number[] = [1, 2, 4];
+const CONVERTIBLE_BIT_DEPTHS: readonly number[] = [8, 16, 32];
 
 /**
  * Whether the samples of the page can be converted: they are interleaved, have 8, 16 or 32 bits, and are subsampled and
@@ -187,15 +187,15 @@ export function areSamplesConvertible(page: TiffPage): boolean {
   const { compression, photometric, bits, samples, isPlanar, subsampling, predictor, sampleFormat } = page;
   const { across, down } = subsampling;
   if (
-    !CONVERTED_COMPRESSIONS.includes(compression) ||
-    !CONVERTED_BIT_DEPTHS.includes(bits) ||
+    !CONVERTIBLE_COMPRESSIONS.includes(compression) ||
+    !CONVERTIBLE_BIT_DEPTHS.includes(bits) ||
     predictor > 2 ||
     (isPlanar && samples > 1)
   )
     return false;
   if (sampleFormat === SAMPLE_FORMATS.float) return bits > 8;
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) {
-    const isKnown = CONVERTED_SUBSAMPLINGS.includes(across) && CONVERTED_SUBSAMPLINGS.includes(down);
+    const isKnown = CONVERTIBLE_SUBSAMPLINGS.includes(across) && CONVERTIBLE_SUBSAMPLINGS.includes(down);
     return bits === 8 && isKnown && (across * down === 1 || samples === 3);
   }
   const isLab =

@@ -103,7 +103,8 @@ export function* tiffPageDirectories(bytes: ByteReader): Generator<TiffDirectory
 }
 
 /**
- * A copy of a TIFF that begins with a later page; the same bytes for the first page, and for one that it does not have.
+ * A copy of a TIFF that begins with a later page; the same bytes for the first page, and for a page that the file
+ * lacks.
  */
 export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8Array<ArrayBuffer> {
   const bytes = new ByteReader(file);

@@ -11,7 +11,7 @@ import {
   withReadableAvifColours,
 } from './colour/declared-colours.ts';
 import { withReadableTiffSamples } from './colour/tiff-colours.ts';
-import { withLeadingBlocks, withoutBulkyTexts } from './metadata/png.ts';
+import { withLeadingMetadata, withoutBulkyTexts } from './metadata/png.ts';
 
 /** A file in a form that libvips reads correctly. */
 interface ReadableFile extends ColouredFile {
@@ -46,7 +46,7 @@ export async function makeFileReadable(
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG_FIRST_BYTE: {
-      const described = withLeadingBlocks(withoutBulkyTexts(input));
+      const described = withLeadingMetadata(withoutBulkyTexts(input));
       const coloured = await withDeclaredPngColours(described);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
@@ -136,7 +136,7 @@ function endsInCompleteScan(file: Buffer): boolean {
       const component = bytes.u8(start + 1 + 2 * index);
       const left = missing.get(component) ?? new Set(Array(BLOCK_COEFFICIENTS).keys());
       missing.set(component, left);
-      // The low half byte counts the bits of a coefficient that are still to come.
+      // The low four bits (Al) give the number of bits of each coefficient that later scans still send.
       for (let at = first; at <= last; at++) if ((bits & 0x0f) === 0) left.delete(at);
     }
   }

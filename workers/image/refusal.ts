@@ -74,8 +74,8 @@ export function argumentRefusal(
 }
 
 /**
- * The name of the parameter to report. A size may be out of bounds because of a parameter with another name. In that
- * case the first such parameter that was sent is named.
+ * The name of the parameter to report. A size may be out of bounds because of parameters with other names. The first
+ * parameter that was sent is then named.
  */
 function parameterToReport(key: string, operation: DescribedOperation, params: object): string {
   if (key in params) return key;

@@ -97,7 +97,7 @@ export interface RenderThreadOptions {
  */
 export type RenderCall = (RenderTask & { client: MessagePort }) | { kind: 'stop' };
 
-/** A message for the operator, the only one that a render thread sends unasked. */
+/** A message for the operator. All other messages of a render thread are answers to calls. */
 export interface RenderNotice {
   level: 'info' | 'warn' | 'error';
   message: string;

@@ -24,8 +24,8 @@ export function serveTasks<Task, Reply>(perform: (task: Task) => Promise<Reply>)
     process.send?.({ ...sent, cpuMs: (user + system) / 1_000 } satisfies ChildProcessAnswer<Reply>);
     for (const file of files) pipe.write(file);
   });
-  // Terminals and tools send these to all processes of the service at once, but only the primary acts on them. Node
-  // itself would open a port for debuggers at SIGUSR1.
+  // Terminals and tools send these signals to all processes of the service at once, but only the primary process acts
+  // on them. Node itself would open a port for debuggers at SIGUSR1.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'])
     process.on(signal, () => undefined);
   // An ordinary exit would wait for native work, which may never end.

@@ -122,7 +122,7 @@ export class AdmissionQueue {
    * slow senders do not fill the queue.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue is full or overloaded.
    */
-  expect(request: CallRequest): IncomingCall {
+  admitIncoming(request: CallRequest): IncomingCall {
     if (this.#queues.call.size > 0 || this.#takenSlotsFor() >= this.#slots) {
       const hasRoom =
         !this.#isFullFor(request) || this.#queues.call.findExcessWaiter(request.accountId) !== undefined;

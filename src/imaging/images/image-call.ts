@@ -39,7 +39,7 @@ export interface ImageCall {
    * of capacity.
    */
   work?: WorkClass;
-  /** The admission that `expect` granted before the body was received. */
+  /** The admission that `admitIncoming` granted before the body was received. */
   incoming?: IncomingCall;
   /**
    * Whether this is an item of a large job. Such work yields the CPU to other work. That costs some milliseconds, and

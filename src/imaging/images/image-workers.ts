@@ -167,8 +167,8 @@ export class ImageWorkers {
    * @param bytes size of the body, if known.
    * @throws provider_unavailable (capacity) when the queue is full or overloaded.
    */
-  expect(accountId: string, bytes: number): IncomingCall {
-    return this.#pools.expect(accountId, bytes);
+  admitIncoming(accountId: string, bytes: number): IncomingCall {
+    return this.#pools.admitIncoming(accountId, bytes);
   }
 
   /** The load of each pool now: its slots, its waiting work and its memory. */

@@ -23,7 +23,7 @@ export interface PoolSlotRequest {
   bytes: number;
   /** Bytes that the request holds while it waits: the body of a call. */
   heldBytes?: number;
-  /** The admission that `expect` granted. `acquire` does not refuse the call for an overload again. */
+  /** The admission that `admitIncoming` granted. `acquire` does not refuse the call for an overload again. */
   incoming?: IncomingCall | undefined;
   /** Called at least once when the request is next in its queue, so that its input can be read in advance. */
   prepare?: (() => void) | undefined;

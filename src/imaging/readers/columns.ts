@@ -41,17 +41,17 @@ interface OrderingWork {
  * stay whole. A line across all columns, such as a heading, ends the columns above it.
  */
 export function orderByColumns(lines: WordedLine[]): WordedLine[] {
-  return orderParts(lines, { triesLeft: MAX_TRIED_GUTTERS });
+  return orderLines(lines, { triesLeft: MAX_TRIED_GUTTERS });
 }
 
-function orderParts(lines: WordedLine[], work: OrderingWork): WordedLine[] {
+function orderLines(lines: WordedLine[], work: OrderingWork): WordedLine[] {
   for (const gutter of findGutters(lines)) {
     if (work.triesLeft === 0) break;
     work.triesLeft -= 1;
     const columns = orderedColumns(gutter, lines, work);
     if (columns === undefined) continue;
     const [above, below] = [lines.slice(0, gutter.start), lines.slice(gutter.end)];
-    return [orderParts(above, work), ...columns, orderParts(below, work)].flat();
+    return [orderLines(above, work), ...columns, orderLines(below, work)].flat();
   }
   return lines;
 }
@@ -99,7 +99,7 @@ function orderedColumns(gutter: Gutter, lines: WordedLine[], work: OrderingWork)
   const sharedCount = columns[0].length + columns[1].length - lineCount;
   if (sharedCount < Math.max(MIN_SHARED_LINES, lineCount / 2)) return undefined;
   if (!columns.every((column) => isProse(column, gutter))) return undefined;
-  const ordered = columns.map((column) => orderParts(column, work));
+  const ordered = columns.map((column) => orderLines(column, work));
   return ordered.some((column) => isTable(column, widthOf(gutter))) ? undefined : ordered;
 }
 

@@ -158,7 +158,7 @@ export class Readers {
       const changed = isAsPrepared ? picture : await this.#changePicture(call, picture, change, deadline);
       return this.#text.read(changed, language, deadline.signal);
     };
-    const readTurned = async (angle: ReadingAngle): Promise<UprightReading> => {
+    const readTurned = async (angle: ReadingAngle): Promise<TurnedReading> => {
       const beganMs = systemClock.nowMs();
       const lines = await read({ angle, scale: 1 });
       return { angle, lines, tookMs: systemClock.nowMs() - beganMs };
@@ -218,7 +218,7 @@ interface PictureChange {
 }
 
 /** The lines of a picture that was turned by an angle. */
-interface UprightReading {
+interface TurnedReading {
   angle: ReadingAngle;
   lines: WordedLine[];
   tookMs: number;

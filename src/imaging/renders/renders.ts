@@ -237,9 +237,7 @@ export const SLOW_ACCOUNT_TTL_MS = 60_000;
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */
 export class SlowAccounts {
   readonly #clock: Clock;
-  /**
-   * The time at which the mark of an account ends, in milliseconds of the monotonic clock. The oldest marks come first.
-   */
+  /** The time, on the monotonic clock, until which each account counts as slow. The earliest comes first. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -249,14 +247,14 @@ export class SlowAccounts {
   markSlow(accountId: string): void {
     this.#until.delete(accountId);
     this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_TTL_MS);
-    this.#forgetEndedMarks();
+    this.#forgetExpired();
   }
 
   has(accountId: string): boolean {
     return (this.#until.get(accountId) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsedMs();
   }
 
-  #forgetEndedMarks(): void {
+  #forgetExpired(): void {
     const nowMs = this.#clock.elapsedMs();
     for (const [accountId, endsMs] of this.#until) {
       if (endsMs > nowMs) return;

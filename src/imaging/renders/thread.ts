@@ -58,8 +58,8 @@ interface BrowserThreadHooks {
 
 /**
  * A render thread with a browser. It starts at its first call, and again after it was lost. It has a Piscina pool of
- * its own, because Piscina can destroy whole pools only. `stop` asks the thread to end by itself, so that it closes its
- * browser first.
+ * its own, because Piscina can destroy whole pools only. `stop` sends the thread a message to end, so that it closes
+ * its browser first.
  */
 export class BrowserThread implements RenderThread {
   readonly #log: RenderLog;

@@ -98,7 +98,7 @@ export class SyncCall {
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
   expectedBy(imageWorkers: ImageWorkers): PoolCallTerms {
-    const incoming = imageWorkers.expect(this.caller.accountId, announcedBytes(this.#request) ?? 0);
+    const incoming = imageWorkers.admitIncoming(this.caller.accountId, announcedBytes(this.#request) ?? 0);
     this.#reply.raw.once('close', incoming.end);
     return { ...this.terms, incoming };
   }

@@ -267,7 +267,7 @@ t.test('in a full queue, the account with the most waiting calls makes room for 
   void acquire('at work', 'a');
   for (const name of ['a1', 'a2', 'a3']) void wait(name, 'a');
   await t.rejects(acquire('a4', 'a'), { code: 'provider_unavailable' });
-  const incoming = admission.expect({ accountId: 'b' });
+  const incoming = admission.admitIncoming({ accountId: 'b' });
   await settle();
   t.same(refused, [], 'room is made when the body has arrived');
   incoming.end();
@@ -278,7 +278,7 @@ t.test('in a full queue, the account with the most waiting calls makes room for 
   await settle();
   t.same(refused, ['a3 503', 'a2 503']);
   await t.rejects(acquire('d1', 'd'), { code: 'provider_unavailable' }, 'each of the others has one call');
-  t.throws(() => admission.expect({ accountId: 'd' }), { code: 'provider_unavailable' });
+  t.throws(() => admission.admitIncoming({ accountId: 'd' }), { code: 'provider_unavailable' });
   limits.calls = 10;
   for (const name of ['e1', 'e2', 'e3']) void wait(name, 'e', 33);
   void wait('f1', 'f', 50);

@@ -35,7 +35,7 @@ t.test('an overload refuses calls that would wait longer than the limit', async 
   t.equal(admission.stats().waiting, 2, 'another account waits for its turn alone');
   for (let served = 0; served < 2; served += 1) await releaseFirst();
   t.equal(names(), 'other');
-  t.doesNotThrow(() => admission.expect({ accountId: 'a' }), 'nobody waits: the overload is over');
+  t.doesNotThrow(() => admission.admitIncoming({ accountId: 'a' }), 'nobody waits: the overload is over');
 });
 
 t.test(
@@ -50,7 +50,7 @@ t.test(
     // the first of a fourth account is four away.
     const refused = (accountId: string) => {
       try {
-        admission.expect({ accountId }).end();
+        admission.admitIncoming({ accountId }).end();
         return false;
       } catch {
         return true;
@@ -64,23 +64,26 @@ t.test('in an overload, a call whose body is under way counts as one that waits'
   const { acquire, admission, clock } = open({ limits: { waitMs: 650 } });
   for (const name of ['at work', 'waits']) void acquire(name, 'a');
   await settle();
-  t.doesNotThrow(() => Array.from({ length: 20 }, () => admission.expect({ accountId: 'b' })), 'before it');
+  t.doesNotThrow(
+    () => Array.from({ length: 20 }, () => admission.admitIncoming({ accountId: 'b' })),
+    'before it',
+  );
   clock.advance(1_001);
   // Two accounts with a turn of 200 ms each.
-  const first = admission.expect({ accountId: 'b' });
+  const first = admission.admitIncoming({ accountId: 'b' });
   t.throws(
-    () => admission.expect({ accountId: 'b' }),
+    () => admission.admitIncoming({ accountId: 'b' }),
     { message: /full/ },
     'its second turn is four turns away',
   );
   first.end();
   first.end();
-  const second = admission.expect({ accountId: 'b' });
+  const second = admission.admitIncoming({ accountId: 'b' });
   void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: second });
   await settle();
   t.equal(admission.stats().waiting, 2);
-  t.throws(() => admission.expect({ accountId: 'b' }), 'it waits, and is counted once');
-  const third = admission.expect({ accountId: 'c' });
+  t.throws(() => admission.admitIncoming({ accountId: 'b' }), 'it waits, and is counted once');
+  const third = admission.admitIncoming({ accountId: 'c' });
   await t.rejects(acquire('d'), { code: 'provider_unavailable' }, 'a fourth account');
   clock.advance(1_000);
   void acquire('d');
@@ -96,7 +99,7 @@ t.test('the time of a waiting call begins with its body, and ends with its work'
   clock.advance(100);
   void acquire('b1', 'b');
   clock.advance(200);
-  const incoming = admission.expect({ accountId: 'b' });
+  const incoming = admission.admitIncoming({ accountId: 'b' });
   clock.advance(850);
   const second = admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming });
   await settle();
@@ -106,7 +109,7 @@ t.test('the time of a waiting call begins with its body, and ends with its work'
     { code: 'provider_unavailable' },
     'in all it would take a second and more',
   );
-  t.throws(() => admission.expect({ accountId: 'b' }), { code: 'provider_unavailable' });
+  t.throws(() => admission.admitIncoming({ accountId: 'b' }), { code: 'provider_unavailable' });
   await refused;
   t.equal(admission.stats().waiting, 1);
 });
@@ -115,7 +118,7 @@ t.test('however many bodies are under way, the queue takes as many calls as it m
   const { acquire, admission } = open({ limits: { calls: 1 } });
   void acquire('at work', 'a');
   await settle();
-  const [first, second] = ['b', 'c'].map((accountId) => admission.expect({ accountId }));
+  const [first, second] = ['b', 'c'].map((accountId) => admission.admitIncoming({ accountId }));
   void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: first });
   await settle();
   const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, incoming: second });
@@ -129,10 +132,10 @@ t.test('a call that left ends the overload as one that was served does', async (
   const waiting = acquire('waits', 'a', 0, client.signal);
   await settle();
   clock.advance(2_000);
-  t.throws(() => admission.expect({ accountId: 'a' }));
+  t.throws(() => admission.admitIncoming({ accountId: 'a' }));
   client.abort(new Error('gone'));
   await t.rejects(waiting, { message: 'gone' });
-  t.doesNotThrow(() => admission.expect({ accountId: 'a' }));
+  t.doesNotThrow(() => admission.admitIncoming({ accountId: 'a' }));
 });
 
 t.test('where one piece of work takes longer than the limit, one call may wait for it', async (t) => {
@@ -145,15 +148,15 @@ t.test('where one piece of work takes longer than the limit, one call may wait f
   void acquire('waits', 'b');
   await settle();
   clock.advance(2_000);
-  t.throws(() => admission.expect({ accountId: 'b' }), 'it has one that waits already');
-  t.throws(() => admission.expect({ accountId: 'c' }), 'the next turn is taken');
+  t.throws(() => admission.admitIncoming({ accountId: 'b' }), 'it has one that waits already');
+  t.throws(() => admission.admitIncoming({ accountId: 'c' }), 'the next turn is taken');
   t.equal(admission.stats().waiting, 1);
 });
 
 /** Seconds after which a call that is refused now may come again; null if it is let in. */
 function sentAwayFor(admission: AdmissionQueue, accountId: string): number | null {
   try {
-    admission.expect({ accountId }).end();
+    admission.admitIncoming({ accountId }).end();
     return null;
   } catch (error) {
     return (error as ApiError).retryAfterSeconds ?? null;

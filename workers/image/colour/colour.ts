@@ -55,8 +55,8 @@ const toRgb = converter('rgb');
 const mapToSrgbGamut = toGamut('rgb', 'oklch');
 
 /**
- * The longest text that is parsed. No notation is longer. For an endless number, the time of the parser grows with the
- * square of the length.
+ * The longest text that is parsed. No notation is longer. The time to parse a number grows with the square of its
+ * length.
  */
 const MAX_COLOUR_CHARACTERS = 200;
 

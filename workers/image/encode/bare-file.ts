@@ -50,7 +50,7 @@ const MAX_COMPONENTS = 3;
 const PICTURE_MARKERS = [0xc4, JPEG_MARKERS.startOfScan, 0xdb, 0xdd, JPEG_MARKERS.endOfImage];
 
 const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
-  jpeg: isJpegWithoutMetadata,
+  jpeg: isBareJpeg,
   png: isBarePng,
   webp: isBareWebp,
   gif: isBareGif,
@@ -69,7 +69,7 @@ export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
 }
 
 /** Whether a JPEG holds a picture and nothing else. Only the data of a scan may lie between two of its segments. */
-function isJpegWithoutMetadata(file: Buffer): boolean {
+function isBareJpeg(file: Buffer): boolean {
   const segments = [...jpegSegments(new ByteReader(file))];
   const isWhole = endsWithFile(file, segments) && segments.at(-1)?.marker === JPEG_MARKERS.endOfImage;
   return (

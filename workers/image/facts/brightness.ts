@@ -5,10 +5,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 /** Weights of red, green and blue in the brightness (Rec. 709). */
 export const LUMA_WEIGHTS = [0.2126, 0.7152, 0.0722] as const;
 
-/**
- * The steps of the histogram per 8-bit level. There are sixteen, so that a percentile is not rounded to the levels of a
- * single colour.
- */
+/** The steps of the histogram per 8-bit level. They are finer than the levels, so that percentiles are too. */
 const STEPS_PER_LEVEL = 16;
 const HISTOGRAM_STEPS = 255 * STEPS_PER_LEVEL + 1;
 

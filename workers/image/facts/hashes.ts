@@ -84,7 +84,7 @@ export function scaledDownCopy(picture: PixelSample, edgePx: number): Omit<Pixel
     const share = Math.min(1, edge - y);
     for (let at = 0; at < line.length; at++) line[at] = (line[at] as number) + share * (row[at] as number);
     if (edge > y + 1) continue;
-    writeLine(line, data.subarray(4 * to * size.width), area);
+    writeCopyRow(line, data.subarray(4 * to * size.width), area);
     for (let at = 0; at < line.length; at++) line[at] = (1 - share) * (row[at] as number);
     to++;
   }
@@ -168,7 +168,7 @@ function addWeightedPixel(
 }
 
 /** Writes a line of the copy with rounded values. */
-function writeLine(line: Float64Array, data: Uint8Array, area: number): void {
+function writeCopyRow(line: Float64Array, data: Uint8Array, area: number): void {
   for (let at = 0; at < line.length; at += SUMS_PER_PIXEL) {
     const opacity = line[at + 3] as number;
     const scale = opacity > 0 ? 1 / opacity : 0;

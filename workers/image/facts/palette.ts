@@ -1,4 +1,4 @@
-// This entry point of the package is one file; the usual one is 151 files.
+// The usual entry point of the package is 151 files, which every process and thread would load. This one is one file.
 import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
 import type { PixelSample } from '../pixels/pixels.ts';

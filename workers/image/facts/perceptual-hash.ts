@@ -19,7 +19,7 @@ const FREQUENCY_COSINES = Array.from({ length: FREQUENCIES_PER_AXIS }, (_, frequ
 );
 
 /**
- * The perceptual hash of a picture as 16 hex digits. Each bit tells whether one of the 64 lowest frequencies of the
+ * The perceptual hash of a picture as 16 hex digits. Each bit says whether one of the 64 lowest frequencies of the
  * brightness is above their median (DCT of a 32 px square, without the means of rows and columns). Copies in other
  * sizes, formats and qualities differ in few bits.
  * @param copy a small copy, laid on white where it is transparent.

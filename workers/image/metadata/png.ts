@@ -71,7 +71,7 @@ const XMP_START = `${XMP_KEYWORD}\0`;
 /**
  * Moves EXIF and XMP before the pixels. Returns the same bytes if they are there already, and if the file is not a PNG.
  */
-export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+export function withLeadingMetadata(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const bytes = new ByteReader(input);
   const found = new Map<'exif' | 'xmp', PngChunk>();
   let pixelsAt = input.length;

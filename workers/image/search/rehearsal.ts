@@ -25,12 +25,12 @@ const EFFORTS_BY_FORMAT: Readonly<Record<OutputFormat, readonly (number | undefi
  * A trial of the whole picture may be estimated to take at most this many times the time left; otherwise there is no
  * time for it.
  */
-const MAX_TIME_RATIO = 1.25;
+const MAX_TRIAL_TIME_RATIO = 1.25;
 /**
  * If the whole picture takes too long, a smaller picture is proposed. A trial of it should take this share of the time
  * that is left.
  */
-const SURE_TIME_RATIO = 0.6;
+const SURE_TRIAL_TIME_RATIO = 0.6;
 /** Estimates for the whole picture from trials on a sample. */
 export interface SampleEstimates {
   /** The value that the setting at `index` is expected to reach. */
@@ -114,7 +114,9 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
 
   function timeShare(): number | undefined {
     const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
-    return wholeMs <= MAX_TIME_RATIO * answerMs ? undefined : (SURE_TIME_RATIO * answerMs) / wholeMs;
+    return wholeMs <= MAX_TRIAL_TIME_RATIO * answerMs
+      ? undefined
+      : (SURE_TRIAL_TIME_RATIO * answerMs) / wholeMs;
   }
 }
 

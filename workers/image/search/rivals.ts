@@ -26,7 +26,7 @@ export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTur
 const MAX_RIVAL_SIZE_RATIO = 1.1;
 /** The trials that a search needs. If there is time for only one, it writes a file that is far on the safe side. */
 const NEEDED_TRIALS = 2;
-/** If there is time for at most this many of its trials, a search goes on before the others have tried a sample. */
+/** If there is time for at most this many of its trials, a search continues before the others have tried a sample. */
 const HURRIED_TRIALS = 3;
 
 interface WaitingSearch<T> extends RivalEstimate {
@@ -37,10 +37,9 @@ interface WaitingSearch<T> extends RivalEstimate {
 
 /**
  * Runs searches for the same target, of which only the smallest file is needed. Each tries a sample first, or one
- * setting on a small picture. Then the search with the smallest expected file goes on, and others only if their files
- * may be smaller than its file. If the time is too short for its trials, quicker searches go on before it, so that
- * there is a file to compare with. Never more than one search works at a time, because each measures how long its work
- * takes.
+ * setting on a small picture. Then the search with the smallest expected file continues, and others only if their files
+ * may be smaller than its file. If the time is too short for its trials, quicker searches continue first, so that there
+ * is a file to compare with. Only one search works at a time, because each measures how long its work takes.
  * @param starts the searches. A search that ends without an estimate does not wait.
  * @param bytesOf the size of the file of a search; infinite if it has none.
  */

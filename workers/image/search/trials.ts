@@ -73,7 +73,8 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
   let isReached = false;
   while (high - low > 1) {
     const aim = isReached || search.hasTime(2) ? USUAL_AIM_DISTANCE : CAUTIOUS_AIM_DISTANCE;
-    const index = found.length < GUIDED_TRIALS ? bestGuess(search, found, low, high, aim) : (low + high) >> 1;
+    const index =
+      found.length < GUIDED_TRIALS ? guessBestIndex(search, found, low, high, aim) : (low + high) >> 1;
     const { value, reaches } = await search.attempt(index);
     found.push({ index, value });
     isReached ||= reaches;
@@ -93,7 +94,7 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
  * side of the target.
  * @param distance the distance of the aim from the target, as a multiple of the tolerance.
  */
-function bestGuess(
+function guessBestIndex(
   { expected, pick, target, tolerance, firstMayFail = false }: SettingSearch,
   found: TriedSetting[],
   low: number,

@@ -86,7 +86,7 @@ const ENCODE_MS_PER_MEGAPIXEL: Readonly<Record<OutputFormat, readonly EffortTime
   gif: PALETTE_MS_PER_MEGAPIXEL,
   tiff: byEffort({ 0: 105 }),
 };
-const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>> = {
+const LOSSLESS_MS_PER_MEGAPIXEL: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>> = {
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
@@ -282,7 +282,7 @@ function defaultEffortOf(
 function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS_PER_MEGAPIXEL;
-  return (lossless && LOSSLESS_MS[format]) || ENCODE_MS_PER_MEGAPIXEL[format];
+  return (lossless && LOSSLESS_MS_PER_MEGAPIXEL[format]) || ENCODE_MS_PER_MEGAPIXEL[format];
 }
 
 /*

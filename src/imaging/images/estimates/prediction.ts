@@ -53,8 +53,8 @@ export function resolvedEncodeOf(
 }
 
 /**
- * The number of frames that the pass keeps. There are several only if the result is an animation and every step keeps
- * it one.
+ * The number of frames that the pass keeps: one, unless the result is an animation and no step reads only the first
+ * frame.
  */
 export function frameCountOf(header: ImageHeader, pass: ImagePass): number {
   const { frame = 'all' } = pass.decode;

@@ -63,7 +63,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     onBegun: () => void,
   ): Promise<FinishedTask<Result>> {
     const { clock, isStillWorking } = this.#options;
-    const process = this.#takeIdleProcess();
+    const process = this.#takeOrStartProcess();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
@@ -96,7 +96,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     await Promise.all([...this.#idle.keys()].map((process) => process.kill()));
   }
 
-  #takeIdleProcess(): TaskProcess {
+  #takeOrStartProcess(): TaskProcess {
     const [first] = this.#idle;
     if (first === undefined) return this.#startProcess();
     const [process, cancelEnd] = first;

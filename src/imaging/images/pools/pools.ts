@@ -137,7 +137,7 @@ export class ImagePools {
 
   constructor(options: ImagePoolsOptions) {
     this.#options = options;
-    this.#sizes = this.#sizesNow();
+    this.#sizes = this.#computeSizes();
     const isIsolated = options.settings.IMAGE_ISOLATION === 'process';
     this.#pools = {
       quick: isIsolated ? this.#createProcessPool('quick', 0) : this.#createThreadPool(),
@@ -151,7 +151,7 @@ export class ImagePools {
   /**
    * Starts the work of a call in the pool that suits its estimated duration and its account. Resolves when the work has
    * its slot. Measurements of the work are recorded before its result settles.
-   * @throws what Pool.start throws; deadline_exceeded if the same work has just taken too long.
+   * @throws what `WorkerPool.start` throws; deadline_exceeded if the same work has just taken too long.
    */
   async start(
     call: PassCall,
@@ -194,8 +194,8 @@ export class ImagePools {
   }
 
   /** Admits a call before its body is received. It counts in the quick pool, because most calls are quick. */
-  expect(accountId: string, heldBytes: number): IncomingCall {
-    return this.#pools.quick.admission.expect({ accountId, heldBytes });
+  admitIncoming(accountId: string, heldBytes: number): IncomingCall {
+    return this.#pools.quick.admission.admitIncoming({ accountId, heldBytes });
   }
 
   /** Seconds after which a call that was refused before its pool was chosen may be sent again. */
@@ -324,7 +324,7 @@ export class ImagePools {
     return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };
   }
 
-  #sizesNow(): Record<ImagePoolName, { slots: number; budgetBytes: number }> {
+  #computeSizes(): Record<ImagePoolName, { slots: number; budgetBytes: number }> {
     const { settings, capacity } = this.#options;
     const budgets = imageMemoryBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
     const slots = capacity.imageThreads();
@@ -337,7 +337,7 @@ export class ImagePools {
   }
 
   #resize(): void {
-    this.#sizes = this.#sizesNow();
+    this.#sizes = this.#computeSizes();
     for (const name of POOL_NAMES) this.#pools[name].resize(this.#sizes[name]);
   }
 }
