@@ -15,11 +15,11 @@ import {
 const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** The work on an image, which makes one picture or several pictures with names. */
-type TransformOrOutputs = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
+type TransformOrOutputsWork = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
 
 /** The work on an image, together with the second picture that its steps read. */
 export interface ImageWork {
-  work: TransformOrOutputs;
+  work: TransformOrOutputsWork;
   layer?: SecondPicture | undefined;
 }
 

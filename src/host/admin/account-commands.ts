@@ -199,7 +199,7 @@ export async function openAccountsStoreFor(
   documents: DocumentStore,
 ): Promise<AccountsStore> {
   const store = new AccountsStore(documents);
-  if ((await store.findStanding(accountId)) === null) throw noAccountError(accountId);
+  if ((await store.findAccountStatus(accountId)) === null) throw noAccountError(accountId);
   return store;
 }
 

@@ -151,7 +151,7 @@ export class OperatorAccess {
   async #verifyCredential(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
     const strike = await this.#options.gate.precountFailure(request);
     if (!(await isRight()))
-      throw strike.toError(
+      throw strike.confirm(
         this.#accessError(request, 'This credential of the operator is not accepted, or is over'),
       );
     await strike.giveBack();

@@ -4,7 +4,7 @@ import { headerCorrections } from '../../platform/http/errors/corrections.ts';
 import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
 import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './accounts.ts';
-import { CREDENTIAL_CACHE_MS } from './revocations.ts';
+import { CREDENTIAL_CACHE_TTL_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
@@ -72,8 +72,8 @@ export class Authentication {
     this.#store = store;
     this.#cookie = cookie;
     this.#now = now;
-    this.#keyCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
-    this.#sessionCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_MS, now);
+    this.#keyCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_TTL_MS, now);
+    this.#sessionCallers = createExpiringCache(MAX_CACHED_CREDENTIALS, CREDENTIAL_CACHE_TTL_MS, now);
   }
 
   /**
@@ -152,7 +152,7 @@ export class Authentication {
     const key = await this.#store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
     this.#recordUse(key);
-    const standing = await this.#store.findStanding(key.accountId);
+    const standing = await this.#store.findAccountStatus(key.accountId);
     if (standing === null) return null;
     const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
@@ -161,7 +161,7 @@ export class Authentication {
   async #findSessionCaller(hash: string): Promise<CachedCaller | null> {
     const session = await this.#store.findSessionByHash(hash);
     if (session === null) return null;
-    const standing = await this.#store.findStanding(session.accountId);
+    const standing = await this.#store.findAccountStatus(session.accountId);
     if (standing === null) return null;
     const caller = { accountId: session.accountId, apiKeyId: null, sessionId: session._id, ...standing };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };

@@ -113,7 +113,7 @@ export function welcomeText(
   return `${lines.join('\n')}\n\n`;
 }
 
-/** All fields of the example card except its picture, because a card with only a title looks broken. */
+/** The example card. It has all fields but the picture, because with only a title it would look broken. */
 const EXAMPLE_CARD = {
   eyebrow: 'Hello',
   title: 'It works',

@@ -114,7 +114,7 @@ export class AccountsStore {
   }
 
   /** Reads what decides whether the calls of an account are accepted. Null when the account does not exist any more. */
-  async findStanding(accountId: string): Promise<{ plan: string; isSuspended: boolean } | null> {
+  async findAccountStatus(accountId: string): Promise<{ plan: string; isSuspended: boolean } | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });
     if (account === null || account.deletedAt !== undefined) return null;

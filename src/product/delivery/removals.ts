@@ -18,7 +18,7 @@ interface RemovalsOptions {
   scope: string;
   pictures: Pick<DeliveredPictures, 'forget'>;
   recipes: Pick<PictureRecipes, 'forget'>;
-  accounts: Pick<AccountsStore, 'findStanding'>;
+  accounts: Pick<AccountsStore, 'findAccountStatus'>;
   assets: Pick<AssetsSlice, 'onDeleted' | 'missingAssets'>;
   presets: Pick<PresetsSlice, 'onRemoved' | 'find'>;
   coordination: Pick<Coordination, 'subscribe'>;
@@ -65,7 +65,7 @@ export class CachedPictureRemovals {
 
   /** Deletes the pictures of a deleted account. The pictures of a suspended account stay, because it may be resumed. */
   async #forgetIfDeleted(accountId: string): Promise<void> {
-    const standing = await this.#options.accounts.findStanding(accountId).catch(() => undefined);
+    const standing = await this.#options.accounts.findAccountStatus(accountId).catch(() => undefined);
     if (standing === null) await this.#options.pictures.forget(accountId);
   }
 
@@ -73,7 +73,7 @@ export class CachedPictureRemovals {
     const { cache, pictures, accounts, assets } = this.#options;
     const places = (await cache.paths()).map((path) => path.split('/'));
     for (const [accountId = '', owned] of Map.groupBy(places, ([owner]) => owner)) {
-      if ((await accounts.findStanding(accountId)) === null) {
+      if ((await accounts.findAccountStatus(accountId)) === null) {
         await pictures.forget(accountId);
         continue;
       }

@@ -41,7 +41,7 @@ interface CachedKey {
 
 interface SignersOptions {
   keys: Pick<SigningKeysStore, 'findAnyKey'>;
-  accounts: Pick<AccountsStore, 'findStanding'>;
+  accounts: Pick<AccountsStore, 'findAccountStatus'>;
   coordination: Pick<Coordination, 'subscribe' | 'publish'>;
   now: () => Date;
 }
@@ -170,7 +170,7 @@ export class SigningKeyCache {
   async #readKey(keyId: string): Promise<SigningAccount | null> {
     const { keys, accounts } = this.#options;
     const key = await keys.findAnyKey(keyId);
-    const standing = await accounts.findStanding(key?.accountId ?? NO_ACCOUNT_ID);
+    const standing = await accounts.findAccountStatus(key?.accountId ?? NO_ACCOUNT_ID);
     if (key === null) this.#unknownKeys.set(keyId, true);
     if (key === null || standing === null || standing.isSuspended) return null;
     return { keyId, accountId: key.accountId, plan: standing.plan, secret: key.secret };

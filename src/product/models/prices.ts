@@ -50,8 +50,8 @@ function creditsForPrice({ markup, creditsPerUsd }: ModelsFile, usd: bigint): nu
 }
 
 /**
- * The parameters that determine the price. For those that were not sent, the model's defaults are filled in. These are
- * also sent to the provider, so that the provider cannot use other defaults than the price.
+ * The parameters that determine the price. For those that were not sent, the model's defaults are filled in. The
+ * defaults are also sent to the provider, which may have other ones.
  */
 export function priceParametersOf(
   { price, parameters: declared }: Model,

@@ -134,11 +134,11 @@ function countLeastValues(root: JsonSchema): number | undefined {
   for (let visits = schemas.length; visits <= MAX_VISITED_SCHEMAS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
-      const least = leastValuesOf(schema, of, targetOf);
+      const least = leastValueCountOf(schema, of, targetOf);
       hasChanged ||= least !== of(schema);
       known.set(schema, least);
     }
-    if (!hasChanged) return Math.max(of(root), leastValuesOfObject(root, of));
+    if (!hasChanged) return Math.max(of(root), leastValueCountOfObject(root, of));
   }
   return undefined;
 }
@@ -147,7 +147,7 @@ function countLeastValues(root: JsonSchema): number | undefined {
  * A lower bound of the number of values in an answer. A schema without a type may be answered with one value.
  * Conditions are ignored.
  */
-function leastValuesOf(
+function leastValueCountOf(
   schema: JsonSchema,
   of: (part: unknown) => number,
   targetOf: ($ref: string) => unknown,
@@ -155,15 +155,15 @@ function leastValuesOf(
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
     1,
-    type === 'object' ? leastValuesOfObject(schema, of) : 1,
-    type === 'array' ? leastValuesOfList(schema, of) : 1,
+    type === 'object' ? leastValueCountOfObject(schema, of) : 1,
+    type === 'array' ? leastValueCountOfList(schema, of) : 1,
     typeof $ref === 'string' ? of(targetOf($ref)) : 1,
     ...listOrEmpty(allOf).map(of),
     ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(of))),
   );
 }
 
-function leastValuesOfObject(schema: JsonSchema, of: (part: unknown) => number): number {
+function leastValueCountOfObject(schema: JsonSchema, of: (part: unknown) => number): number {
   const properties = (schema.properties ?? {}) as JsonSchema;
   return listOrEmpty(schema.required).reduce<number>(
     (sum, name) =>
@@ -172,7 +172,7 @@ function leastValuesOfObject(schema: JsonSchema, of: (part: unknown) => number):
   );
 }
 
-function leastValuesOfList(
+function leastValueCountOfList(
   { minItems, prefixItems, items }: JsonSchema,
   of: (part: unknown) => number,
 ): number {

@@ -75,7 +75,7 @@ export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
     if (fact !== undefined && (type === undefined || isOfType(fact, type))) return chargeValue(fact);
     if (type === 'object') return objectFor(schema, level);
     if (type === 'string') return textFor(schema);
-    if (type === 'integer' || type === 'number') return numberFor(schema);
+    if (type === 'integer' || type === 'number') return smallestNumberFor(schema);
     return type === 'boolean' ? false : null;
   }
 
@@ -119,7 +119,12 @@ function answerTooLargeError(): Error {
   );
 }
 
-function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multipleOf }: JsonSchema): number {
+function smallestNumberFor({
+  minimum = 0,
+  exclusiveMinimum,
+  maximum = Infinity,
+  multipleOf,
+}: JsonSchema): number {
   const least = exclusiveMinimum === undefined ? Number(minimum) : Number(exclusiveMinimum) + 1;
   const value = Math.min(least, Number(maximum));
   return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);

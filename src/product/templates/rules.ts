@@ -16,7 +16,7 @@ import {
 } from './schema.ts';
 
 const VARIABLE_PATTERN = new RegExp(TEMPLATE_VARIABLE_PATTERN);
-/** The maximum length of a variable's name, to protect the store: lists contain the names. */
+/** The maximum length of a variable's name. It is limited because lists of templates contain the names. */
 const MAX_VARIABLE_NAME_CHARACTERS = 200;
 const validateEntry = createValidator(TemplateEntry, 'entry');
 

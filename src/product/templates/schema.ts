@@ -20,7 +20,10 @@ export function byteSizeText(bytes: number): string {
 }
 
 export const MAX_TEMPLATE_VARIABLES = 100;
-/** The maximum length of a description, to protect the store: lists contain it. Real values are far shorter. */
+/**
+ * The maximum length of a description. It is limited because lists of templates contain it. Real values are far
+ * shorter.
+ */
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 
 /** A declared variable: its name, or an object that also says whether a row may omit it. */

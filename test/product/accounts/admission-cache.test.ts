@@ -8,7 +8,7 @@ import { randomText } from '../../../src/platform/ids/ids.ts';
 import type { AdmissionAnswer, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { Caller } from '../../../src/product/accounts/authentication.ts';
 import { AdmissionCache } from '../../../src/product/accounts/gate/admission-cache.ts';
-import { ADMISSION_CACHE_MS } from '../../../src/product/accounts/revocations.ts';
+import { ADMISSION_CACHE_TTL_MS } from '../../../src/product/accounts/revocations.ts';
 import { manualClock } from '../../support/clock.ts';
 import { openTestStores } from '../../support/harness.ts';
 
@@ -120,7 +120,7 @@ t.test('the last word holds for a tenth of a second, and in its turn of the wind
     return process.asked - asked;
   };
   t.equal(await askedAfter(0), 1);
-  t.equal(await askedAfter(ADMISSION_CACHE_MS - 1), 0);
+  t.equal(await askedAfter(ADMISSION_CACHE_TTL_MS - 1), 0);
   t.equal(await askedAfter(1), 1, 'it is over');
   t.equal(await askedAfter(0), 0);
   clock.advance(MINUTE_MS);
@@ -144,6 +144,6 @@ t.test('an answer that coordination refused or flagged is not reused', async (t)
   if (process === undefined) return;
   await process.call(caller);
   await coordination.setFlag(caller.apiKeyId ?? '', MINUTE_MS);
-  clock.advance(ADMISSION_CACHE_MS);
+  clock.advance(ADMISSION_CACHE_TTL_MS);
   for (let call = 0; call < 3; call += 1) t.equal((await process.call(caller)).flagged, true);
 });

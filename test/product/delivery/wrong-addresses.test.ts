@@ -79,7 +79,7 @@ t.test('wrong, expired, revoked and unknown addresses cost the same reads', asyn
       },
     },
     accounts: {
-      async findStanding(accountId) {
+      async findAccountStatus(accountId) {
         reads.accounts += 1;
         return accountId === key.accountId ? { plan: 'free', isSuspended: false } : null;
       },

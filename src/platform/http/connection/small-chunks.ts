@@ -22,7 +22,7 @@ export function limitSmallChunks(message: IncomingMessage, error?: Error): void 
   let sizeBytes = 0;
   const push = message.push.bind(message);
   message.push = (chunk: Buffer | null) => {
-    // The parser still passes on the rest of what was received.
+    // After the message was destroyed, the parser still passes on the rest of what was received.
     if (message.destroyed) return false;
     chunks += 1;
     sizeBytes += chunk?.length ?? 0;

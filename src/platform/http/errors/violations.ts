@@ -169,7 +169,7 @@ export function undeclaredFieldsDiagnosis(
     .slice(0, MAX_CORRECTED_NAMES)
     .map((wrong) => ({ wrong, words: likelyFieldNames(wrong, sent, schema) }));
   const corrections = meant.flatMap(({ wrong, words }) => {
-    const [word, ...more] = words.length === 0 ? pathWithinField(wrong, sent, schema) : words;
+    const [word, ...more] = words.length === 0 ? pathCandidatesWithin(wrong, sent, schema) : words;
     if (word === undefined || more.length > 0) return [];
     return [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }];
   });
@@ -215,7 +215,7 @@ function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>
  * The path of a name in the field that `within` describes, in a list; an empty list if the names in that field are not
  * checked. The next check says whether the name exists there.
  */
-function pathWithinField(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
+function pathCandidatesWithin(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
   const context: ViolationContext | undefined = within;
   return isJsonObject(sent) && context?.checks?.(sent) ? [`${context.field}.${name}`] : [];
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
 import type { Caller } from '../authentication.ts';
-import { ADMISSION_CACHE_MS } from '../revocations.ts';
+import { ADMISSION_CACHE_TTL_MS } from '../revocations.ts';
 
 /** The maximum number of requests that one query to the coordination store counts in advance. */
 const MAX_PREPAID_REQUESTS = 100;
@@ -106,7 +106,7 @@ export class AdmissionCache {
     rate: RateWindowAnswer,
     prepays: boolean,
   ): void {
-    this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_MS });
+    this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_TTL_MS });
     const { ahead, remaining, resetMs } = rate;
     if (prepays)
       this.#windows.set(caller.accountId, { prepaid: ahead, remaining, endsMs: askedMs + resetMs });

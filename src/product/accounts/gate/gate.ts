@@ -30,7 +30,7 @@ export const MAX_WAITING_JOB_CALLS = 8;
 
 /** The maximum number of concurrent multi-file downloads of an account. */
 export const MAX_CONCURRENT_DOWNLOADS = 2;
-/** How many of those downloads may be authorized by a signed link instead of a credential. */
+/** The maximum number of concurrent multi-file downloads of an account by a signed link instead of a credential. */
 const MAX_LINK_DOWNLOADS = 1;
 /**
  * The maximum number of concurrent responses of an account with megabytes of JSON. A response counts until the client
@@ -77,8 +77,8 @@ interface GateOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'pr
 interface CountedFailure {
   /** Removes the credential from the count, because it was right, or because the check itself failed. */
   giveBack(): Promise<void>;
-  /** Returns the error to throw for a wrong credential. */
-  toError(refusal: ApiError): ApiError;
+  /** Keeps the credential in the count, because it was wrong. Returns the error to throw. */
+  confirm(refusal: ApiError): ApiError;
 }
 
 /**
@@ -188,7 +188,7 @@ export class CallGate {
     }
     return {
       giveBack,
-      toError: (refusal) => {
+      confirm: (refusal) => {
         this.#blockNetworkIfFull(network, counted);
         return refusal;
       },

@@ -89,9 +89,9 @@ export async function sessionRoutes(
       cookie.requireSameOrigin(request);
       const strike = await gate.precountFailure(request);
       const accountId = await consumeSignInLink(store, request.body.token, now());
-      if (accountId === null) throw strike.toError(signInLinkError());
+      if (accountId === null) throw strike.confirm(signInLinkError());
       await strike.giveBack();
-      const standing = await store.findStanding(accountId);
+      const standing = await store.findAccountStatus(accountId);
       if (standing === null) throw signInLinkError();
       if (standing.isSuspended) throw accountSuspendedError();
       return sendCookie(request, reply, accountId);

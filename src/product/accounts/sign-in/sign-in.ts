@@ -55,7 +55,7 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
         throw error;
       },
     );
-    if (account === null) throw strike.toError(wrongPasswordError());
+    if (account === null) throw strike.confirm(wrongPasswordError());
     await Promise.all([strike.giveBack(), guess.succeeded()]);
     if (account.suspendedAt != null) throw accountSuspendedError();
     return account;

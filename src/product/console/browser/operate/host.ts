@@ -111,7 +111,7 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
         title,
         isNumber: true,
         isWide,
-        // A narrow column, so that the column of the pool's waiting tasks is close to it.
+        // The column is narrow, so that the column `Wait` is close to it.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),

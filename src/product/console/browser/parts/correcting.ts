@@ -9,7 +9,7 @@ import {
 export type FormValues = Readonly<Record<string, unknown>>;
 
 /** An alternative to a call that was refused: other parameters, other steps, or a job. */
-export interface OtherCall {
+export interface AlternativeCall {
   parameters?: Readonly<Record<string, unknown>>;
   steps?: readonly object[];
   job?: object;

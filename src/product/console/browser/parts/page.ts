@@ -1,7 +1,7 @@
 import { DarkroomError, type Fix } from '../../../../client/errors.ts';
 import { type FunctionComponent, h, html, useEffect, useLayoutEffect, useState, type View } from '../html.ts';
 import { Button } from './controls.ts';
-import type { OtherCall } from './correcting.ts';
+import type { AlternativeCall } from './correcting.ts';
 import { Copy } from './values.ts';
 
 interface PageProps {
@@ -90,7 +90,7 @@ interface ErrorBoxProps {
   /** Called to change the form as an error suggests. If absent, the suggested changes are only shown. */
   onFix?: (fix: readonly Fix[]) => void;
   /** Called to replace the contents of the form by an alternative that an error suggests. */
-  onInstead?: (instead: OtherCall) => void;
+  onInstead?: (instead: AlternativeCall) => void;
 }
 
 /** Shows an error and how to fix it. */
@@ -99,7 +99,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   const failure = error instanceof DarkroomError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   const { fix = [], suggest = [], param, docUrl, requestId } = failure ?? {};
-  const others = (failure?.details.instead ?? []) as readonly OtherCall[];
+  const others = (failure?.details.instead ?? []) as readonly AlternativeCall[];
   return html`<div class="error" role="alert">
     <p>
       ${failure && html`<code>${failure.code}</code> `}${param && html`<span class="quiet">at <code>${param}</code></span> `}
@@ -124,7 +124,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
  * An alternative call, with a button. The button puts it into the form; if the alternative is a job, it opens the form
  * of a new job.
  */
-function alternativeView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
+function alternativeView(instead: AlternativeCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {
     const address = `/console/jobs/new?${new URLSearchParams({ job: JSON.stringify(job) })}`;

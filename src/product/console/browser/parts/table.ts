@@ -147,7 +147,7 @@ function TableHead<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps
   </thead>`;
 }
 
-interface OneRowProps<Row> {
+interface TableRowProps<Row> {
   columns: readonly Column<Row>[];
   row: Row;
   /** The name of the row in the label of its checkbox. */
@@ -162,7 +162,7 @@ interface OneRowProps<Row> {
   onActive: () => void;
 }
 
-function TableRow<Row>(props: OneRowProps<Row>) {
+function TableRow<Row>(props: TableRowProps<Row>) {
   const { columns, row, name, href, index, isActive, isChosen, onChoose, onOpen, onActive } = props;
   const onClick = (event: MouseEvent) => {
     onActive();

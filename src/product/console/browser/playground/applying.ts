@@ -1,6 +1,6 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
-import { applyFix, type FormValues, type OtherCall } from '../parts/correcting.ts';
+import { type AlternativeCall, applyFix, type FormValues } from '../parts/correcting.ts';
 import { rowOf, valuesOf } from '../saved/row.ts';
 import {
   findLoneStep,
@@ -59,7 +59,7 @@ export function applyFixToWork(
  */
 export function applyAlternative(
   work: PlaygroundWork,
-  instead: OtherCall,
+  instead: AlternativeCall,
   { definitions, presets }: KnownOps,
 ): PlaygroundWork {
   if (instead.steps !== undefined) return workOfSteps(instead.steps);
@@ -77,7 +77,7 @@ export function applyAlternative(
  */
 export function replaceSteps<Step extends PresetStep>(
   steps: readonly Step[],
-  { steps: others, parameters = {} }: OtherCall,
+  { steps: others, parameters = {} }: AlternativeCall,
   definitions: ReadonlyMap<string, OpDefinition>,
 ): readonly Step[] {
   if (others !== undefined) return others as readonly Step[];

@@ -4,7 +4,7 @@ import type { OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, onSubmitFields, onText } from '../parts/controls.ts';
-import { applyFix, type OtherCall } from '../parts/correcting.ts';
+import { type AlternativeCall, applyFix } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
@@ -51,7 +51,7 @@ export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps)
     <${ErrorBox}
       error=${error}
       onFix=${(fix: readonly Fix[]) => apply(applyFix(draft, fix))}
-      onInstead=${(instead: OtherCall) => apply({ steps: replaceSteps(draft.steps, instead, definitions) })}
+      onInstead=${(instead: AlternativeCall) => apply({ steps: replaceSteps(draft.steps, instead, definitions) })}
     />
   <//>`;
 }

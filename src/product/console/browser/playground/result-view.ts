@@ -82,7 +82,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
         ...Object.entries(achieved).map(
           ([what, value]) => [ACHIEVED_LABELS[what] ?? what, String(value)] as const,
         ),
-        ['Likeness', html`<${Likeness} before=${before} after=${picture} />`],
+        ['SimilarityScore', html`<${SimilarityScore} before=${before} after=${picture} />`],
         [
           'Warnings',
           warnings.length > 0 &&
@@ -122,7 +122,7 @@ const MAX_SCORED_PIXELS = 4_000_000;
  * How similar the result is to the original. It is measured only when the user requests it, because the measurement
  * counts as a run.
  */
-function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
+function SimilarityScore({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
   const { act, isActing, error } = useAction();
   if (before === undefined) return html`<span class="quiet">–</span>`;

@@ -69,14 +69,14 @@ async function makeOutcome(
   const transform = (what: TransformWork) => api.images.transform(source, what, { signal });
   switch (work.kind) {
     case 'preset':
-      return onlyPictureOutcome(await transform({ preset: work.slug }));
+      return singlePictureOutcome(await transform({ preset: work.slug }));
     case 'template':
-      return onlyPictureOutcome(
+      return singlePictureOutcome(
         await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }),
       );
     case 'steps':
       if (work.outputs.length > 0) return makeOutputs(work, source, signal);
-      return onlyPictureOutcome(await transform(transformWorkOf(work)));
+      return singlePictureOutcome(await transform(transformWorkOf(work)));
     case 'op':
       return definition?.kind === 'ai' || definition?.endpoint === undefined
         ? readOrRunJob(work, source, definition, terms)
@@ -158,7 +158,7 @@ function transformWorkOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): Tran
   return { steps: work.steps as readonly Step[] };
 }
 
-async function onlyPictureOutcome(picture: Picture): Promise<PartialOutcome> {
+async function singlePictureOutcome(picture: Picture): Promise<PartialOutcome> {
   return { pictures: [await readResultPicture('result', picture)] };
 }
 

@@ -4,7 +4,7 @@ import type { OpDefinition, PresetData, PresetStep } from '../../../../client/sc
 import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, onText } from '../parts/controls.ts';
-import { applyFix, type OtherCall } from '../parts/correcting.ts';
+import { type AlternativeCall, applyFix } from '../parts/correcting.ts';
 import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox, Placeholder } from '../parts/page.ts';
 import { useAction, useLoad } from '../parts/reading.ts';
@@ -107,7 +107,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
     <${ErrorBox}
       error=${error ?? notRead}
       onFix=${(fix: readonly Fix[]) => set(applyFix({ steps: sentSteps() }, fix).steps)}
-      onInstead=${(instead: OtherCall) => set(replaceSteps(sentSteps(), instead, definitions))}
+      onInstead=${(instead: AlternativeCall) => set(replaceSteps(sentSteps(), instead, definitions))}
     />
     ${ops === undefined && notRead === undefined && html`<${Placeholder} />`}
     ${

@@ -3,7 +3,7 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition } from '../../../../client/schema.ts';
 import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 import { Button } from '../parts/controls.ts';
-import type { OtherCall } from '../parts/correcting.ts';
+import type { AlternativeCall } from '../parts/correcting.ts';
 import { useKey } from '../parts/overlays.ts';
 import { Empty, ErrorBox, lazyComponent, NotLoaded, Page, Progress, Section } from '../parts/page.ts';
 import { useLoad } from '../parts/reading.ts';
@@ -71,7 +71,7 @@ export default function PlaygroundScreen() {
   const applying = () => import('../playground/applying.ts');
   const fix = async (changes: readonly Fix[]) =>
     undo.change((await applying()).applyFixToWork(current, changes, definition, offer));
-  const takeInstead = async (instead: OtherCall) =>
+  const takeInstead = async (instead: AlternativeCall) =>
     undo.change((await applying()).applyAlternative(current, instead, offer));
   useKey('r', 'Run', () => isReady && start());
   useKey('u', 'Undo the last change', undo.undo);

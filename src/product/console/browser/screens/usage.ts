@@ -30,7 +30,7 @@ export default function UsageScreen(_: ScreenProps) {
   <//>`;
 }
 
-type Bucket = Usage['groups'][number];
+type UsageGroup = Usage['groups'][number];
 
 const DAY_MS = 86_400_000;
 const WINDOW_CHOICES = [
@@ -137,7 +137,7 @@ function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey
 interface BucketsProps {
   label: string;
   title: string;
-  buckets: readonly Bucket[];
+  buckets: readonly UsageGroup[];
   nameOf?: (key: string) => string;
 }
 
@@ -147,20 +147,20 @@ function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsPr
     isNumber: true,
     width: '7em',
     isWide: name === 'jobs' || name === 'credits',
-    of: (bucket: Bucket) => html`<${Count} value=${bucket[name]} />`,
+    of: (bucket: UsageGroup) => html`<${Count} value=${bucket[name]} />`,
   });
-  const runsOf = ({ sync, items }: Bucket) => sync + items;
+  const runsOf = ({ sync, items }: UsageGroup) => sync + items;
   return html`<${Table}
     label=${label}
     columns=${[
-      { title, of: ({ key }: Bucket) => html`<span title=${key}>${nameOf(key)}</span>` },
+      { title, of: ({ key }: UsageGroup) => html`<span title=${key}>${nameOf(key)}</span>` },
       number('sync', 'Calls'),
       number('items', 'Items'),
       number('jobs', 'Jobs'),
       number('credits', 'Credits'),
     ]}
     rows=${[...buckets].sort((one, other) => runsOf(other) - runsOf(one))}
-    keyOf=${({ key }: Bucket) => key}
+    keyOf=${({ key }: UsageGroup) => key}
   />`;
 }
 
