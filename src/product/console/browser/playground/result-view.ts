@@ -82,7 +82,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
         ...Object.entries(achieved).map(
           ([what, value]) => [ACHIEVED_LABELS[what] ?? what, String(value)] as const,
         ),
-        ['SimilarityScore', html`<${SimilarityScore} before=${before} after=${picture} />`],
+        ['Likeness', html`<${SimilarityScore} before=${before} after=${picture} />`],
         [
           'Warnings',
           warnings.length > 0 &&
