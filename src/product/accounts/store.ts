@@ -113,7 +113,7 @@ export class AccountsStore {
     return this.#accounts.findOne({ _id: accountId });
   }
 
-  /** Reads what decides whether the calls of an account are accepted. Null when the account does not exist any more. */
+  /** Reads the plan of an account, and whether it is suspended. Null when the account does not exist any more. */
   async findAccountStatus(accountId: string): Promise<{ plan: string; isSuspended: boolean } | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });

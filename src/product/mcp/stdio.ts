@@ -46,7 +46,7 @@ interface RemoteService {
 }
 
 /**
- * Opens what one tool call reads its images from.
+ * Opens the input source of one tool call.
  * @param signal aborts when nobody waits for the tool's result any more.
  */
 function openSource({ url, apiKey }: RemoteService, files: LocalFiles, signal: AbortSignal): InputSource {

@@ -192,7 +192,7 @@ interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 't
   to?: number;
 }
 
-/** Stands for calls without an API key, as in GET /usage. */
+/** The value of the filter `apiKeyId` that selects calls without an API key, as in GET /usage. */
 const CONSOLE_API_KEY_FILTER = 'console';
 const STATUS_PATTERN = /^[1-5](\d\d|xx)$/;
 

@@ -121,7 +121,7 @@ async function resolveTemplate(
   return found;
 }
 
-/** How many versions are read at a time. A version may have 384 KB, and a template may have thousands of versions. */
+/** How many versions are read at a time. A version may have 384 KB, and a template 200 versions. */
 const VERSION_BATCH_SIZE = 16;
 
 /**

@@ -137,7 +137,7 @@ async function compressedText(
   coding: ContentCoding,
   etag: string | undefined,
 ): Promise<Buffer> {
-  // The ETag is weak, because the bytes of an envelope differ by its timestamp.
+  // An envelope has a weak ETag, because its bytes differ by the timestamp. Only static responses are cached.
   const isStatic = etag !== undefined && !etag.startsWith('W/');
   const key = `${coding} ${etag}`;
   const known = isStatic ? compressedBodies.get(key) : undefined;
