@@ -6,7 +6,7 @@ import {
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
-import { applySteps, convertColours, openPass, runPass, startUpright } from './pipeline.ts';
+import { applySteps, convertDeepToSrgb, openPass, runPass, startUpright } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
@@ -228,9 +228,9 @@ class SharedPictures {
   /** Prepares the upright picture at which the first step starts. */
   async #openPicture(work: PassWork, isShared: boolean): Promise<void> {
     if (isShared) {
-      const { pixels, areShared } = await this.#takePicture(work, 0, async () => convertColours(work));
+      const { pixels, areShared } = await this.#takePicture(work, 0, async () => convertDeepToSrgb(work));
       work.picture.startAt(pixels, areShared);
-    } else convertColours(work);
+    } else convertDeepToSrgb(work);
     await startUpright(work);
   }
 

@@ -258,13 +258,13 @@ function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean 
 }
 
 async function runAllSteps(work: PassWork): Promise<void> {
-  convertColours(work);
+  convertDeepToSrgb(work);
   await startUpright(work);
   await applySteps(work, work.steps);
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp would convert them to Display P3. */
-export function convertColours({ picture, source, profile }: PassWork): void {
+export function convertDeepToSrgb({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 

@@ -31,7 +31,7 @@ const IGNORED_LEVEL_BITS = 3;
 const GREY_LEVEL_COUNT = 256 >> IGNORED_LEVEL_BITS;
 
 /** The cells of a picture, row by row: 1 for a cell with ink, 0 for one without. */
-interface CellMap {
+interface InkCellMap {
   ink: Uint8Array;
   columns: number;
   rows: number;
@@ -72,7 +72,7 @@ export default async function findUnreadText({
  * Finds the cells with ink that no line covers. A cell has ink if its grey levels change from left to right and from
  * top to bottom: a rule, or the edge of a box, changes in one direction only.
  */
-function findInkCells({ data, width, height }: GreyPicture, lines: readonly BoundingBox[]): CellMap {
+function findInkCells({ data, width, height }: GreyPicture, lines: readonly BoundingBox[]): InkCellMap {
   const [columns, rows] = [Math.floor(width / CELL_EDGE_PX), Math.floor(height / CELL_EDGE_PX)];
   const cells = { ink: new Uint8Array(columns * rows), columns, rows };
   for (let row = 0; row < rows; row++) {
@@ -105,7 +105,7 @@ function hasInk(data: Uint8Array, start: number, width: number): boolean {
 }
 
 /** The boxes around cells with ink that lie close together, in pixels of the searched picture. The map is emptied. */
-function inkAreasOf({ ink, columns, rows }: CellMap): BoundingBox[] {
+function inkAreasOf({ ink, columns, rows }: InkCellMap): BoundingBox[] {
   const areas: BoundingBox[] = [];
   for (let first = ink.indexOf(1); first >= 0; first = ink.indexOf(1, first)) {
     let [left, top, right, bottom, count] = [columns, rows, 0, 0, 0];

@@ -34,7 +34,7 @@ export async function removeLeftoverBrowsers(): Promise<void> {
 
 async function removeLeftoverBrowser(directory: string): Promise<void> {
   // A browser leads its own process group, so its child processes are killed too.
-  for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killProcessGroup(pid);
+  for (const pid of findPidsWithArgument(`--user-data-dir=${directory}`)) killProcessGroup(pid);
   await removeBrowserDirectory(directory);
 }
 
@@ -59,27 +59,29 @@ function isProcessAlive(pid: number): boolean {
 }
 
 /** The bytes of memory that a process group holds privately, without shared pages; 0 if the machine has no /proc. */
-export function groupMemoryBytes(groupId: number): number {
-  const pages = pidsInGroup(groupId).map(privatePagesOf);
+export function readGroupMemoryBytes(groupId: number): number {
+  const pages = findPidsInGroup(groupId).map(readPrivatePageCount);
   return pages.reduce((sum, count) => sum + count, 0) * MEMORY_PAGE_BYTES;
 }
 
 /** Makes Linux end the processes of the group first when memory runs out (see preferForOomKill). */
 export function preferGroupForOomKill(groupId: number): void {
-  for (const pid of pidsInGroup(groupId)) preferForOomKill(Number(pid));
+  for (const pid of findPidsInGroup(groupId)) preferForOomKill(Number(pid));
 }
 
 /** The ids of the processes that were started with an argument. Processes are found on Linux only. */
-function pidsWithArgument(argument: string): number[] {
-  const ids = processIds().filter((pid) => readProcFile(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
+function findPidsWithArgument(argument: string): number[] {
+  const ids = readProcessIds().filter((pid) =>
+    readProcFile(`/proc/${pid}/cmdline`).includes(`${argument}\0`),
+  );
   return ids.map(Number);
 }
 
-function pidsInGroup(groupId: number): string[] {
-  return processIds().filter((pid) => processGroupOf(pid) === groupId);
+function findPidsInGroup(groupId: number): string[] {
+  return readProcessIds().filter((pid) => readProcessGroup(pid) === groupId);
 }
 
-function processIds(): string[] {
+function readProcessIds(): string[] {
   try {
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   } catch {
@@ -91,12 +93,12 @@ function processIds(): string[] {
  * The process group of a process: field 5 of /proc/<pid>/stat, counted after the name, which may itself contain spaces
  * and brackets.
  */
-function processGroupOf(pid: string): number {
+function readProcessGroup(pid: string): number {
   const stat = readProcFile(`/proc/${pid}/stat`);
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2] ?? Number.NaN);
 }
 
-function privatePagesOf(pid: string): number {
+function readPrivatePageCount(pid: string): number {
   const [, resident = 0, shared = 0] = readProcFile(`/proc/${pid}/statm`).split(' ').map(Number);
   return resident - shared;
 }

@@ -6,10 +6,10 @@ import type { Readable, Writable } from 'node:stream';
 import { type ConnectOverCDPTransport, chromium, type Browser as Driver } from 'playwright';
 import { preferForOomKill } from '../transport/process-state.ts';
 import {
-  groupMemoryBytes,
   killProcessGroup,
   makeBrowserDirectory,
   preferGroupForOomKill,
+  readGroupMemoryBytes,
   removeBrowserDirectory,
 } from './browser-process.ts';
 import { RESTRICTING_BROWSER_FLAGS } from './policy.ts';
@@ -149,11 +149,11 @@ export async function startBrowser(
   try {
     // Playwright's own files are removed with the browser's directory.
     const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });
-    const onPageCrash = await watchPages(driver);
+    const onPageCrash = await createPageCrashSubscriber(driver);
     const groupId = child.pid ?? Number.NaN;
     return {
       ...{ driver, ended, gone, kill, onPageCrash },
-      memoryBytes: () => groupMemoryBytes(groupId),
+      memoryBytes: () => readGroupMemoryBytes(groupId),
       preferForOomKill: () => preferGroupForOomKill(groupId),
     };
   } catch (error) {
@@ -177,7 +177,7 @@ function lowerPriority(pid: number, niceness: number): void {
   } catch {}
 }
 
-async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
+async function createPageCrashSubscriber(driver: Driver): Promise<Browser['onPageCrash']> {
   const session = await driver.newBrowserCDPSession();
   await session.send('Target.setDiscoverTargets', { discover: true });
   return (listener) => {

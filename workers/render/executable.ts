@@ -81,7 +81,7 @@ function findSystemBrowser(): string | undefined {
  * therefore leave a whole browser or none.
  */
 async function unpackBundledBrowser(cacheDir: string): Promise<string> {
-  const home = join(cacheDir, `chromium-${bundledBrowserVersion()}`);
+  const home = join(cacheDir, `chromium-${readBundledBrowserVersion()}`);
   const path = join(home, 'chromium');
   if (!existsSync(path)) {
     await mkdir(cacheDir, { recursive: true });
@@ -98,7 +98,7 @@ async function unpackBundledBrowser(cacheDir: string): Promise<string> {
   return path;
 }
 
-function bundledBrowserVersion(): string {
+function readBundledBrowserVersion(): string {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const manifest = createRequire(entry)(join(dirname(entry), '..', 'package.json')) as { version: string };
   return manifest.version;

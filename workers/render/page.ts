@@ -176,12 +176,12 @@ export class BrowserPage {
     const loaded = new Promise<void>((resolve) => {
       this.#onLoaded = resolve;
     });
-    await this.#write(withoutDrawingAnimation(withAssetUrls(html, this.#allowance)));
+    await this.#writeDocument(withoutDrawingAnimation(withAssetUrls(html, this.#allowance)));
     await loaded;
     return settlePage(this.#session);
   }
 
-  #write(html: string): Promise<unknown> {
+  #writeDocument(html: string): Promise<unknown> {
     return this.#session
       .send('Page.setDocumentContent', { frameId: this.#frameId, html })
       .catch((error: Error) => {

@@ -230,7 +230,7 @@ class DrawingWriter {
     if (isSelfClosing || INCLUDE_ELEMENT.test(name)) return;
     if (this.#style !== undefined) {
       if (!STYLE_ELEMENT.test(name)) return;
-      this.#content += escapeXmlText(safeStyle(this.#convertToPixels(this.#style)));
+      this.#content += escapeXmlText(safeStyle(this.#convertLengthsToPixels(this.#style)));
       this.#style = undefined;
     }
     if (this.#depth === 0) return;
@@ -254,11 +254,11 @@ class DrawingWriter {
 
   #safeValue(name: string, value: string): string {
     if (!REFERENCE_ATTRIBUTE.test(name))
-      return safeStyle(LENGTH_ATTRIBUTE.test(name) ? this.#convertToPixels(value) : value);
+      return safeStyle(LENGTH_ATTRIBUTE.test(name) ? this.#convertLengthsToPixels(value) : value);
     return FRAGMENT_REFERENCE.test(value) ? value : this.#embedded(value);
   }
 
-  #convertToPixels(lengths: string): string {
+  #convertLengthsToPixels(lengths: string): string {
     return lengths.replace(UNSUPPORTED_LENGTH, (length, number: string, unit: string) => {
       const pixels = this.#units.get(unit.toLowerCase());
       return pixels === undefined ? length : `${Number(number) * pixels}px`;

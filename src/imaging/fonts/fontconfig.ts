@@ -26,7 +26,7 @@ const DIR_OR_INCLUDE = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
  */
 export function readFontDirectories(file: string, depth = 0): string[] {
   if (depth > MAX_INCLUSION_DEPTH) return [];
-  const found = configurationFilesOf(file).flatMap((path) => {
+  const found = findConfigurationFiles(file).flatMap((path) => {
     const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     return [...text.matchAll(DIR_OR_INCLUDE)].flatMap(([, element, attributes = '', named = '']) => {
       const prefix = /\bprefix="(\w+)"/.exec(attributes)?.[1];
@@ -61,7 +61,7 @@ function resolvePath(name: string, { prefix, configuration, xdg }: PathContext):
  * The files of a configuration: the file itself, or the files of a directory. A name without a folder is searched where
  * fontconfig searches.
  */
-function configurationFilesOf(name: string): string[] {
+function findConfigurationFiles(name: string): string[] {
   const places = [...(process.env.FONTCONFIG_PATH?.split(delimiter) ?? []), '/etc/fonts'];
   const paths = isAbsolute(name) ? [name] : places.map((place) => join(place, name));
   const path = paths.find((candidate) => statSync(candidate, { throwIfNoEntry: false }) !== undefined);

@@ -89,7 +89,7 @@ const MEMORY_DIVISOR = 2;
  */
 const QUICK_BUDGET_DIVISOR = 2;
 /** The budget of all pools together, as a multiple of the quick budget. */
-const ALL_POOLS_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;
+const ALL_POOLS_BUDGET_FACTOR = 1 + 3 / QUICK_BUDGET_DIVISOR;
 
 /** The estimated memory in bytes that the image work of one API process may take at once, per pool. */
 interface ImageMemoryBudgets {
@@ -108,7 +108,7 @@ export function imageMemoryBudgets(
   processes: number,
   memoryBytes = hostMemoryBytes(),
 ): ImageMemoryBudgets {
-  const shareBytes = memoryBytes / MEMORY_DIVISOR / ALL_POOLS_FACTOR / processes;
+  const shareBytes = memoryBytes / MEMORY_DIVISOR / ALL_POOLS_BUDGET_FACTOR / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE_BYTES : shareBytes;
   const partBytes = quickBytes / QUICK_BUDGET_DIVISOR;
   return { quickBytes, slowBytes: partBytes, heavyBytes: partBytes, batchBytes: partBytes };

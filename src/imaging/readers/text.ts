@@ -105,7 +105,7 @@ export class TextReader {
   }
 }
 
-/** Starts a reader. The language data is read from its package: nothing is downloaded or cached. */
+/** Starts tesseract.js. The language data is read from its package: nothing is downloaded or cached. */
 async function startTesseract(language: string): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const worker = await createWorker(language, LSTM_ENGINE, {

@@ -45,8 +45,8 @@ const PRIMARIES_BY_CODE_POINT: Record<number, NamedPrimaries> = {
 const PQ_TRANSFER = 16;
 const HLG_TRANSFER = 18;
 
-const PEAK_NITS = 1000;
-const WHITE_NITS = 203;
+const HDR_PEAK_NITS = 1000;
+const HDR_WHITE_NITS = 203;
 
 /**
  * An exponent within 5 % of this one counts as the curve of sRGB, as in libpng, because encoders declare that curve as
@@ -124,7 +124,7 @@ const TRANSFER_CURVES: Record<number, (value: number) => number> = {
   5: (value) => value ** 2.8,
   8: (value) => value,
   [PQ_TRANSFER]: (value) => toneMapToWhite(pqToNits(value)),
-  [HLG_TRANSFER]: (value) => toneMapToWhite(PEAK_NITS * hlgToScene(value) ** 1.2),
+  [HLG_TRANSFER]: (value) => toneMapToWhite(HDR_PEAK_NITS * hlgToScene(value) ** 1.2),
 };
 
 function pqToNits(value: number): number {
@@ -144,15 +144,15 @@ function hlgToScene(value: number): number {
 
 /** Maps the brightest tones along a spline, and keeps all other tones (BT.2390-11, section 5.4.1). */
 function toneMapToWhite(nits: number): number {
-  const source = nitsToPq(PEAK_NITS);
-  const most = nitsToPq(WHITE_NITS) / source;
+  const source = nitsToPq(HDR_PEAK_NITS);
+  const most = nitsToPq(HDR_WHITE_NITS) / source;
   const knee = 1.5 * most - 0.5;
   const value = Math.min(1, nitsToPq(nits) / source);
-  if (value <= knee) return nits / WHITE_NITS;
+  if (value <= knee) return nits / HDR_WHITE_NITS;
   const t = (value - knee) / (1 - knee);
   const mapped =
     (2 * t ** 3 - 3 * t ** 2 + 1) * knee +
     (t ** 3 - 2 * t ** 2 + t) * (1 - knee) +
     (-2 * t ** 3 + 3 * t ** 2) * most;
-  return Math.min(1, pqToNits(mapped * source) / WHITE_NITS);
+  return Math.min(1, pqToNits(mapped * source) / HDR_WHITE_NITS);
 }

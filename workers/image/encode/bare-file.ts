@@ -27,7 +27,7 @@ const BARE_PNG_CHUNKS = [
   'sRGB',
 ];
 const BARE_WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
-const APPLICATION_LABEL = 0xff;
+const GIF_APPLICATION_LABEL = 0xff;
 const PLAYBACK_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
 const BARE_HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
 /** Types of items and properties that hold more than is needed to decode the picture. */
@@ -42,12 +42,12 @@ const BARE_JFIF_BYTES = 14;
 /** The APP14 segment, which describes how colours are stored. */
 const ADOBE_MARKER = 0xee;
 /** Markers of baseline, extended and progressive frames. */
-const FRAME_MARKERS = [0xc0, 0xc1, 0xc2];
+const JPEG_FRAME_MARKERS = [0xc0, 0xc1, 0xc2];
 const COMPONENT_COUNT_OFFSET = 5;
 /** The most components of a JPEG that is bare. One with four components is CMYK, which is converted. */
-const MAX_COMPONENTS = 3;
+const MAX_BARE_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
-const PICTURE_MARKERS = [0xc4, JPEG_MARKERS.startOfScan, 0xdb, 0xdd, JPEG_MARKERS.endOfImage];
+const JPEG_PICTURE_MARKERS = [0xc4, JPEG_MARKERS.startOfScan, 0xdb, 0xdd, JPEG_MARKERS.endOfImage];
 
 const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
   jpeg: isBareJpeg,
@@ -87,8 +87,9 @@ function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
   if (marker === JPEG_MARKERS.app0)
     return content.length === BARE_JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
   if (marker === ADOBE_MARKER) return content.toString('latin1', 0, 5) === 'Adobe';
-  if (FRAME_MARKERS.includes(marker)) return content.readUInt8(COMPONENT_COUNT_OFFSET) <= MAX_COMPONENTS;
-  return PICTURE_MARKERS.includes(marker);
+  if (JPEG_FRAME_MARKERS.includes(marker))
+    return content.readUInt8(COMPONENT_COUNT_OFFSET) <= MAX_BARE_COMPONENTS;
+  return JPEG_PICTURE_MARKERS.includes(marker);
 }
 
 function isBarePng(file: Buffer): boolean {
@@ -113,7 +114,7 @@ function isBareGif(file: Buffer): boolean {
 function isPlaybackExtension(file: Buffer, extension: GifExtension): boolean {
   const { label, start } = extension;
   const isNamed = () => PLAYBACK_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
-  return isGraphicControl(extension) || (label === APPLICATION_LABEL && isNamed());
+  return isGraphicControl(extension) || (label === GIF_APPLICATION_LABEL && isNamed());
 }
 
 /** Whether a TIFF has one page with known tags only. */

@@ -152,7 +152,7 @@ export function carriedProfileOf(
 ): CarriedProfile {
   if (writes.includes('none')) return 'none';
   const canCarryProfile = encode.format !== 'gif' && !writes.includes('srgb');
-  // Colours cannot be painted in a grey profile.
+  // A grey profile is not kept, because the colours that steps paint cannot be expressed in it.
   const isOwn = isRgb || (isGrey && staysGrey && !hasProfile);
   return encode.metadata === 'keep' && isOwn && format !== 'raw' && canCarryProfile ? 'own' : 'srgb';
 }

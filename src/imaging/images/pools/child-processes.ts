@@ -290,7 +290,7 @@ function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions)
  */
 function lowerPriority(pid: number, niceness: number): void {
   const lowered = Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness);
-  for (const thread of threadsOf(pid)) {
+  for (const thread of readThreadIds(pid)) {
     try {
       setPriority(thread, lowered);
     } catch {}
@@ -298,7 +298,7 @@ function lowerPriority(pid: number, niceness: number): void {
 }
 
 /** The ids of the threads of a process. On systems without /proc, only the id of the process itself. */
-function threadsOf(pid: number): number[] {
+function readThreadIds(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {

@@ -40,7 +40,7 @@ export interface PoolWorkers<Task, Result> {
    * Runs a task. Resolves when the work has really ended. The task's input is transferred.
    * @param signal ends the work, if the worker can be stopped.
    * @param bytes estimated memory of the work.
-   * @param onBegun called when a worker begins the task, if it had to start first.
+   * @param onBegun called when the task begins, by workers that may have to be started first.
    */
   run(task: Task, signal: AbortSignal, bytes: number, onBegun: () => void): Promise<FinishedTask<Result>>;
   /** Changes the number of tasks that run at once. No task fails because of it. */

@@ -39,8 +39,8 @@ export class EstimateCorrection {
 }
 
 /** The length of a time slice. The budget of a minute is counted over six slices. */
-const SLICE_MS = 10_000;
-const SLICE_COUNT = 6;
+const TIME_SLICE_MS = 10_000;
+const TIME_SLICE_COUNT = 6;
 /** The time for which an account counts as present after its latest work has arrived. */
 const ACCOUNT_PRESENCE_MS = 1_000;
 
@@ -94,11 +94,11 @@ export class AccountWorkerTime {
   }
 
   #sliceNow(): number {
-    return Math.floor(this.#clock.elapsedMs() / SLICE_MS);
+    return Math.floor(this.#clock.elapsedMs() / TIME_SLICE_MS);
   }
 
   #usedMs(accountId: string): number {
-    const oldest = this.#sliceNow() - SLICE_COUNT;
+    const oldest = this.#sliceNow() - TIME_SLICE_COUNT;
     let usedMs = 0;
     for (const [number, ofAccounts] of this.#slices) {
       if (number <= oldest) this.#slices.delete(number);
