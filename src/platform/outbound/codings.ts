@@ -7,10 +7,10 @@ import { concatenateBytes } from '../http/bodies/multipart.ts';
 export class ContentCodingError extends Error {
   override readonly name = 'ContentCodingError';
   /**
-   * `unknown`: the coding is not supported. `damaged`: the body is cut off or malformed. `large`: the body is above the
-   * limit.
+   * `unknown`: the coding is not supported. `many`: more codings, or more frames of zstd, than are decoded. `damaged`:
+   * the body is cut off or malformed. `large`: the body is above the limit.
    */
-  readonly fault: 'unknown' | 'damaged' | 'large';
+  readonly fault: 'unknown' | 'many' | 'damaged' | 'large';
   /** The name of the coding, shortened and in printable ASCII. */
   readonly coding: string;
 
@@ -29,7 +29,7 @@ const gunzip = promisify(zlib.gunzip);
 /** The decoder window of 8 MB that RFC 9659 allows. Each decoder holds one window in memory. */
 const ZSTD_OPTIONS = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 /** The most zstd frames of a body, far more than any real image has. Each frame needs its own decoder. */
-const MAX_ZSTD_FRAMES = 1_000;
+export const MAX_ZSTD_FRAMES = 100;
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
   gzip: gunzip,
@@ -43,7 +43,11 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 export const SUPPORTED_CODINGS_TEXT = 'gzip, deflate, br and zstd';
 /** Names that mean no coding. Uploads to S3 have `aws-chunked`, and some object stores send it back with the file. */
 const IDENTITY_CODINGS: readonly string[] = ['', 'identity', 'aws-chunked'];
-const MAX_CODINGS = 4;
+/**
+ * The most codings of a body: that of the file, as an object store keeps it, and that of the response. Each one costs
+ * the CPU time of a body of its own.
+ */
+export const MAX_CODINGS = 2;
 const MAX_NAME_CHARACTERS = 40;
 /**
  * The number of bytes by which a coded body may be larger than the decoded one, because some data does not compress.
@@ -89,7 +93,7 @@ async function zstdDecompress(
   const chunks: Buffer[] = [];
   let [readBytes, madeBytes] = [0, 0];
   for (let frames = 0; readBytes < bytes.length; frames += 1) {
-    if (frames === MAX_ZSTD_FRAMES) throw new ContentCodingError('damaged', 'zstd');
+    if (frames === MAX_ZSTD_FRAMES) throw new ContentCodingError('many', 'zstd');
     const frame = zlib.createZstdDecompress(ZSTD_OPTIONS);
     frame.end(bytes.subarray(readBytes));
     for await (const chunk of frame as AsyncIterable<Buffer>) {
@@ -114,7 +118,7 @@ function parseCodings({ headers }: IncomingMessage): { name: string; decode: Dec
     if (decode === undefined) throw new ContentCodingError('unknown', toPrintable(name));
     return { name, decode };
   });
-  if (codings.length > MAX_CODINGS) throw new ContentCodingError('unknown', toPrintable(names.join(', ')));
+  if (codings.length > MAX_CODINGS) throw new ContentCodingError('many', toPrintable(names.join(', ')));
   return codings;
 }
 

@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, invalidParamError } from '../http/errors/errors.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { ContentCodingError, readDecodedBody, SUPPORTED_CODINGS_TEXT } from './codings.ts';
+import {
+  ContentCodingError,
+  MAX_CODINGS,
+  MAX_ZSTD_FRAMES,
+  readDecodedBody,
+  SUPPORTED_CODINGS_TEXT,
+} from './codings.ts';
 import { apiErrorOfOutbound, hostUnavailableError } from './errors.ts';
 import { exchangeHttp, outboundErrorOf } from './exchange.ts';
 import {
@@ -239,10 +245,11 @@ function undecodableBodyError(
   param?: string,
 ): ApiError {
   if (fault === 'large') return imageTooLargeError(limitBytes, param);
-  const what =
-    fault === 'unknown'
-      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`
-      : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
+  const what = {
+    unknown: `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`,
+    many: `is coded as "${coding}" with more than ${MAX_CODINGS} content codings or ${MAX_ZSTD_FRAMES} zstd frames: serve it as it is`,
+    damaged: `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`,
+  }[fault];
   const refusal = invalidParamError(param ?? 'url', `The body of the url ${what}.`, { coding });
   // The cause is logged, but never sent to the caller.
   refusal.cause = cause;
