@@ -342,7 +342,8 @@ export interface TaskFailure {
   param?: string;
   details?: Record<string, unknown>;
   /**
-   * The share of the pixels of a search for which time and bytes would have sufficed; absent if it was not measured.
+   * The share of its pixels that a failed search could have handled within its time and its byte limit; absent if it
+   * was not measured.
    */
   doableShare?: number;
 }

@@ -14,7 +14,7 @@ export const EXIF_PREFIX = 'Exif\0\0';
  * directory (`countBytes`), of an entry, and of the head of the file, which ends with the offset of the first
  * directory.
  */
-const CLASSIC_LAYOUT = {
+const CLASSIC_TIFF_LAYOUT = {
   version: 42,
   isBig: false,
   wordBytes: 4,
@@ -22,9 +22,16 @@ const CLASSIC_LAYOUT = {
   entryBytes: 12,
   headBytes: 8,
 };
-const BIG_LAYOUT = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
+const BIG_TIFF_LAYOUT = {
+  version: 43,
+  isBig: true,
+  wordBytes: 8,
+  countBytes: 8,
+  entryBytes: 20,
+  headBytes: 16,
+};
 
-type TiffLayout = typeof CLASSIC_LAYOUT & { littleEndian: boolean };
+type TiffLayout = typeof CLASSIC_TIFF_LAYOUT & { littleEndian: boolean };
 
 /** The bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
 const BYTES_BY_VALUE_TYPE = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
@@ -167,10 +174,10 @@ export function exifDirectoriesOrNone(bytes: ByteReader): readonly TiffDirectory
 
 function layoutOf(bytes: ByteReader): TiffLayout | undefined {
   const order = bytes.text(0, 2);
-  if (bytes.length < CLASSIC_LAYOUT.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
+  if (bytes.length < CLASSIC_TIFF_LAYOUT.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
   const littleEndian = order === 'II';
   const version = bytes.u16(2, littleEndian);
-  const layout = version === BIG_LAYOUT.version ? BIG_LAYOUT : CLASSIC_LAYOUT;
+  const layout = version === BIG_TIFF_LAYOUT.version ? BIG_TIFF_LAYOUT : CLASSIC_TIFF_LAYOUT;
   if (version !== layout.version || bytes.length < layout.headBytes) return undefined;
   return { littleEndian, ...layout };
 }
@@ -226,7 +233,7 @@ function readEntryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEnt
 function directoriesOverlap(one: TiffDirectory, other: TiffDirectory): boolean {
   // The offset of the next directory is not counted as a part of this one, because some writers omit it.
   const endOf = ({ at, isBig, entries }: TiffDirectory) => {
-    const { countBytes, entryBytes } = isBig ? BIG_LAYOUT : CLASSIC_LAYOUT;
+    const { countBytes, entryBytes } = isBig ? BIG_TIFF_LAYOUT : CLASSIC_TIFF_LAYOUT;
     return at + countBytes + entries.length * entryBytes;
   };
   return one.at < endOf(other) && other.at < endOf(one);

@@ -8,7 +8,7 @@ import { preferForOomKill } from '../transport/process-state.ts';
  * Matches the name of the directory of one browser, which holds its profile and temporary files. The name contains the
  * id of the process that owns the browser, so that the directory of a killed owner can be found and removed.
  */
-const BROWSER_DIRECTORY_NAME = /^darkroom-browser-(\d+)-/;
+const BROWSER_DIRECTORY_PATTERN = /^darkroom-browser-(\d+)-/;
 
 export function makeBrowserDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
@@ -25,7 +25,7 @@ export function removeBrowserDirectory(directory: string): Promise<void> {
 /** Kills the browsers and removes the directories of dead processes. */
 export async function removeLeftoverBrowsers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
-    const owner = BROWSER_DIRECTORY_NAME.exec(name)?.[1];
+    const owner = BROWSER_DIRECTORY_PATTERN.exec(name)?.[1];
     if (owner === undefined || isProcessAlive(Number(owner))) continue;
     // A directory of another user cannot be removed here; that user's own service removes it.
     await removeLeftoverBrowser(join(tmpdir(), name)).catch(() => {});

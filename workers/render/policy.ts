@@ -16,7 +16,7 @@ type RequestDecision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }
-  /** Any other navigation. Its response is 204, which leaves the page unchanged. */
+  /** A navigation to any other page. Its response is 204, which leaves the page unchanged. */
   | { kind: 'stay' }
   | { kind: 'block' };
 

@@ -43,7 +43,7 @@ export class InstalledFonts {
 
   /**
    * Reads all font files, which takes seconds on a machine with many fonts. They are read when they are first needed,
-   * so that a starting process listens before.
+   * so that a starting process can listen at once.
    */
   readonly #read: () => Promise<void>;
 

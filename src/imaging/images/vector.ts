@@ -111,7 +111,7 @@ export class Rasterizer {
     const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
       throw likelyTooLongError(
-        { retryAfterSeconds, holdMs: lateWork.holdMs(accountId) },
+        { retryAfterSeconds, holdMs: lateWork.nextRefusalDelayMs(accountId) },
         DRAWING_ALTERNATIVES,
       );
     const ending = new AbortController();

@@ -36,7 +36,7 @@ const MAX_IPTC_BYTES = 60_000;
  * @param block the datasets, or a Photoshop block that holds them.
  */
 export function carriedIptc(block: Uint8Array): Buffer | undefined {
-  const bytes = new ByteReader(datasetsOf(block));
+  const bytes = new ByteReader(datasetBytesOf(block));
   const kept: Uint8Array[] = [];
   for (const { record, number, at, start, end, truncated } of iptcDatasets(bytes)) {
     const isText = record === ENVELOPE || (record === APPLICATION && number < FIRST_PREVIEW_DATASET);
@@ -46,7 +46,7 @@ export function carriedIptc(block: Uint8Array): Buffer | undefined {
   return iptc.length === 0 || iptc.length > MAX_IPTC_BYTES ? undefined : iptc;
 }
 
-function datasetsOf(block: Uint8Array): Uint8Array {
+function datasetBytesOf(block: Uint8Array): Uint8Array {
   const bytes = new ByteReader(block);
   if (!isPhotoshopBlock(bytes)) return block;
   for (const { number, start, end } of photoshopResources(bytes))

@@ -96,7 +96,7 @@ export class LateWork {
    * Milliseconds by which the refusal of late work is delayed; 0 if the account had no refusal in the last second.
    * Without the delay, a client that repeats such work at once would occupy the CPU by its bodies alone.
    */
-  holdMs(accountId: string): number {
+  nextRefusalDelayMs(accountId: string): number {
     return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
   }
 

@@ -163,7 +163,7 @@ export class ImagePools {
     const wasLate = retryAfterSeconds > 0;
     if (wasLate && work !== 'job') {
       call.incoming?.end();
-      const holdMs = lateWork.holdMs(accountId);
+      const holdMs = lateWork.nextRefusalDelayMs(accountId);
       throw likelyTooLongError({ retryAfterSeconds, holdMs }, call.alternatives());
     }
     const choice = this.#choosePool(call, wasLate);
