@@ -2,11 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import {
-  type KeptRequest,
-  pathWithoutSecrets,
-  textWithoutSecrets,
-} from '../../../src/product/requests/kept-request.ts';
+import { pathWithoutSecrets, textWithoutSecrets } from '../../../src/platform/http/redaction.ts';
+import type { KeptRequest } from '../../../src/product/requests/kept-request.ts';
 import { RecentRequests } from '../../../src/product/requests/recent-requests.ts';
 import { answerRequestSearches, RequestSearch } from '../../../src/product/requests/search.ts';
 
@@ -147,6 +144,7 @@ t.test('secrets are taken out of paths and messages', async (t) => {
     ],
     ['/a?apiKeyId=key_1', '/a?apiKeyId=key_1'],
     [`/a/drk_${'aB3'.repeat(14)}?q=ses_${'aB3'.repeat(14)}`, '/a/[redacted]?q=[redacted]'],
+    [`/a/drk%5F${'aB3'.repeat(14)}`, '/a/[redacted]'],
     [`/a?q=whsec_${'aB3%2F'.repeat(10)}%3D`, '/a?q=[redacted]'],
     ['/a/ses_0VyQ3k1Zb7abcdefghijklmn', '/a/ses_0VyQ3k1Zb7abcdefghijklmn'],
     ['/a?q=%E0%A4%A', '/a?q=%E0%A4%A'],

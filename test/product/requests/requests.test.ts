@@ -53,6 +53,22 @@ t.test('a call is listed with what was asked and what was answered, without its 
   t.equal(JSON.stringify(json).includes('position'), false);
 });
 
+t.test('a key in a wrong place is neither kept nor logged', async (t) => {
+  const { key } = await server.account();
+  await called('as-field', '/jobs', { key, json: { [key]: 1 } });
+  await called('as-query', `/jobs?${key}=1`, { key });
+  await called('as-path', `/jobs/${key.replace('_', '%5F')}`, { key });
+  const { json } = await server.call('/requests', { key });
+  t.notMatch(JSON.stringify(json), key.slice(4));
+  const rowOf = (id: string) => json.data.find((row: { id: string }) => row.id === id);
+  const [inField, inQuery, inPath] = ['as-field', 'as-query', 'as-path'].map(rowOf);
+  t.equal(inPath.path, '/api/v1/jobs/[redacted]');
+  t.same(inQuery.warnings, ['ignored_parameter:[redacted]']);
+  t.equal(inField.error.param, '[redacted]');
+  t.match(server.logged(), '"param":"[redacted]"');
+  t.notMatch(server.logged(), key.slice(4));
+});
+
 t.test('a refused call has its error, and the corrections that let it pass', async (t) => {
   await called('typo', '/images/transform?op=resize&widht=8', image);
   const { data } = (await server.call('/requests/typo', { key })).json;

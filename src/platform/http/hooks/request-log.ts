@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { ChildLoggerOptions, Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
 import { recordedErrorOf, summarisedReasonOf } from '../errors/failures.ts';
+import { textWithoutSecrets } from '../redaction.ts';
 
 const WELL_FORMED_REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -135,7 +136,8 @@ function accessLogFieldsOf(request: FastifyRequest, reply: FastifyReply, route: 
     query: loggedQueryOf(request),
     requestBytes: announcedBytes(request) ?? undefined,
     code: refusal?.code,
-    param: refusal?.param,
+    // It is the name of a field, which may be a key that the caller sent in the wrong place.
+    param: refusal?.param && textWithoutSecrets(refusal.param),
     reason: refusal?.details?.reason,
     cause: refusal?.cause instanceof Error ? refusal.cause.message : undefined,
   };
