@@ -106,8 +106,10 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
   );
   const templates = addSlice(openTemplates(shared));
-  const { missingAssets } = assets;
-  const presets = addSlice(openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
+  const { findMissingAssets } = assets;
+  const presets = addSlice(
+    openPresets({ ...shared, missingAssets: findMissingAssets, usageOf: later.usageOfPresets }),
+  );
   const { allowance } = billing;
   const transforms = addSlice(
     openTransforms({

@@ -13,7 +13,7 @@ export function exactObjectSchema<P extends TProperties>(properties: P): TObject
 }
 
 /**
- * Reads a data file of config/ and checks it against its schema.
+ * Checks the parsed content of a data file of config/ against its schema, and returns it.
  * @throws Error with one sentence for each violation, with the file and the position.
  */
 export function checkDataFile<T extends TSchema>(file: string, schema: T, data: unknown): Static<T> {

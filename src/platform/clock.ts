@@ -26,15 +26,15 @@ export const systemClock: Clock = {
  * Smaller differences between clocks are ignored, because NTP keeps hosts closer together than a busy process can
  * measure.
  */
-const MIN_DIFFERENCE_MS = 1_000;
+const MIN_CORRECTED_DIFFERENCE_MS = 1_000;
 /** If the clocks differ by at least this much, the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
 /** If the clocks differ by at least this much, a process leaves periodic clean-ups to other hosts, if there are any. */
 const MIN_CLOCK_DIFFERENCE_TO_YIELD_MS = 15_000;
-const MEASUREMENT_INTERVAL_MS = 60_000;
+const CLOCK_MEASUREMENT_INTERVAL_MS = 60_000;
 const SAMPLES_PER_MEASUREMENT = 3;
 /** The longest time that a reading of the shared clock may take. The instant of a slower answer is too uncertain. */
-const MAX_SAMPLE_MS = 1_000;
+const MAX_CLOCK_READING_MS = 1_000;
 
 interface SharedClockOptions {
   /** Reads the shared clock, in epoch milliseconds. */
@@ -75,7 +75,7 @@ export class SharedClock {
 
   readonly now = (): Date => {
     const own = this.#options.now();
-    if (Math.abs(this.#differenceMs) < MIN_DIFFERENCE_MS) return own;
+    if (Math.abs(this.#differenceMs) < MIN_CORRECTED_DIFFERENCE_MS) return own;
     return new Date(own.getTime() + Math.round(this.#differenceMs));
   };
 
@@ -108,7 +108,7 @@ export class SharedClock {
   /** The difference according to the fastest of several answers; null if none was fast enough. */
   async #measureDifference(): Promise<number | null> {
     const { now, readTime } = this.#options;
-    let fastestMs = MAX_SAMPLE_MS;
+    let fastestMs = MAX_CLOCK_READING_MS;
     let differenceMs: number | null = null;
     for (let sample = 0; sample < SAMPLES_PER_MEASUREMENT; sample += 1) {
       const sentMs = now().getTime();
@@ -124,7 +124,7 @@ export class SharedClock {
   #scheduleMeasurement(): void {
     const { timer = systemClock, log } = this.#options;
     if (this.#isClosed) return;
-    this.#stopWaiting = timer.after(MEASUREMENT_INTERVAL_MS, () => {
+    this.#stopWaiting = timer.after(CLOCK_MEASUREMENT_INTERVAL_MS, () => {
       this.#measure()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
         .finally(() => this.#scheduleMeasurement());

@@ -35,8 +35,8 @@ interface MailOptions {
   log: { info(context: object, message: string): void };
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const ANSWER_TIMEOUT_MS = 30_000;
+const SMTP_CONNECT_TIMEOUT_MS = 10_000;
+const SMTP_RESPONSE_TIMEOUT_MS = 30_000;
 
 /** Sends mails through the operator's SMTP server, or writes them to the log if none is configured. */
 export function createMailSender({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): SendMail {
@@ -49,9 +49,9 @@ export function createMailSender({ settings: { SMTP_URL, MAIL_FROM }, log }: Mai
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       url: SMTP_URL,
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      greetingTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: ANSWER_TIMEOUT_MS,
+      connectionTimeout: SMTP_CONNECT_TIMEOUT_MS,
+      greetingTimeout: SMTP_CONNECT_TIMEOUT_MS,
+      socketTimeout: SMTP_RESPONSE_TIMEOUT_MS,
     });
     try {
       const messageId = `<${id.replaceAll(/[^\w.-]/g, '-')}@darkroom>`;

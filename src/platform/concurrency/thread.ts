@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 
-const IDLE_TIMEOUT_MS = 60_000;
+const THREAD_IDLE_TIMEOUT_MS = 60_000;
 
 /** A thread that runs one module. It is started for its first task and stopped after an idle time. */
 export class OnDemandThread<T, R> {
@@ -33,7 +33,7 @@ export class OnDemandThread<T, R> {
       filename: fileURLToPath(this.#module),
       minThreads: 0,
       maxThreads: 1,
-      idleTimeout: IDLE_TIMEOUT_MS,
+      idleTimeout: THREAD_IDLE_TIMEOUT_MS,
       // An idle thread must keep its event loop running, because a reader of text has further worker threads.
       atomics: 'disabled',
       recordTiming: false,

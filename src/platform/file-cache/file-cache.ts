@@ -15,7 +15,7 @@ const MAX_FILE_SHARE = 1 / 8;
 const MAX_REMEMBERED_USES = 50_000;
 /** The longest age of the figures of a cache. After it, the files are listed again. */
 const MAX_FIGURES_AGE_MS = 300_000;
-const CONCURRENT_REMOVALS = 32;
+const MAX_CONCURRENT_REMOVALS = 32;
 
 interface FileCacheOptions {
   storage: FileStorage;
@@ -109,7 +109,7 @@ export class FileCache {
   async removeAll(folder: string, prefix = ''): Promise<void> {
     const files = await this.#options.storage.list(folder).catch(() => []);
     const doomed = files.filter(({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
-    await forEachWithLimit(doomed, CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
+    await forEachWithLimit(doomed, MAX_CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
   }
 
   /** The paths of all cached files, as the storage lists them now. */
@@ -172,7 +172,7 @@ export class FileCache {
     const files = await this.#options.storage.list('');
     const doomed = new Set(filesToEvict(files, this.#options.maxBytes * SHARE_AFTER_EVICTION));
     this.#setFigures(files.filter((file) => !doomed.has(file)));
-    await forEachWithLimit([...doomed], CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
+    await forEachWithLimit([...doomed], MAX_CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
     this.#evicted += doomed.size;
   }
 

@@ -44,10 +44,10 @@ export interface FileStorage {
   list(folder: string): Promise<ListedFile[]>;
 }
 
-/** An unfinished file of at least this age counts as left behind by a process that died. */
-const MAX_UNFINISHED_AGE_MS = 60_000;
+/** The age from which an unfinished file counts as abandoned, because its process must have died. */
+const MIN_ABANDONED_FILE_AGE_MS = 60_000;
 const UNFINISHED_SUFFIX = '.part';
-const CONCURRENT_FILE_STATS = 32;
+const MAX_CONCURRENT_FILE_STATS = 32;
 
 const open = promisify(openFile);
 const read = promisify(readFile);
@@ -98,13 +98,13 @@ export class DiskStorage implements FileStorage {
   async list(folder: string): Promise<ListedFile[]> {
     const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
     const files: ListedFile[] = [];
-    await forEachWithLimit(names, CONCURRENT_FILE_STATS, async (name) => {
+    await forEachWithLimit(names, MAX_CONCURRENT_FILE_STATS, async (name) => {
       const path = join(folder, name);
       const found = await stat(join(this.#directory, path)).catch(() => null);
       if (!found?.isFile()) return;
       const { size: bytes, mtimeMs: usedMs } = found;
       if (!name.endsWith(UNFINISHED_SUFFIX)) files.push({ path, bytes, usedMs });
-      else if (Date.now() - usedMs > MAX_UNFINISHED_AGE_MS) await this.remove(path);
+      else if (Date.now() - usedMs > MIN_ABANDONED_FILE_AGE_MS) await this.remove(path);
     });
     return files;
   }

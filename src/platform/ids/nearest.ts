@@ -1,7 +1,7 @@
 import { FOREIGN_NAMES } from './foreign-names.ts';
 
 /** The longest name that is compared. A longer name is no misspelling. */
-const MAX_NAME_CHARACTERS = 40;
+const MAX_COMPARED_NAME_CHARACTERS = 40;
 
 /**
  * The known names that were most likely meant: one that is certain, several that are equally similar, or none. Similar
@@ -10,7 +10,7 @@ const MAX_NAME_CHARACTERS = 40;
  * @param lettersPerSlip the number of letters per accepted wrong letter. A higher number finds fewer names.
  */
 export function likelyNames(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
-  if (wrong.length > MAX_NAME_CHARACTERS) return [];
+  if (wrong.length > MAX_COMPARED_NAME_CHARACTERS) return [];
   const plain = normalizedNameOf(wrong);
   const equal = known.find((name) => normalizedNameOf(name) === plain);
   if (equal !== undefined) return [equal];

@@ -47,7 +47,7 @@ export class DurationHistogram<L extends string> {
    * Creates an observer for these labels. Call it once per series and keep the observer, because each call starts a new
    * series.
    */
-  observerOf(labels: Record<L, string>): DurationObserver {
+  createObserver(labels: Record<L, string>): DurationObserver {
     const bounds = this.#bounds;
     const series: HistogramSeries = {
       labels,

@@ -14,7 +14,7 @@ interface AnsweredRequest {
   refusal?: { code: string; reason: string };
 }
 
-const DURATION_BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const REQUEST_DURATION_BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The route of requests for unknown paths. */
 export const NO_ROUTE_LABEL = 'none';
@@ -29,7 +29,7 @@ export class RequestMeter {
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
-    bounds: DURATION_BOUNDS_SECONDS,
+    bounds: REQUEST_DURATION_BOUNDS_SECONDS,
   });
   readonly #refusals = new Counter({
     name: 'darkroom_refusals_total',
@@ -74,7 +74,7 @@ export class RequestMeter {
     });
     const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, DurationObserver>());
     return getOrCreate(ofMethod, status, () =>
-      this.#durations.observerOf({ method, route, status: String(status) }),
+      this.#durations.createObserver({ method, route, status: String(status) }),
     );
   }
 }

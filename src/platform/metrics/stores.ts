@@ -43,7 +43,7 @@ export class StoreMeter {
   };
 
   #createObserver(store: string, operation: string): QueryObserver {
-    const observe = this.#durations.observerOf({ store, operation });
+    const observe = this.#durations.createObserver({ store, operation });
     // Starting at zero lets an alert see the first failure as an increase.
     this.#errors.inc({ store, operation, error: STORE_UNAVAILABLE_ERROR_NAME }, 0);
     return (seconds, error) => {

@@ -48,7 +48,7 @@ const IDENTITY_CODINGS: readonly string[] = ['', 'identity', 'aws-chunked'];
  * the CPU time of a body of its own.
  */
 export const MAX_CODINGS = 2;
-const MAX_NAME_CHARACTERS = 40;
+const MAX_CODING_NAME_CHARACTERS = 40;
 /**
  * The number of bytes by which a coded body may be larger than the decoded one, because some data does not compress.
  */
@@ -141,5 +141,5 @@ function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
 }
 
 function toPrintable(name: string): string {
-  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_NAME_CHARACTERS);
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_CODING_NAME_CHARACTERS);
 }

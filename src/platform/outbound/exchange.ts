@@ -28,7 +28,7 @@ const HTTPS_AGENT = new https.Agent({
 });
 
 /** The status of a switch of protocols. Node reports it as an upgrade, or as a response when it names no protocol. */
-const SWITCHING_PROTOCOLS = 101;
+const SWITCHING_PROTOCOLS_STATUS = 101;
 /**
  * The most bytes of a response's headers. This is Node's default; it is set explicitly because the peer is not trusted.
  */
@@ -40,7 +40,7 @@ const MAX_INTERIM_RESPONSES = 16;
  * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or the peer does
  * not use TLS.
  */
-const TLS_ERROR_CODE = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
+const TLS_ERROR_CODE_PATTERN = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
  * One HTTP/1.1 exchange with a checked target, up to its headers. The caller reads the body or destroys it. The
@@ -74,7 +74,7 @@ export function exchangeHttp(
   client.once('response', (response) => {
     clearTimeout(timer);
     limitSmallChunks(response, smallChunksError());
-    if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitchError());
+    if (response.statusCode === SWITCHING_PROTOCOLS_STATUS) client.destroy(protocolSwitchError());
     else resolve(response);
   });
   refuseUnexpectedResponses(client);
@@ -117,7 +117,7 @@ export function outboundErrorOf(error: unknown, signal?: AbortSignal, status?: n
   if (error instanceof OutboundError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   if (code === undefined) return error;
-  if (TLS_ERROR_CODE.test(code))
+  if (TLS_ERROR_CODE_PATTERN.test(code))
     return targetRefusedError(`its certificate is not accepted (${code})`, error);
   return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
 }
@@ -153,11 +153,11 @@ function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): v
   client.destroy(targetRefusedError('the connected address is not public'));
 }
 
-const FINAL_STATUS_LINE = /^HTTP\/1\.[01] ([2-5]\d\d)/;
+const FINAL_STATUS_LINE_PATTERN = /^HTTP\/1\.[01] ([2-5]\d\d)/;
 /** Matches a complete interim response (1xx). Another response follows it. */
-const INTERIM_RESPONSE = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
+const INTERIM_RESPONSE_PATTERN = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
 /** The most characters that are read for the status line. */
-const MAX_STATUS_CHARACTERS = 16 * 1024;
+const MAX_STATUS_LINE_CHARACTERS = 16 * 1024;
 
 /**
  * Reads the status of a response from the bytes of the socket, because a peer may never end its headers. The returned
@@ -167,13 +167,17 @@ function watchStatus(socket: Socket): () => number | undefined {
   let head = '';
   let status: number | undefined;
   const read = (chunk: Buffer) => {
-    head += chunk.toString('latin1', 0, MAX_STATUS_CHARACTERS);
-    for (let interim = INTERIM_RESPONSE.exec(head); interim !== null; interim = INTERIM_RESPONSE.exec(head)) {
+    head += chunk.toString('latin1', 0, MAX_STATUS_LINE_CHARACTERS);
+    for (
+      let interim = INTERIM_RESPONSE_PATTERN.exec(head);
+      interim !== null;
+      interim = INTERIM_RESPONSE_PATTERN.exec(head)
+    ) {
       head = head.slice(interim[0].length);
     }
-    const final = FINAL_STATUS_LINE.exec(head);
+    const final = FINAL_STATUS_LINE_PATTERN.exec(head);
     if (final !== null) status = Number(final[1]);
-    if (final !== null || head.length > MAX_STATUS_CHARACTERS) socket.off('data', read);
+    if (final !== null || head.length > MAX_STATUS_LINE_CHARACTERS) socket.off('data', read);
   };
   socket.on('data', read);
   return () => status;

@@ -46,7 +46,7 @@ export interface AssetsSlice extends ProductSlice {
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
   /** Finds which of these ids are not DONE assets of the account. */
-  missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
+  findMissingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: JobAssets;
 }
 
@@ -97,8 +97,8 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
 
     countAssets: (accountId) => quota.countStored(accountId),
 
-    async missingAssets(accountId, assetIds) {
-      const done = new Set(await store.findDone(accountId, assetIds));
+    async findMissingAssets(accountId, assetIds) {
+      const done = new Set(await store.findDoneIds(accountId, assetIds));
       return assetIds.filter((id) => !done.has(id));
     },
 
@@ -144,10 +144,10 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   }
 
   /**
-   * Completes old changes of the asset counters. The entry in `moving` of an unfinished upload or deletion stays until
-   * the next sweep: by then, `removeUnfinished` has decided whether the asset exists.
+   * Completes old changes of the asset counters. For an unfinished upload or deletion, the entry in `moving` stays
+   * until the next sweep: by then, `removeUnfinished` has decided whether the asset exists.
    */
-  async function resolveMarks(now: Date): Promise<number> {
+  async function completeQuotaChanges(now: Date): Promise<number> {
     let cleared = 0;
     for (const { accountId, assetId } of await quota.findStaleMarks(before(now))) {
       const asset = await store.findAny(accountId, assetId);
@@ -161,6 +161,6 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   return [
     { name: 'expired assets', sweep: removeExpired },
     { name: 'unfinished assets', sweep: removeUnfinished },
-    { name: 'places of assets', sweep: resolveMarks },
+    { name: 'places of assets', sweep: completeQuotaChanges },
   ];
 }

@@ -148,7 +148,7 @@ export class JobQuota {
       );
     if ((await take()).modified === 1) return true;
     const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, NEW_QUOTA_UPDATE, { upsert: true });
-    if (markOf(quota, jobId) !== undefined) return true;
+    if (findMark(quota, jobId) !== undefined) return true;
     return (await take()).modified === 1;
   }
 
@@ -177,7 +177,7 @@ export class JobQuota {
   /** Gives back the quota of a job that was never made visible. */
   async undo(accountId: string, jobId: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
-    const mark = markOf(quota, jobId);
+    const mark = findMark(quota, jobId);
     if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
   }
 
@@ -200,6 +200,6 @@ export class JobQuota {
   }
 }
 
-function markOf(quota: QuotaDocument | null, jobId: string): JobQuotaMark | undefined {
+function findMark(quota: QuotaDocument | null, jobId: string): JobQuotaMark | undefined {
   return quota?.marks?.find((mark) => mark.jobId === jobId);
 }

@@ -18,7 +18,7 @@ interface RemovalOptions {
  * The number of concurrent deletions: enough for one commit of the store to cover several deletions, and few enough to
  * hardly slow down other calls.
  */
-const CONCURRENT_DELETIONS = 16;
+const MAX_CONCURRENT_DELETIONS = 16;
 
 /**
  * Deletes assets in three steps: the document is hidden, the object is deleted, and the document is deleted. For
@@ -56,7 +56,7 @@ export class AssetRemoval {
    */
   async removeAll(assets: readonly AssetDocument[]): Promise<number> {
     let removed = 0;
-    await forEachWithLimit(assets, CONCURRENT_DELETIONS, async ({ accountId, _id }) => {
+    await forEachWithLimit(assets, MAX_CONCURRENT_DELETIONS, async ({ accountId, _id }) => {
       if (await this.remove(accountId, _id)) removed += 1;
     });
     return removed;
@@ -78,7 +78,7 @@ export class AssetRemoval {
 
   /** Finishes the deletion of hidden assets, several concurrently. */
   finishAll(assets: readonly AssetDocument[]): Promise<void> {
-    return forEachWithLimit(assets, CONCURRENT_DELETIONS, (asset) => this.finish(asset));
+    return forEachWithLimit(assets, MAX_CONCURRENT_DELETIONS, (asset) => this.finish(asset));
   }
 
   /**

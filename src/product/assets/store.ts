@@ -22,7 +22,7 @@ import type { AssetContentFields, AssetDocument, AssetStatus } from './asset.ts'
 import { HASH_FIELDS, HASH_INDEXES, joinHashBytes, similarHashFilters } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
-const INDEXES: readonly IndexSpec[] = [
+const ASSET_INDEXES: readonly IndexSpec[] = [
   // This index is unique, so that concurrent uploads of equal bytes become one asset.
   { name: 'identity', fields: sortBy('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
   { name: 'newest', fields: sortBy('accountId', 'state', '-_id') },
@@ -35,7 +35,7 @@ const INDEXES: readonly IndexSpec[] = [
 
 export const ASSETS_COLLECTION: DeclaredCollection = {
   name: 'assets',
-  indexes: INDEXES,
+  indexes: ASSET_INDEXES,
   onAccountDeletion: 'expire',
 };
 
@@ -86,7 +86,7 @@ export class AssetsStore {
   }
 
   /** Finds which of these ids are DONE assets of the account. */
-  async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
+  async findDoneIds(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return found.filter(({ status }) => status === 'DONE').map(({ _id }) => _id);
   }
@@ -102,7 +102,7 @@ export class AssetsStore {
   /**
    * The ids of at most `limit` DONE images, oldest first. Ids sort by age, because they begin with their creation time.
    */
-  async selectDone(
+  async selectDoneIds(
     accountId: string,
     { collection, createdFrom, createdTo }: AssetSelection,
     limit: number,

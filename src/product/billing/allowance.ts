@@ -147,7 +147,7 @@ export class RunAllowance {
     const account = await this.#options.store.find(accountId);
     if (account === null) return false;
     const freed = await this.#releaseExpired(account);
-    return freed > 0 || hasAllowance(account, period, this.#options.plan(account.plan));
+    return freed > 0 || canPayForRun(account, period, this.#options.plan(account.plan));
   }
 
   async #releaseExpired(account: BillingAccount): Promise<number> {
@@ -173,7 +173,7 @@ export class RunAllowance {
 }
 
 /** Whether the account can now pay for a run. It is read again after a refusal, because it may have changed. */
-function hasAllowance(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
+function canPayForRun(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (
     account.processing.used < terms.processLimit || availableCreditsOf(account) >= (terms.overageCredits ?? 0)

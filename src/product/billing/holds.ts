@@ -98,7 +98,7 @@ export class JobHolds {
   }
 
   /** Computes what `take` would hold, for a dry run. */
-  async outlook(accountId: string, need: JobNeed): Promise<JobPriceOutlook> {
+  async readPriceOutlook(accountId: string, need: JobNeed): Promise<JobPriceOutlook> {
     const account = await this.#options.store.find(accountId);
     if (account === null) throw new Error(`The account ${accountId} is gone.`);
     const period = billingPeriodOf(this.#options.now());
@@ -115,7 +115,7 @@ export class JobHolds {
 
   /** Charges for what a job used, and releases the rest of its hold. */
   async charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
-    const { credits, overage } = chargeForJob(hold, used);
+    const { credits, overage } = jobChargeOf(hold, used);
     if (credits > 0) await this.#options.movements.move(accountId, chargeMovement(jobId, 'charge', credits));
     if (overage > 0) await this.#options.movements.move(accountId, chargeMovement(jobId, 'overage', overage));
     const rest = creditsHeldBy(hold) - credits - overage;
@@ -130,7 +130,7 @@ export class JobHolds {
   async undo(accountId: string, jobId: string): Promise<void> {
     const nothing = emptyMovementOf(jobId, 'hold');
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
-    const row = await this.#options.movements.rowOfJob(accountId, nothing.reference);
+    const row = await this.#options.movements.findJobRow(accountId, nothing.reference);
     if (row === null) return;
     // The division into credits and runs may differ from that of the job. This does no harm, because the hold is only
     // released.
@@ -176,7 +176,7 @@ class PeriodEndedError extends Error {}
 const RUN_MOVEMENT_LIFE_MS = 400 * DAY_MS;
 
 /** The charge for a job: the price of the used part of its hold. Runs use the allowance first. */
-export function chargeForJob(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
+export function jobChargeOf(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
   const inside = hold.runs - hold.past;
   return { credits: used.credits, overage: Math.max(0, used.runs - inside) * hold.overageCredits };
 }

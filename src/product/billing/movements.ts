@@ -104,7 +104,7 @@ export class CreditMovements {
   ): Promise<MovementResult> {
     return this.#enqueue(accountId, async () => {
       for (let attempts = 1; attempts <= MAX_MOVE_ATTEMPTS; attempts += 1) {
-        const outcome = await this.#attempt(accountId, movement, attempts === 1 ? snapshot : null);
+        const outcome = await this.#attemptMove(accountId, movement, attempts === 1 ? snapshot : null);
         if (outcome !== 'overtaken') return outcome;
         await sleep(Math.random() * Math.min(attempts, MAX_MOVE_PAUSE_MS));
       }
@@ -113,7 +113,7 @@ export class CreditMovements {
   }
 
   /** The ledger row of a job's movement, even if it is not written yet. Null when there was no such movement. */
-  async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
+  async findJobRow(accountId: string, reference: string): Promise<LedgerRow | null> {
     const last = await this.#store.findLastMovement(accountId);
     return last?.reference === reference ? last : this.#store.findRowByReference(accountId, reference, true);
   }
@@ -144,7 +144,7 @@ export class CreditMovements {
     return this.#moveCounts.get(accountId) ?? 0;
   }
 
-  async #attempt(
+  async #attemptMove(
     accountId: string,
     plan: MovementPlan,
     snapshot: AccountSnapshot | null,

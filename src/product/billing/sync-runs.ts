@@ -22,7 +22,7 @@ const MAX_RETRY_PAUSE_MS = 5_000;
  */
 const MIN_REPORTED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */
-const FINAL_TRIES = 3;
+const MAX_FINAL_WRITE_TRIES = 3;
 /**
  * The maximum number of batches that an account document records. All processes together write fewer batches while one
  * of them retries a batch.
@@ -122,7 +122,7 @@ export class SyncRunCounter {
    * and reported to `onError`.
    */
   end(): Promise<void> {
-    this.#triesLeft = FINAL_TRIES;
+    this.#triesLeft = MAX_FINAL_WRITE_TRIES;
     this.#ending.resolve();
     return this.flush();
   }

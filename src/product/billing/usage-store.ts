@@ -10,8 +10,8 @@ import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { TimeRange } from './usage.ts';
 
 /**
- * The counted calls of one account, op and API key within one hour or one day. The size of the store depends on the
- * number of hours with calls, not on the number of calls.
+ * The counted calls of one account, op and API key within one day; HourlyUsage extends it for one hour. The size of the
+ * store depends on the number of hours with calls, not on the number of calls.
  */
 export interface DailyUsage {
   /** `account/start/op/key`. All processes add to the same document. */
@@ -53,10 +53,10 @@ export interface UsageBatchId {
 }
 
 /** The maximum number of concurrent writes of one process. */
-const CONCURRENT_WRITES = 64;
+const MAX_CONCURRENT_WRITES = 64;
 
 /** The fields by which counts are grouped. */
-type CountKey = 'op' | 'apiKeyId' | 'day';
+type CountGroupField = 'op' | 'apiKeyId' | 'day';
 
 interface KeyCount {
   key: string | null;
@@ -93,7 +93,7 @@ export class UsageStore {
       ...hourlyCounts(counts).map((hour) => () => addCount(this.#hours, hour, hour.minutes, batch)),
       ...dailyCounts(counts).map((day) => () => addCount(this.#days, day, {}, batch)),
     ];
-    await forEachWithLimit(writes, CONCURRENT_WRITES, (write) => write());
+    await forEachWithLimit(writes, MAX_CONCURRENT_WRITES, (write) => write());
   }
 
   /**
@@ -104,7 +104,7 @@ export class UsageStore {
     accountId: string,
     unit: 'day' | 'hour',
     { from, to }: TimeRange,
-    field: CountKey,
+    field: CountGroupField,
   ): Promise<KeyCount[]> {
     const counts: DocumentCollection<DailyUsage> = unit === 'day' ? this.#days : this.#hours;
     const filter = { accountId, [unit]: { $gte: from, $lt: to } };

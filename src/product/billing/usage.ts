@@ -58,11 +58,11 @@ function addUsage(
   sum.sync += sync;
 }
 
-const DEFAULT_WINDOW_DAYS = 30;
-const MAX_WINDOW_DAYS = 366;
-const GROUPINGS = ['op', 'key', 'day'] as const;
+const DEFAULT_USAGE_WINDOW_DAYS = 30;
+const MAX_USAGE_WINDOW_DAYS = 366;
+const USAGE_GROUPINGS = ['op', 'key', 'day'] as const;
 
-export type UsageGrouping = (typeof GROUPINGS)[number];
+export type UsageGrouping = (typeof USAGE_GROUPINGS)[number];
 
 /** The time window of GET /usage: `from` inclusive, `to` exclusive, both whole minutes. */
 export interface UsageWindow {
@@ -78,23 +78,25 @@ export interface UsageWindow {
  * window is empty or too long.
  */
 export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
-  const grouping = requireAllowed('groupBy', groupBy, GROUPINGS);
+  const grouping = requireAllowed('groupBy', groupBy, USAGE_GROUPINGS);
   const nextMinute = new Date(floorInstant(now, MINUTE_MS).getTime() + MINUTE_MS);
-  const end = to === undefined ? nextMinute : parseBound('to', to);
+  const end = to === undefined ? nextMinute : parseWindowBound('to', to);
   const start =
-    from === undefined ? new Date(end.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS) : parseBound('from', from);
+    from === undefined
+      ? new Date(end.getTime() - DEFAULT_USAGE_WINDOW_DAYS * DAY_MS)
+      : parseWindowBound('from', from);
   if (start >= end) {
     throw invalidParamError('from', 'from must be before to, both rounded down to whole minutes.');
   }
-  if (end.getTime() - start.getTime() > MAX_WINDOW_DAYS * DAY_MS) {
-    const message = `The window spans more than ${MAX_WINDOW_DAYS} days: move from closer to to.`;
-    throw invalidParamError('from', message, { limit: MAX_WINDOW_DAYS });
+  if (end.getTime() - start.getTime() > MAX_USAGE_WINDOW_DAYS * DAY_MS) {
+    const message = `The window spans more than ${MAX_USAGE_WINDOW_DAYS} days: move from closer to to.`;
+    throw invalidParamError('from', message, { limit: MAX_USAGE_WINDOW_DAYS });
   }
   return { from: start, to: end, groupBy: grouping };
 }
 
 /** Parses an instant, or a date as its first instant in UTC, and rounds it down to its minute. */
-function parseBound(param: 'from' | 'to', text: string): Date {
+function parseWindowBound(param: 'from' | 'to', text: string): Date {
   const instant = parseDate(text) ?? parseRfc3339Instant(text);
   if (instant !== null) return floorInstant(instant, MINUTE_MS);
   const message = `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`;

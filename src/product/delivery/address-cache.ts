@@ -22,7 +22,7 @@ export interface CachedAddress extends SignedAddress {
 }
 
 interface AddressCacheOptions {
-  signers: Pick<SigningKeyCache, 'current' | 'hasExpired'>;
+  signers: Pick<SigningKeyCache, 'currentSigner' | 'hasExpired'>;
   recipes: Pick<PictureRecipes, 'isUnchanged'>;
   assets: Pick<AssetReader, 'isCached'>;
   now: () => Date;
@@ -60,7 +60,8 @@ export class AddressCache {
   #isStillValid({ address, signer, requested: { asset, presetTag } }: CachedAddress): boolean {
     const { signers, recipes, assets, now } = this.#options;
     const { accountId } = signer;
-    if (signers.current(address.keyId) !== signer || signers.hasExpired(address.expiresAt)) return false;
+    if (signers.currentSigner(address.keyId) !== signer || signers.hasExpired(address.expiresAt))
+      return false;
     if (!recipes.isUnchanged(accountId, address.work, presetTag)) return false;
     if (asset === null) return true;
     const hasExpired = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();

@@ -14,7 +14,7 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 export const DELIVERED_KEY_PREFIX = 'delivery/';
 
 /** The largest picture that is read from a bucket, in bytes. */
-const MAX_OBJECT_BYTES = 128 * MEGABYTE_BYTES;
+const MAX_READ_PICTURE_BYTES = 128 * MEGABYTE_BYTES;
 
 export interface PictureCacheSettings {
   DATA_DIR: string;
@@ -38,7 +38,7 @@ export function openPictureCache(
   const storage =
     S3_BUCKET === ''
       ? new DiskStorage(directory, reserve)
-      : new BucketStorage({ objects, prefix: DELIVERED_KEY_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
+      : new BucketStorage({ objects, prefix: DELIVERED_KEY_PREFIX, maxFileBytes: MAX_READ_PICTURE_BYTES });
   return new FileCache({ storage, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE_BYTES, log });
 }
 

@@ -5,36 +5,36 @@ import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './r
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
-const STALE_SECONDS = 86_400;
+const STALE_WHILE_REVALIDATE_SECONDS = 86_400;
 
 /** The content policy of a picture: a browser that opens it as a page runs no script and loads nothing. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-type Headers = Readonly<Record<string, string>>;
+type PictureHeaders = Readonly<Record<string, string>>;
 
 /**
  * The headers that were last built for a requested picture. They are reused until its ETag changes. Without a picture,
  * the ETag is null.
  */
-const cachedHeaders = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
+const cachedHeaders = new WeakMap<RequestedPicture, { etag: string | null; headers: PictureHeaders }>();
 
 /**
  * The headers of a picture, except those that depend on the time.
  * @param picture null if only its ETag is known.
  */
-export function pictureHeadersOf(requested: RequestedPicture, picture: CachedPicture | null): Headers {
+export function pictureHeadersOf(requested: RequestedPicture, picture: CachedPicture | null): PictureHeaders {
   const etag = picture?.etag ?? null;
   const last = cachedHeaders.get(requested);
   if (last?.etag === etag) return last.headers;
-  const headers = buildHeaders(requested, picture);
+  const headers = buildPictureHeaders(requested, picture);
   cachedHeaders.set(requested, { etag, headers });
   return headers;
 }
 
-function buildHeaders(
+function buildPictureHeaders(
   { asset, etag, format, tags }: RequestedPicture,
   picture: CachedPicture | null,
-): Headers {
+): PictureHeaders {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
     etag: quoteEtag(picture?.etag ?? etag ?? ''),
@@ -77,5 +77,5 @@ export function pictureCacheControl(
   const control = `public, max-age=${Math.max(0, Math.min(longest, ...left))}`;
   if (source.kind === 'asset') return `${control}, immutable`;
   if (ends.length > 0) return control;
-  return `${control}, stale-while-revalidate=${STALE_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
+  return `${control}, stale-while-revalidate=${STALE_WHILE_REVALIDATE_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
 }

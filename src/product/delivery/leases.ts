@@ -9,12 +9,12 @@ const ENDED_CHANNEL = 'delivery/ended';
  * this long.
  */
 const LEASE_MS = 3_000;
-const RENEW_INTERVAL_MS = LEASE_MS / 3;
+const LEASE_RENEWAL_INTERVAL_MS = LEASE_MS / 3;
 /**
  * How often a waiting process tries to take the lease. This is necessary because the holder of the lease may have been
  * killed, or the message about the end of the lease may have been lost.
  */
-const POLL_MS = 500;
+const LEASE_POLL_INTERVAL_MS = 500;
 
 interface LeasesOptions {
   coordination: Pick<Coordination, 'lease' | 'endLease' | 'publish' | 'subscribe'>;
@@ -66,13 +66,13 @@ export class Leases {
   }
 
   /**
-   * Does work unless another process is doing the same. In that case it waits for the other process first.
+   * Does work under a lease. If another process is doing the same work, waits for that process first.
    * @throws the error of the work, also if the work failed in another process.
    */
   async hold(name: string, work: () => Promise<void>): Promise<void> {
     const lease = `delivery/${this.#options.scope}/${name}`;
     await this.#wait(lease).finally(() => this.#waiting.delete(lease));
-    const renewing = setInterval(() => this.#take(lease), RENEW_INTERVAL_MS);
+    const renewing = setInterval(() => this.#take(lease), LEASE_RENEWAL_INTERVAL_MS);
     let refusal: ApiError | undefined;
     try {
       await work();
@@ -102,7 +102,7 @@ export class Leases {
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
       if ((await this.#take(lease)) || leftMs <= 0) return;
-      const refusal = await Promise.race([ended, pause(Math.min(POLL_MS, leftMs))]);
+      const refusal = await Promise.race([ended, pause(Math.min(LEASE_POLL_INTERVAL_MS, leftMs))]);
       if (refusal instanceof ApiError) throw refusal;
     }
   }

@@ -81,8 +81,8 @@ export class SignedLinks {
     this.#options = options;
   }
 
-  /** The newest key of the account. A key is made if there is none. */
-  async signingKey(accountId: string): Promise<SigningKeyDocument> {
+  /** Returns the newest key of the account, and makes one if there is none. */
+  async ensureSigningKey(accountId: string): Promise<SigningKeyDocument> {
     const { keys, now } = this.#options;
     const [newest] = await keys.list(accountId);
     return newest ?? (await keys.insert(accountId, DEFAULT_KEY_NAME, now()));
@@ -93,7 +93,7 @@ export class SignedLinks {
    * @param where the prefix of field names in errors: '', or `links[2].`.
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
-  async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
+  async makeLink(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
     const { named, file } = await this.#findSource(key.accountId, sent, where);
     const { what, recipe, saved } = await this.#findLinkedTransform(key.accountId, sent, where);
     const { widths, expiresInSeconds } = sent;
@@ -132,7 +132,7 @@ export class SignedLinks {
    * Checks the ops and presets of links without making links. The sources are not read.
    * @throws ApiError the errors of `link`, except those about its source.
    */
-  async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
+  async checkWork(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
     if (links === undefined) await this.#compile(accountId, single, '');
     for (const [index, link] of (links ?? []).entries())
       await this.#compile(accountId, link, `links[${index}].`);

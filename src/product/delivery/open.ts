@@ -23,7 +23,7 @@ interface DeliveryOptions
     Omit<AddressResolverOptions, 'recipes' | 'assets' | 'timeoutMs'> {
   gate: CallGate;
   accounts: AccountsStore;
-  assets: Pick<AssetsSlice, 'reader' | 'onDeleted' | 'missingAssets'>;
+  assets: Pick<AssetsSlice, 'reader' | 'onDeleted' | 'findMissingAssets'>;
   presets: PresetsSlice;
   models: ModelsFile;
   settings: PictureCacheSettings & { TRANSFORM_TIMEOUT_MS: number };

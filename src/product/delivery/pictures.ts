@@ -8,7 +8,7 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 
 /** How many bytes of pictures a process keeps in memory, and the size of the largest picture that it keeps. */
-const MAX_MEMORY_BYTES = 32 * MEGABYTE_BYTES;
+const MAX_PICTURES_IN_MEMORY_BYTES = 32 * MEGABYTE_BYTES;
 const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
 /**
  * How long the source of a cached picture is not tried again after a failure. In this time, the cached picture is
@@ -63,7 +63,7 @@ export class DeliveredPictures {
   /** The pictures that are being read or made. A picture stays here until it is cached. */
   readonly #running = new Map<string, Promise<CachedPicture>>();
   readonly #memory = new LRUCache<string, CachedPicture>({
-    maxSize: MAX_MEMORY_BYTES,
+    maxSize: MAX_PICTURES_IN_MEMORY_BYTES,
     maxEntrySize: MAX_PICTURE_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
@@ -87,7 +87,7 @@ export class DeliveredPictures {
   }
 
   /** Finds the picture, or makes it. If making it fails, the error is thrown, and the next request tries again. */
-  async get(request: PictureRequest): Promise<CachedPicture> {
+  async findOrMake(request: PictureRequest): Promise<CachedPicture> {
     const kept = this.findInMemory(request);
     if (kept !== null) return kept;
     const running = this.#running.get(request.path);
@@ -105,7 +105,7 @@ export class DeliveredPictures {
    * @param folder `<account>` or `<account>/<source>`.
    * @param prefix deletes only pictures whose names begin with this text.
    */
-  async forget(folder: string, prefix = ''): Promise<void> {
+  async deleteAll(folder: string, prefix = ''): Promise<void> {
     for (const path of this.#memory.keys()) {
       const name = path.slice(path.lastIndexOf('/') + 1);
       if (path.startsWith(`${folder}/`) && name.startsWith(prefix)) this.#memory.delete(path);
@@ -118,7 +118,7 @@ export class DeliveredPictures {
    * picture is cached as well.
    */
   async #serve(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
-    const kept = await this.#read(request.path);
+    const kept = await this.#readCache(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failingPaths.has(request.path)))
       return answer(this.#countAnswer('kept', kept));
     try {
@@ -135,11 +135,11 @@ export class DeliveredPictures {
     const { cache, leases } = this.#options;
     if (cache.isOff) return answer(await this.#make(request));
     await leases.hold(request.path, async () => {
-      const made = await this.#read(request.path);
+      const made = await this.#readCache(request.path);
       if (made !== null && this.#isFresh(made, request)) return answer(this.#countAnswer('joined', made));
       const picture = await this.#make(request);
       answer(picture);
-      await this.#keep(request, picture);
+      await this.#keepInCache(request, picture);
     });
   }
 
@@ -150,7 +150,7 @@ export class DeliveredPictures {
   }
 
   /** Stores the picture in the cache. It is removed again if its source or preset was deleted while it was made. */
-  async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: CachedPicture): Promise<void> {
+  async #keepInCache({ path, isWanted }: PictureRequest, { bytes, ...facts }: CachedPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
     if (await isWanted()) return;
@@ -162,7 +162,7 @@ export class DeliveredPictures {
    * Reads the cache. A picture is put into memory at its second read: one that is requested only once would displace
    * others, and would cost the garbage collector more time than the read.
    */
-  async #read(path: string): Promise<CachedPicture | null> {
+  async #readCache(path: string): Promise<CachedPicture | null> {
     const found = await this.#options.cache.read(path);
     if (found === null) return null;
     const picture = { ...(found.facts as Omit<CachedPicture, 'bytes'>), bytes: found.bytes };
@@ -179,8 +179,8 @@ export class DeliveredPictures {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #countAnswer(from: Parameters<DeliveryMeter['answered']>[0], picture: CachedPicture): CachedPicture {
-    this.#meter.answered(from);
+  #countAnswer(from: Parameters<DeliveryMeter['countPicture']>[0], picture: CachedPicture): CachedPicture {
+    this.#meter.countPicture(from);
     return picture;
   }
 }
@@ -223,7 +223,7 @@ class DeliveryMeter {
     });
   }
 
-  answered(from: PictureOrigin): void {
+  countPicture(from: PictureOrigin): void {
     this.#pictures[from].inc();
   }
 }

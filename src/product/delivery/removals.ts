@@ -16,10 +16,10 @@ interface RemovalsOptions {
   cache: Pick<FileCache, 'paths'>;
   /** Identifies the processes that share the cache: those of one host, or of all hosts. */
   scope: string;
-  pictures: Pick<DeliveredPictures, 'forget'>;
+  pictures: Pick<DeliveredPictures, 'deleteAll'>;
   recipes: Pick<PictureRecipes, 'forget'>;
   accounts: Pick<AccountsStore, 'findAccountStatus'>;
-  assets: Pick<AssetsSlice, 'onDeleted' | 'missingAssets'>;
+  assets: Pick<AssetsSlice, 'onDeleted' | 'findMissingAssets'>;
   presets: Pick<PresetsSlice, 'onRemoved' | 'find'>;
   coordination: Pick<Coordination, 'subscribe'>;
 }
@@ -46,14 +46,14 @@ export class CachedPictureRemovals {
     const { pictures, recipes, assets, presets, coordination } = options;
     const removals = new CachedPictureRemovals(options);
     removals.#unsubscribe = [
-      await assets.onDeleted((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
+      await assets.onDeleted((accountId, assetId) => pictures.deleteAll(`${accountId}/${assetId}`)),
       await presets.onRemoved((accountId, tags) => {
         recipes.forget(accountId);
-        for (const tag of tags) void pictures.forget(accountId, presetNamePrefix(tag));
+        for (const tag of tags) void pictures.deleteAll(accountId, presetNamePrefix(tag));
       }),
       await coordination.subscribe(
         ACCOUNT_CHANGED_CHANNEL,
-        (accountId) => void removals.#forgetIfDeleted(accountId),
+        (accountId) => void removals.#deleteIfAccountDeleted(accountId),
       ),
     ];
     return removals;
@@ -64,9 +64,9 @@ export class CachedPictureRemovals {
   }
 
   /** Deletes the pictures of a deleted account. The pictures of a suspended account stay, because it may be resumed. */
-  async #forgetIfDeleted(accountId: string): Promise<void> {
+  async #deleteIfAccountDeleted(accountId: string): Promise<void> {
     const standing = await this.#options.accounts.findAccountStatus(accountId).catch(() => undefined);
-    if (standing === null) await this.#options.pictures.forget(accountId);
+    if (standing === null) await this.#options.pictures.deleteAll(accountId);
   }
 
   async #removeLeftovers(): Promise<number> {
@@ -74,17 +74,17 @@ export class CachedPictureRemovals {
     const places = (await cache.paths()).map((path) => path.split('/'));
     for (const [accountId = '', owned] of Map.groupBy(places, ([owner]) => owner)) {
       if ((await accounts.findAccountStatus(accountId)) === null) {
-        await pictures.forget(accountId);
+        await pictures.deleteAll(accountId);
         continue;
       }
       const sources = new Set(owned.map(([, source = '']) => source));
       const assetIds = [...sources].filter((source) => source.startsWith('ast_'));
-      for (const assetId of await assets.missingAssets(accountId, assetIds))
-        await pictures.forget(`${accountId}/${assetId}`);
+      for (const assetId of await assets.findMissingAssets(accountId, assetIds))
+        await pictures.deleteAll(`${accountId}/${assetId}`);
       const tags = new Set(owned.flatMap(([, , name = '']) => presetTagOfName(name) ?? []));
       for (const tag of tags)
         if (await this.#wasVersionDeleted(accountId, tag))
-          await pictures.forget(accountId, presetNamePrefix(tag));
+          await pictures.deleteAll(accountId, presetNamePrefix(tag));
     }
     return 0;
   }

@@ -122,7 +122,7 @@ class DeliveryCalls {
     try {
       const found = known ?? (await this.#resolve(request, signed));
       if (known === null && this.#sendAtOnce(request, reply, found)) return reply;
-      return this.#send(request, reply, found, await this.#options.pictures.get(found.requested));
+      return this.#send(request, reply, found, await this.#options.pictures.findOrMake(found.requested));
     } catch (error) {
       if (!isSourceError(error)) throw error;
       const answered = await this.#sendFallback(request, reply, signed);
@@ -170,7 +170,7 @@ class DeliveryCalls {
       const accept = request.headers.accept;
       const found = await this.#options.resolver.resolveFallback(signed.address, signed.signer, accept);
       if (found === null) return null;
-      const picture = await this.#options.pictures.get(found.requested);
+      const picture = await this.#options.pictures.findOrMake(found.requested);
       this.#withHeaders(reply.code(found.status), { ...signed, requested: found.requested }, picture);
       return reply
         .header('cache-control', 'no-store')
@@ -234,7 +234,7 @@ export async function linkRoutes(
       config: {
         idempotency: 'unkept',
         recheck: (request, { body }) =>
-          links.check(gate.requireCaller(request).accountId, body as NewDeliveryLinks),
+          links.checkWork(gate.requireCaller(request).accountId, body as NewDeliveryLinks),
       },
       schema: {
         summary: 'Sign addresses of pictures',
@@ -250,11 +250,13 @@ export async function linkRoutes(
       const [extra] = Object.keys(single);
       if (sent !== undefined && extra !== undefined)
         throw invalidParamError(extra, `${extra} may not accompany links: move it into a link.`);
-      const key = await links.signingKey(accountId);
-      if (sent === undefined) return successEnvelope('Address signed.', await links.link(key, single, ''));
+      const key = await links.ensureSigningKey(accountId);
+      if (sent === undefined)
+        return successEnvelope('Address signed.', await links.makeLink(key, single, ''));
       const made: DeliveryLink[] = [];
       // Links are made one after the other. Links with the same long steps then share one saved preset.
-      for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
+      for (const [index, link] of sent.entries())
+        made.push(await links.makeLink(key, link, `links[${index}].`));
       return successEnvelope('Addresses signed.', { links: made });
     },
   );

@@ -104,7 +104,7 @@ export class SigningKeyCache {
    * The signer of a key that was read less than half a second ago. The same object is returned as long as nothing has
    * changed.
    */
-  current(keyId: string): SigningAccount | undefined {
+  currentSigner(keyId: string): SigningAccount | undefined {
     return this.#freshKey(keyId)?.signer;
   }
 

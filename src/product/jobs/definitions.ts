@@ -195,7 +195,7 @@ function applyParameterDelta(
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
-/** The stored definition of a job. It is JSON text, because callers choose some of its keys. */
+/** The stored definition of a job. It is JSON text, because a store may not accept the keys that callers choose. */
 interface DefinitionDocument {
   _id: string;
   accountId: string;

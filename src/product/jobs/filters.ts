@@ -27,7 +27,7 @@ export async function parseJobFilters(
   presets: Pick<PresetsSlice, 'find'>,
 ): Promise<JobFilters> {
   return {
-    ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
+    ...(preset !== undefined && (await findPresetFilter(accountId, preset, presets))),
     ...withoutAbsentFields({ op, rootJobId }),
     ...parseCreationWindow(sent),
   };
@@ -60,7 +60,7 @@ export function parseCreationWindow(
   return withoutAbsentFields({ createdFrom: from, createdTo: to });
 }
 
-async function presetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
+async function findPresetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
   const { preset, version } = await presets.find(accountId, reference, 'preset');
   const hasVersion = parseVersionedReference(reference)?.version !== undefined;
   return { presetId: preset._id, ...(hasVersion && { presetVersion: version.version }) };

@@ -7,8 +7,8 @@ import type { JobDocument } from './job.ts';
  * The maximum number of objects that are removed with a job. It exceeds the maximum number of items, because dead
  * processes may have left more objects.
  */
-const MAX_LISTED_OBJECTS = 50_000;
-const CONCURRENT_DELETIONS = 16;
+const MAX_REMOVED_OBJECTS = 50_000;
+const MAX_CONCURRENT_DELETIONS = 16;
 /** The number of finished items that one query reads. */
 const ITEMS_PER_READ = 100;
 
@@ -50,9 +50,9 @@ export async function removeIntermediates(
     parentJobId === undefined ? null : jobs.get(parentJobId),
   ]);
   const prefix = intermediateKeyPrefix(_id);
-  const own = await objects.listOlder(prefix, Number.POSITIVE_INFINITY, MAX_LISTED_OBJECTS);
+  const own = await objects.listOlder(prefix, Number.POSITIVE_INFINITY, MAX_REMOVED_OBJECTS);
   const inherited = parent === null ? await items.findInheritedKeys(_id) : [];
   const needed = new Set(child === null ? [] : await items.findInheritedKeys(child._id));
   const unneeded = new Set([...own, ...inherited]).difference(needed);
-  await forEachWithLimit(unneeded, CONCURRENT_DELETIONS, (key) => objects.delete(key));
+  await forEachWithLimit(unneeded, MAX_CONCURRENT_DELETIONS, (key) => objects.delete(key));
 }

@@ -57,8 +57,8 @@ const IDS_PER_CALL = 500;
 const CANDIDATES_PER_CLAIM = 4;
 /** The lease end that lets other processes take a claim at once. It lies in the past on every clock. */
 const EXPIRED_LEASE_END = new Date(0).toISOString();
-/** The claim fields of an item that nobody has claimed. */
-const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
+/** The operand of $unset that removes the claim fields of an item. */
+const UNSET_CLAIM_FIELDS = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
@@ -139,7 +139,7 @@ export class ItemsStore {
   }
 
   /** The failed item whose error the job shows: the first whose retry may succeed, or else the first of all. */
-  async firstFailure(jobId: string): Promise<ItemDocument | null> {
+  async findFirstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
     const first = { sort: sortBy('index') };
     const retryable = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
@@ -200,7 +200,9 @@ export class ItemsStore {
 
   /** Makes an item ready to be claimed again. It was stored together with a claim, but the work on it never began. */
   async unclaim(item: ClaimKey): Promise<void> {
-    await this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, { $unset: { ...UNCLAIMED, startedAt: '' } });
+    await this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, {
+      $unset: { ...UNSET_CLAIM_FIELDS, startedAt: '' },
+    });
   }
 
   /** Extends the leases of those claims that the owner still holds. */
@@ -238,7 +240,7 @@ export class ItemsStore {
     const isDecided = await this.#moveClaimed(item, ITEM_TRANSITIONS.decide, {
       ...withoutAbsentFields({ asRead }),
       $set: { outcome, decidedAt: this.#now().toISOString() },
-      $unset: { ...UNCLAIMED, requestId: '' },
+      $unset: { ...UNSET_CLAIM_FIELDS, requestId: '' },
     });
     const { status, completedAt, resultAssetId = null } = outcome;
     const decided = nestedFilter('outcome', { status, completedAt, resultAssetId });
@@ -262,7 +264,7 @@ export class ItemsStore {
         ...withoutAbsentFields({ lastError }),
       },
       ...(counter !== null && { $inc: { [counter]: 1 } }),
-      $unset: { ...UNCLAIMED, ...(counter === 'tries' && { requestId: '' }) },
+      $unset: { ...UNSET_CLAIM_FIELDS, ...(counter === 'tries' && { requestId: '' }) },
     });
   }
 
@@ -272,7 +274,7 @@ export class ItemsStore {
    */
   async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
     return this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, {
-      $unset: UNCLAIMED,
+      $unset: UNSET_CLAIM_FIELDS,
       ...(counter !== null && { $inc: { [counter]: 1 } }),
     });
   }

@@ -17,7 +17,7 @@ import { JobSubmission } from './submit/submitting.ts';
 import { JOB_TRANSITIONS } from './transitions.ts';
 
 /** The interval at which running jobs are polled, because wake-up messages may be lost. */
-const POLL_MS = 15_000;
+const JOB_POLL_INTERVAL_MS = 15_000;
 
 /**
  * The life of jobs from submit to expiry, without HTTP. Each API process has one instance. It submits jobs, works on
@@ -69,7 +69,7 @@ export class JobLifecycle {
     };
     // The first poll comes after the subscription, so that no job is missed: it finds those announced before.
     poll();
-    lifecycle.#polling = setInterval(poll, POLL_MS);
+    lifecycle.#polling = setInterval(poll, JOB_POLL_INTERVAL_MS);
     lifecycle.#polling.unref();
     return lifecycle;
   }

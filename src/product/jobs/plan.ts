@@ -32,7 +32,7 @@ export type PlanSegment = PassSegment | ModelSegment;
 /** The plan of an item: the segments of a compiled list of steps as plain data. */
 export function planOf(segments: readonly CompiledSegment[]): PlanSegment[] {
   return segments.map((segment, index) =>
-    segment.runs === 'model' ? modelSegment(segment, index) : passSegment(segment, index),
+    segment.runs === 'model' ? toModelSegment(segment, index) : toPassSegment(segment, index),
   );
 }
 
@@ -41,7 +41,7 @@ export function creditsPerSegment(models: ModelsFile, segment: CompiledSegment):
   return segment.runs === 'pass' ? 0 : creditsPerItem(models, segment.model, segment.parameters);
 }
 
-function modelSegment(
+function toModelSegment(
   { runs, at: _, index: stepIndex, op, model, ...work }: AiStep,
   index: number,
 ): ModelSegment {
@@ -49,7 +49,7 @@ function modelSegment(
   return { runs, index, stepIndexes: [stepIndex], model: model.id, ...work, op: name, jobType, produces };
 }
 
-function passSegment({ runs, steps, pass, ...used }: CompiledPass, index: number): PassSegment {
+function toPassSegment({ runs, steps, pass, ...used }: CompiledPass, index: number): PassSegment {
   return {
     runs,
     index,

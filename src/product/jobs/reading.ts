@@ -59,10 +59,10 @@ export class JobReader {
   }
 
   /** Every stored attempt of a job, the first one first. */
-  async attempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
-    const findAttempts = await this.#context.jobs.findAttempts(accountId, rootJobId);
-    findAttempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
-    return Promise.all(findAttempts.map((job) => this.cleanUpIfEnded(job)));
+  async findAttempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
+    const attempts = await this.#context.jobs.findAttempts(accountId, rootJobId);
+    attempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
+    return Promise.all(attempts.map((job) => this.cleanUpIfEnded(job)));
   }
 
   /**
@@ -123,15 +123,15 @@ export class JobReader {
     return page;
   }
 
-  async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
+  async countByStatus(accountId: string, filters: JobFilters): Promise<JobCount[]> {
     const rows = await this.#context.jobs.countByStatus(accountId, filters);
     await this.#cleanUpCounted(accountId, rows);
-    const countByStatus = new Map<string, JobCount>();
+    const counts = new Map<string, JobCount>();
     for (const { status, type, count } of rows) {
       const key = `${status}/${type}`;
-      countByStatus.set(key, { status, type, count: (countByStatus.get(key)?.count ?? 0) + count });
+      counts.set(key, { status, type, count: (counts.get(key)?.count ?? 0) + count });
     }
-    return [...countByStatus.values()];
+    return [...counts.values()];
   }
 
   /** The usage of jobs in a time window. A job counts at the time when it was submitted. */

@@ -49,9 +49,9 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       },
     },
     async (request, reply) => {
-      const job = await reading.find(findOwner(request), request.params.jobId);
+      const job = await reading.find(requireAccountId(request), request.params.jobId);
       const { attempts, expires } = request.query;
-      const jobs = attempts === 'all' ? await reading.attempts(job) : [job];
+      const jobs = attempts === 'all' ? await reading.findAttempts(job) : [job];
       const { sizeBytes, etag, stream } = await results.openArchive(jobs);
       addWarnings(reply, await results.findWarnings(jobs));
       const file = {
@@ -107,7 +107,9 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   }
 
   /** The account whose job may be read: that of the signed link, or else that of the caller. */
-  function findOwner(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
+  function requireAccountId(
+    request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>,
+  ): string {
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
     return links.requireOwner({ grant: 'job-results', id: request.params.jobId }, request.query);
   }
@@ -122,7 +124,7 @@ const MAX_CACHED_FILES = 30_000;
  * assets, which may be deleted.
  */
 const ARCHIVE_CACHE_MS = 60_000;
-const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
+const EXTENSIONS_UNLIKE_FORMAT: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
@@ -253,7 +255,7 @@ export function resultFileName(
 ): string {
   const stem = (sourceName ?? '').replace(/\.[^.]{1,5}$/, '');
   const parts = [index, safeFileName(stem), safeFileName(variant ?? '')].filter((part) => part !== '');
-  return `${parts.join('-')}.${FILE_EXTENSIONS[format] ?? format}`;
+  return `${parts.join('-')}.${EXTENSIONS_UNLIKE_FORMAT[format] ?? format}`;
 }
 
 function safeFileName(name: string): string {

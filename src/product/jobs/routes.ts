@@ -64,17 +64,25 @@ interface JobRoutesOptions extends JobCheckDependencies, JobFonts {
   waits: JobEndWaiters;
 }
 
-const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, resumeJob];
+const ROUTE_INSTALLERS = [
+  installListRoute,
+  installCountRoute,
+  installSubmitRoute,
+  installReadRoute,
+  installItemsRoute,
+  installCancelRoute,
+  installResumeRoute,
+];
 
 /** The routes of jobs. A job runs an op, a preset or steps over many assets. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
   // With `fields`, the response lacks properties that its schema requires. A serializer that is generated from the
   // schema would refuse it.
   app.setSerializerCompiler(() => JSON.stringify);
-  for (const route of ROUTES) route(app, options);
+  for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
-function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
+function installListRoute(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
   app.get<{ Querystring: JobListQuery }>(
     '/jobs',
     {
@@ -103,7 +111,7 @@ function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesO
   );
 }
 
-function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
+function installCountRoute(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
   app.get<{ Querystring: JobFilterQuery }>(
     '/jobs/counts',
     {
@@ -120,12 +128,12 @@ function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutes
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const filters = await parseJobFilters(accountId, request.query, presets);
-      return successEnvelope('Jobs counted.', await lifecycle.reading.counts(accountId, filters));
+      return successEnvelope('Jobs counted.', await lifecycle.reading.countByStatus(accountId, filters));
     },
   );
 }
 
-function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
+function installSubmitRoute(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
   const { reading, submit } = lifecycle;
   app.post<{ Body: JobRequest; Querystring: JobSubmitQuery }>(
@@ -141,7 +149,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         },
         pictureSize(sent, { body }) {
           const { accountId } = gate.requireCaller(sent);
-          return options.assets.reader.findOnlySize(accountId, (body as JobRequest).assetIds ?? []);
+          return options.assets.reader.findSizeOfOnlyAsset(accountId, (body as JobRequest).assetIds ?? []);
         },
         async replayed(request, reply, { status }) {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.
@@ -189,7 +197,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
-function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
+function installReadRoute(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, waits, lifecycle } = options;
   app.get<{ Params: JobParams; Querystring: JobQuery }>(
     '/jobs/:jobId',
@@ -220,7 +228,7 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
 
 const writeItem = createRowWriter(JobItem);
 
-function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
+function installItemsRoute(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
   app.get<{ Params: JobParams; Querystring: JobItemsQuery }>(
     '/jobs/:jobId/items',
     {
@@ -251,7 +259,7 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
   );
 }
 
-function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
+function installCancelRoute(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
   app.post<{ Params: JobParams; Querystring: JobViewQuery }>(
     '/jobs/:jobId/cancel',
@@ -274,7 +282,7 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
-function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
+function installResumeRoute(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
   const { reading, resuming } = lifecycle;
   app.post<{ Params: JobParams; Querystring: JobResumeQuery; Body: JobResumeRequest }>(
@@ -284,7 +292,7 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         body: 'optional',
         needsFreeSpace: (request) => !isDryRun(request),
-        recheck: (_request, { query }) => parseJobView(query, RESUMED_FIELDS),
+        recheck: (_request, { query }) => parseJobView(query, RESUMED_JOB_FIELDS),
       },
       schema: {
         summary: 'Resume a job',
@@ -299,7 +307,7 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
-      const view = parseJobView(request.query, RESUMED_FIELDS);
+      const view = parseJobView(request.query, RESUMED_JOB_FIELDS);
       const { maxCredits } = request.body;
       if (isDryRun(request))
         return sendEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
@@ -354,7 +362,7 @@ async function addJobWarnings(
   return fontWarnings;
 }
 
-const RESUMED_FIELDS = Object.keys(ResumedJob.properties);
+const RESUMED_JOB_FIELDS = Object.keys(ResumedJob.properties);
 
 /**
  * How long a submit waits for the end of the job, in milliseconds. `wait` in the query takes precedence over the body.

@@ -30,7 +30,7 @@ const listingIndex = (name: string, ...equal: string[]): IndexSpec => ({
 });
 
 /** The indexes of the jobs. There is one for each filter of the listing, so that counts read only an index. */
-const INDEXES: readonly IndexSpec[] = [
+const JOB_INDEXES: readonly IndexSpec[] = [
   listingIndex('newest'),
   listingIndex('status', 'status'),
   listingIndex('type', 'type'),
@@ -61,7 +61,7 @@ const LAST_WRITES_MS = 5_000;
 
 export const JOBS_COLLECTION: DeclaredCollection = {
   name: 'jobs',
-  indexes: INDEXES,
+  indexes: JOB_INDEXES,
   onAccountDeletion: 'keep',
 };
 
@@ -100,7 +100,7 @@ export class JobsStore {
    * The stored bytes of the account's large jobs. They are summed up on demand, so that no crash can make the sum
    * wrong.
    */
-  async keptBytes(accountId: string): Promise<number> {
+  async sumKeptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({
       filter: { accountId, keptBytes: { $gt: 0 } },
       by: { accountId: 'accountId' },
@@ -234,9 +234,9 @@ export class JobsStore {
   /**
    * Makes a hidden job visible and running in one update. Null when no slot is free, or the job is no longer hidden.
    */
-  async markRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
+  async showAndStart(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
     return this.#enterFreeSlot(job, (slot) =>
-      this.move(job._id, JOB_TRANSITIONS.markRunning, { $set: { ...set, ...slot } }),
+      this.move(job._id, JOB_TRANSITIONS.showAndStart, { $set: { ...set, ...slot } }),
     );
   }
 

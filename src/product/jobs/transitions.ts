@@ -35,13 +35,10 @@ interface ItemTransition extends StateTransition {
   to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
 }
 
-/**
- * The transitions of a job. `markRunning` combines `show` and `start` in one update, for the case that no other job
- * waits.
- */
+/** The transitions of a job. `showAndStart` is both in one update, for the case that no other job waits. */
 export const JOB_TRANSITIONS = {
   show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, submitter: null } },
-  markRunning: {
+  showAndStart: {
     from: { phase: 'hidden' },
     to: { phase: 'open', shown: 1, submitter: null, status: 'PROCESSING' },
   },

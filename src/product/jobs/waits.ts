@@ -6,7 +6,7 @@ import { tooManyWaitsError } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
 /** The interval at which a waiting call reads its job, because messages may be lost. */
-const POLL_MS = 2_000;
+const JOB_POLL_INTERVAL_MS = 2_000;
 
 const MAX_RECENTLY_ENDED = 200;
 
@@ -37,7 +37,10 @@ export class JobEndWaiters {
    * Jobs that have ended in this process a short time ago. A job may end between its submit and the beginning of the
    * wait for it.
    */
-  readonly #recentlyEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
+  readonly #recentlyEnded = new LRUCache<string, JobDocument>({
+    max: MAX_RECENTLY_ENDED,
+    ttl: JOB_POLL_INTERVAL_MS,
+  });
   /** The functions that end the open waits, by account. */
   readonly #waiting = new FairQueue<() => void>();
 
@@ -95,7 +98,7 @@ export class JobEndWaiters {
         const job = first === undefined ? await read() : (this.#recentlyEnded.get(jobId) ?? first);
         const remainingMs = until - performance.now();
         if (hasEnded(job) || remainingMs <= 0 || signal.aborted) return job;
-        const pause = sleep(Math.min(remainingMs, POLL_MS), undefined, {
+        const pause = sleep(Math.min(remainingMs, JOB_POLL_INTERVAL_MS), undefined, {
           signal: AbortSignal.any([signal, timer.signal]),
         });
         const endedJob = await Promise.race([ended, pause.catch(() => undefined)]);

@@ -46,8 +46,8 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     {
       config: {
         ...{ slot: 'calls', body: 'stream', reference: CompareBody, secondFile: 'other' },
-        check: checkPairBody,
-        recheck: (_request, { body }) => body === undefined || parsePair(body),
+        check: checkPairContentType,
+        recheck: (_request, { body }) => body === undefined || parseImagePair(body),
       },
       schema: {
         summary: 'Compare two images',
@@ -60,12 +60,12 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     async (request, reply) => {
       const syncCall = new SyncCall(request, reply, options);
       const { caller } = syncCall;
-      const terms = syncCall.expectedBy(imageWorkers);
-      const pair = await readPair(request);
+      const terms = syncCall.reserveQueuePlace(imageWorkers);
+      const pair = await readImagePair(request);
       const isScored = request.query.ssimulacra2;
       const done = await runCountedWork(options.allowance, caller, 'compare', async () => {
         const one = await loadCallImage(pair.one, options, terms);
-        const other = await loadOther(pair, terms);
+        const other = await loadOtherImage(pair, terms);
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
         const compared = await syncCall.finish(
@@ -80,7 +80,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
   );
 
   /** Loads the second image. Errors name its parameter instead of that of the first. */
-  async function loadOther({ other, otherParam }: ImagePair, terms: PoolCallTerms) {
+  async function loadOtherImage({ other, otherParam }: ImagePair, terms: PoolCallTerms) {
     const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
     const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
     requireReadableHeader(bytes, header, null, otherParam);
@@ -116,7 +116,7 @@ const Difference = Type.Object(
 );
 
 /** Refuses a body of raw bytes before it is read, because it contains only one image. */
-function checkPairBody(request: FastifyRequest): void {
+function checkPairContentType(request: FastifyRequest): void {
   checkImageContentType(request);
   if (mediaTypeOf(request).startsWith('image/')) throw missingOtherImageError();
 }
@@ -127,13 +127,13 @@ function missingOtherImageError(): ApiError {
   return invalidParamError('other', message, { missing: ['other'] });
 }
 
-async function readPair(request: FastifyRequest): Promise<ImagePair> {
+async function readImagePair(request: FastifyRequest): Promise<ImagePair> {
   const body = request.body as Readable;
   if (mediaTypeOf(request) === 'application/json') {
     request.body = await request.readJson();
     const misplaced = misplacedFieldsRefusal(request.body, Object.keys(CompareQuery.properties), 'query');
     if (misplaced !== undefined) throw misplaced;
-    return parsePair(request.body);
+    return parseImagePair(request.body);
   }
   using multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
@@ -150,22 +150,23 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
-function parsePair(body: unknown): ImagePair {
+function parseImagePair(body: unknown): ImagePair {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field, ...more] = Object.keys(others);
   if (field !== undefined) throw unknownFieldsError([field, ...more], body);
-  const one = parseImageSource({ assetId, url }, FIRST_IMAGE_NAMES) ?? throwMissingImage(FIRST_IMAGE_NAMES);
+  const one =
+    parseImageSource({ assetId, url }, FIRST_IMAGE_NAMES) ?? throwMissingImageError(FIRST_IMAGE_NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
-  const other = parseImageSource(second, OTHER_IMAGE_NAMES) ?? throwMissingImage(OTHER_IMAGE_NAMES);
+  const other = parseImageSource(second, OTHER_IMAGE_NAMES) ?? throwMissingImageError(OTHER_IMAGE_NAMES);
   return { one, other, otherParam: other.kind === 'url' ? OTHER_IMAGE_NAMES.url : OTHER_IMAGE_NAMES.assetId };
 }
 
 const FIRST_IMAGE_NAMES = { assetId: 'assetId', url: 'url' };
 const OTHER_IMAGE_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
 
-function throwMissingImage({ assetId, url }: typeof FIRST_IMAGE_NAMES): never {
+function throwMissingImageError({ assetId, url }: typeof FIRST_IMAGE_NAMES): never {
   throw invalidParamError(url, `An image is missing: give ${url} or ${assetId}.`, {
     missing: [url, assetId],
   });

@@ -21,7 +21,7 @@ const MEDIA_TYPE_ALIASES: Record<string, string> = {
   'image/heic': 'image/heif',
 };
 
-const TYPE_OF_EXTENSION: Record<string, string> = {
+const MEDIA_TYPES_BY_EXTENSION: Record<string, string> = {
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
   jfif: 'image/jpeg',
@@ -70,7 +70,7 @@ export function checkDeclaredType(
  */
 export function declaredTypeOfResponse(contentType: string | null, extension: string | null): string | null {
   if (contentType?.startsWith('image/')) return contentType;
-  return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);
+  return extension === null ? null : (MEDIA_TYPES_BY_EXTENSION[extension] ?? null);
 }
 
 function normalizedMediaType(type: string): string {

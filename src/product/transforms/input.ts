@@ -106,7 +106,7 @@ export async function readCallInput(
       ...(contents === 'image and work' && { further: LAYER_FILE_OPTIONS }),
     });
     const file = await readFilePart(multipart.file);
-    sentBytes.set(request, file.bytes);
+    sentImageBytes.set(request, file.bytes);
     const texts = await multipart.fields();
     request.body = texts;
     refuseMisplacedFields(request, contents);
@@ -116,7 +116,7 @@ export async function readCallInput(
     return { kind: 'bytes', ...file, fields: parseMultipartFields(texts, contents), files };
   }
   const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');
-  sentBytes.set(request, bytes);
+  sentImageBytes.set(request, bytes);
   return { kind: 'bytes', bytes, declaredType: type, declaredBy: 'header', fields: {}, files: [] };
 }
 
@@ -138,22 +138,23 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
 }
 
 /** The images that requests sent as bytes. The corrections of refused requests need their size. */
-const sentBytes = new WeakMap<FastifyRequest, Uint8Array>();
+const sentImageBytes = new WeakMap<FastifyRequest, Uint8Array>();
 
 /** The bytes of the image of a call. Undefined if they were not read, or if the image was sent in another form. */
-export function sentBytesOf(request: FastifyRequest): Uint8Array | undefined {
-  return sentBytes.get(request);
+export function findSentImageBytes(request: FastifyRequest): Uint8Array | undefined {
+  return sentImageBytes.get(request);
 }
 
 /** The fields that only the query may contain. All others may be sent in the body instead. */
-const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
+const QUERY_ONLY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
 /**
  * Refuses fields in the body that belong in the query, and an image in the query, which belongs in the body.
  * @throws ApiError invalid_param on such a field.
  */
 function refuseMisplacedFields({ query, body, routeOptions }: FastifyRequest, contents: BodyContents): void {
-  const names = contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_FIELDS;
+  const names =
+    contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_ONLY_FIELDS;
   const refusal =
     misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body') ?? misplacedFieldsRefusal(body, names, 'query');
   if (refusal !== undefined) throw refusal;
@@ -180,8 +181,8 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
   const [other, ...others] = Object.keys(work).filter(
     (name) => contents === 'image' || !WORK_FIELDS.includes(name),
   );
-  if (other !== undefined) throw unknownFields([other, ...others], body, contents);
-  const fields = checkWorkFields(work);
+  if (other !== undefined) throw unknownFieldsError([other, ...others], body, contents);
+  const fields = parseWorkFields(work);
   const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url', takesFile: true });
   if (source !== null) return { ...source, fields, files: [] };
   const message = 'The image is missing: give its url, or the assetId of one of your assets.';
@@ -233,7 +234,7 @@ function fieldSentAsFileError(name: string): ApiError {
   return invalidParamError(name, message);
 }
 
-function unknownFields(
+function unknownFieldsError(
   names: readonly [string, ...string[]],
   sent: Record<string, unknown>,
   contents: BodyContents,
@@ -312,9 +313,9 @@ function suggestedUrls(text: string): string[] {
 
 function parseMultipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
   const [field] = Object.keys(sent);
-  if (contents === 'image' && field !== undefined) throw unknownFields([field], sent, contents);
+  if (contents === 'image' && field !== undefined) throw unknownFieldsError([field], sent, contents);
   const { op, preset, parameters, steps, outputs, ...texts } = sent;
-  const named = checkWorkFields({
+  const named = parseWorkFields({
     op,
     preset,
     parameters: parameters === undefined ? undefined : parseJsonField('parameters', parameters, 'object'),
@@ -324,7 +325,7 @@ function parseMultipartFields(sent: Record<string, string>, contents: BodyConten
   return { ...named, texts };
 }
 
-function checkWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
+function parseWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
   if (isJsonObject(op)) throw opAsObjectError(op);
   if (op !== undefined) fields.op = parseText('op', op);

@@ -158,7 +158,7 @@ export async function loadLayers(
   let sizeBytes = 0;
   for (const { id, source, param } of sent) {
     if (layers[id] !== undefined) continue;
-    const image = await loadCallImage(takeSource(source, files), options, terms, param);
+    const image = await loadCallImage(findLayerSource(source, files), options, terms, param);
     sizeBytes += image.bytes.length;
     if (sizeBytes > MAX_MULTIPART_BYTES) throw layersTooLargeError(param);
     layers[id] = { ...image, param };
@@ -166,7 +166,7 @@ export async function loadLayers(
   return { layers };
 }
 
-function takeSource(source: RequestedLayer['source'], files: readonly AdditionalFile[]): ImageSource {
+function findLayerSource(source: RequestedLayer['source'], files: readonly AdditionalFile[]): ImageSource {
   if (source.kind !== 'part') return source;
   const file = files.find(({ name }) => name === source.name);
   if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);

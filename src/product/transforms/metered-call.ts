@@ -80,7 +80,7 @@ export class SyncCall {
   readonly #options: SyncCallOptions;
   readonly #admitMs: number;
   /** The last work: how long the call took before this work began, and how long the work was in the queue. */
-  #begun: { fetchMs: number; waitedMs(): number } | undefined;
+  #lastWork: { fetchMs: number; waitedMs(): number } | undefined;
 
   constructor(request: FastifyRequest, reply: FastifyReply, options: SyncCallOptions) {
     this.caller = options.gate.requireCaller(request);
@@ -97,7 +97,7 @@ export class SyncCall {
    * Gives the call a place in the queue of the image pool while its body is being read.
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
-  expectedBy(imageWorkers: ImageWorkers): PoolCallTerms {
+  reserveQueuePlace(imageWorkers: ImageWorkers): PoolCallTerms {
     const incoming = imageWorkers.admitIncoming(this.caller.accountId, announcedBytes(this.#request) ?? 0);
     this.#reply.raw.once('close', incoming.end);
     return { ...this.terms, incoming };
@@ -108,7 +108,7 @@ export class SyncCall {
    * account's slot is held until the work has really ended, which may be after the response.
    */
   readonly finish = <T>(work: RunningCall<T>): Promise<T> => {
-    this.#begun = { fetchMs: this.#admittedMs(), waitedMs: work.waitedMs };
+    this.#lastWork = { fetchMs: this.#msSinceAdmission(), waitedMs: work.waitedMs };
     this.#options.gate.keepSlotUntil(this.#request, work.ended);
     return work.result;
   };
@@ -125,13 +125,13 @@ export class SyncCall {
   times(): CallTimes {
     return {
       admitMs: this.#admitMs,
-      fetchMs: this.#begun?.fetchMs ?? this.#admittedMs(),
-      queueMs: this.#begun?.waitedMs() ?? 0,
+      fetchMs: this.#lastWork?.fetchMs ?? this.#msSinceAdmission(),
+      queueMs: this.#lastWork?.waitedMs() ?? 0,
       totalMs: this.#reply.elapsedTime,
     };
   }
 
-  #admittedMs(): number {
+  #msSinceAdmission(): number {
     return this.#reply.elapsedTime - this.#admitMs;
   }
 }

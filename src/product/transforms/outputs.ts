@@ -37,7 +37,7 @@ const WORK_FIELDS = ['op', 'steps', 'preset'] as const;
  * Checks the shape of outputs as they were sent. Their work is checked later.
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
-export function checkSentOutputs(sent: unknown): RequestedOutput[] {
+export function parseSentOutputs(sent: unknown): RequestedOutput[] {
   if (Array.isArray(sent) && sent.length === 1 && isJsonObject(sent[0])) throw singleOutputError(sent[0]);
   if (Array.isArray(sent)) checkOutputNames(sent);
   const { outputs } = validateOutputs({ outputs: sent });

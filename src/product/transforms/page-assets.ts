@@ -70,19 +70,19 @@ export async function findPageAssets(
   const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
-    const file = await assets.find(accountId, id).catch(nullIfMissing);
+    const file = await assets.find(accountId, id).catch(nullIfAssetMissing);
     if (file === null) {
       missing.push(id);
       continue;
     }
     sizeBytes += file.length;
-    assertTotalSize(sizeBytes);
+    checkTotalAssetsSize(sizeBytes);
     files.set(id, file);
   }
   return { files, missing };
 }
 
-function assertTotalSize(sizeBytes: number): void {
+function checkTotalAssetsSize(sizeBytes: number): void {
   if (sizeBytes <= MAX_PAGE_ASSETS_BYTES) return;
   const message = `The assets of the page are larger than ${MAX_PAGE_ASSETS_BYTES} bytes together.`;
   throw invalidParamError('data', message, { limit: MAX_PAGE_ASSETS_BYTES });
@@ -102,13 +102,13 @@ export async function readPageAssets(
   const assets: RenderRequest['assets'] = {};
   let sizeBytes = 0;
   for (const [id, file] of files) {
-    const bytes = await file.read().catch(nullIfMissing);
+    const bytes = await file.read().catch(nullIfAssetMissing);
     // Null means that the asset was deleted after its file had been found.
     if (bytes === null) continue;
-    const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
+    const drawable = await makeDrawableAsset(id, bytes, file.facts.mimeType, options);
     // The size is checked again, because a converted asset may be larger than its file.
     sizeBytes += drawable.data.length;
-    assertTotalSize(sizeBytes);
+    checkTotalAssetsSize(sizeBytes);
     assets[id] = drawable;
   }
   return assets;
@@ -118,7 +118,7 @@ export async function readPageAssets(
  * An asset in a form that a browser can draw: its own file, or its first frame as a PNG.
  * @throws ApiError invalid_param on data when the asset cannot be converted; provider_unavailable.
  */
-async function makeDrawable(
+async function makeDrawableAsset(
   id: string,
   bytes: Uint8Array,
   mimeType: string,
@@ -136,7 +136,7 @@ async function makeDrawable(
 
 const PNG_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
-function nullIfMissing(error: unknown): null {
+function nullIfAssetMissing(error: unknown): null {
   if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))
     return null;
   throw error;

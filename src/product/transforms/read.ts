@@ -42,7 +42,7 @@ export async function metadataRoutes(
     },
     async (request, reply) => {
       const syncCall = new SyncCall(request, reply, options);
-      const terms = syncCall.expectedBy(imageWorkers);
+      const terms = syncCall.reserveQueuePlace(imageWorkers);
       const input = await readCallInput(request, 'image');
       const image = await loadCallImage(input, options, terms);
       const bytesIn = image.bytes.length;
@@ -108,7 +108,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
         const syncCall = new SyncCall(request, reply, options);
         const { caller } = syncCall;
-        const terms = syncCall.expectedBy(imageWorkers);
+        const terms = syncCall.reserveQueuePlace(imageWorkers);
         const input = await readCallInput(request, 'image');
         const done = await runCountedWork(options.allowance, caller, op.op, async () => {
           const image = await loadCallImage(input, options, terms);

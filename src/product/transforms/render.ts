@@ -28,8 +28,8 @@ export interface RenderRoutesOptions
   results: TemporaryResults;
 }
 
-const FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
-const MAX_EDGE_PX = 4096;
+const RENDER_FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
+const MAX_PAGE_EDGE_PX = 4096;
 
 const RenderBody = Type.Object(
   {
@@ -45,7 +45,7 @@ const RenderBody = Type.Object(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
     format: Type.Optional(
-      Type.String({ description: 'Of the picture. Default: png.', documented: { enum: FORMATS } }),
+      Type.String({ description: 'Of the picture. Default: png.', documented: { enum: RENDER_FORMATS } }),
     ),
     quality: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif.' }),
@@ -84,7 +84,7 @@ const RenderQuery = Type.Object({
 type RenderQuery = Static<typeof RenderQuery>;
 
 /** The JSON responses, which replace the bytes of the picture: an estimate, or a link. */
-const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
+const RenderAnswers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
 
 /**
  * Serves POST /images/render, a synchronous call: draws a stored template, or the html in the call, with one row of
@@ -102,7 +102,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         recheck: async (request, { body }) => {
           const sent = body as RenderBody;
           const { template } = await findPage(sent, gate.requireCaller(request).accountId);
-          parseDrawing(sent, template);
+          parseDrawingOptions(sent, template);
         },
       },
       schema: {
@@ -111,14 +111,14 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
           'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: RenderQuery,
         body: RenderBody,
-        response: { 200: envelopeSchemaOf(Answers) },
+        response: { 200: envelopeSchemaOf(RenderAnswers) },
       },
     },
     async (request, reply) => {
       const syncCall = new SyncCall(request, reply, options);
       const { caller, terms, finish } = syncCall;
       const { template, param } = await findPage(request.body, caller.accountId);
-      const drawing = parseDrawing(request.body, template);
+      const drawing = parseDrawingOptions(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fillTemplate(template, row), options.publicUrl());
       const found = await findPageAssets(html, caller.accountId, options.assets);
@@ -154,7 +154,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
   ): Promise<{ template: SizedTemplatePage; param: string }> {
     const { templateId, html } = body;
     if (html === undefined) {
-      const reference = requireTemplate(body);
+      const reference = requireTemplateId(body);
       return { template: await templates.findForRender(accountId, reference), param: 'templateId' };
     }
     if (templateId !== undefined)
@@ -171,7 +171,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
  * @throws ApiError invalid_param on `templateId` if it is missing; on `css`, `width` or `height`, which are allowed
  * only with html.
  */
-function requireTemplate({ templateId, css, width, height }: RenderBody): string {
+function requireTemplateId({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)
     throw exclusiveFieldError(
       'templateId',
@@ -188,17 +188,17 @@ function requireTemplate({ templateId, css, width, height }: RenderBody): string
  * Parses the options for drawing a page and encoding its picture.
  * @throws ApiError invalid_param on `format`, `scale` or `quality`.
  */
-function parseDrawing(
+function parseDrawingOptions(
   { format: sent = 'png', quality, scale = 1 }: RenderBody,
   { width, height }: { width: number; height: number },
 ) {
   const format = parseFormat(sent);
   const edge = Math.round(Math.max(width, height) * scale);
-  if (edge > MAX_EDGE_PX) {
-    const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_EDGE_PX} are drawn: send a smaller one.`;
-    const largest = Math.floor((100 * MAX_EDGE_PX) / Math.max(width, height)) / 100;
+  if (edge > MAX_PAGE_EDGE_PX) {
+    const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_PAGE_EDGE_PX} are drawn: send a smaller one.`;
+    const largest = Math.floor((100 * MAX_PAGE_EDGE_PX) / Math.max(width, height)) / 100;
     const suggest = largest < 1 ? {} : { suggest: [largest] };
-    throw invalidParamError('scale', message, { received: scale, limit: MAX_EDGE_PX, ...suggest });
+    throw invalidParamError('scale', message, { received: scale, limit: MAX_PAGE_EDGE_PX, ...suggest });
   }
   if (quality !== undefined && format === 'png')
     throw invalidParamError(
@@ -209,15 +209,20 @@ function parseDrawing(
 }
 
 /** What is known of a render's picture before it is drawn. A page without a background is transparent. */
-function predictedPictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
+function predictedPictureOf({
+  width,
+  height,
+  scale,
+  encode: { format },
+}: ReturnType<typeof parseDrawingOptions>) {
   const size = { width: Math.round(width * scale), height: Math.round(height * scale) };
   return { format, ...size, frames: 1, transparency: format === 'jpeg' ? false : null };
 }
 
 /** Parses a format. Other names of formats are accepted, such as jpg. */
-function parseFormat(sent: string): (typeof FORMATS)[number] {
-  const format = FORMATS.find((known) => known === normalizeFormatName(sent));
+function parseFormat(sent: string): (typeof RENDER_FORMATS)[number] {
+  const format = RENDER_FORMATS.find((known) => known === normalizeFormatName(sent));
   if (format !== undefined) return format;
-  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
-  throw unknownWordError(sentFieldAt('format'), sent, FORMATS, (hint) => `${message}${hint}`);
+  const message = `format is ${JSON.stringify(sent)}, but one of ${RENDER_FORMATS.join(', ')} is expected.`;
+  throw unknownWordError(sentFieldAt('format'), sent, RENDER_FORMATS, (hint) => `${message}${hint}`);
 }

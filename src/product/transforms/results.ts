@@ -9,7 +9,7 @@ import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 
 /** How long a link of `response=url` is valid, in seconds. */
-const RESULT_LIFE_SECONDS = 300;
+const RESULT_LINK_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, in milliseconds. It is far longer than the link is valid. */
 const RESULT_STORAGE_MS = HOUR_MS;
@@ -33,7 +33,7 @@ export type ResultLink = Static<typeof ResultLink>;
  * @param url the signed link to the result.
  */
 export function resultLinkBody(url: string, { data, contentType, width, height }: PictureFile): ResultLink {
-  return { url, contentType, bytes: data.length, expiresInSeconds: RESULT_LIFE_SECONDS, width, height };
+  return { url, contentType, bytes: data.length, expiresInSeconds: RESULT_LINK_LIFE_SECONDS, width, height };
 }
 
 interface TemporaryResultsOptions {
@@ -58,7 +58,7 @@ export class TemporaryResults {
   async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
     const name = randomText(24);
     await this.#options.objects.put(RESULTS_PREFIX + name, data, contentType);
-    const expiresAt = new Date(this.#options.now().getTime() + RESULT_LIFE_SECONDS * 1000);
+    const expiresAt = new Date(this.#options.now().getTime() + RESULT_LINK_LIFE_SECONDS * 1000);
     return `${this.#options.publicUrl()}/results/${name}?${this.#options.signatures.sign('result', name, expiresAt)}`;
   }
 

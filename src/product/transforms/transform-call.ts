@@ -27,7 +27,7 @@ import {
 import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields, JobInputs } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
-import { checkSentOutputs, type RequestedOutputsWork } from './outputs.ts';
+import { parseSentOutputs, type RequestedOutputsWork } from './outputs.ts';
 import { missingOpError, onlyAsStepError, requireTransformOp } from './transform-op.ts';
 import {
   checkQueryOptions,
@@ -38,8 +38,8 @@ import {
 } from './transform-query.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
-/** The work of a transform, as sent: a saved preset, or one pass made of an op or of steps. */
-export type SentTransform =
+/** The work of a transform: a saved preset, one pass made of an op or of steps, or several outputs. */
+export type TransformCallWork =
   | { kind: 'preset'; reference: string }
   | ({ kind: 'pass' } & CompiledTransformCall)
   | ({ kind: 'outputs' } & RequestedOutputsWork);
@@ -79,7 +79,7 @@ type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 export class TransformCallCompiler {
   readonly #models: ModelsFile;
   /** Compiled calls by the text of their query. Programs usually send the same few queries again and again. */
-  readonly #cache = new LRUCache<string, SentTransform>({ max: MAX_CACHED_QUERIES });
+  readonly #cache = new LRUCache<string, TransformCallWork>({ max: MAX_CACHED_QUERIES });
 
   constructor(models: ModelsFile) {
     this.#models = models;
@@ -90,12 +90,12 @@ export class TransformCallCompiler {
    * precedence. If the body adds nothing, the result is cached by the text of the query.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
-  compile({ url, query }: SentQuery, body: BodyFields = {}, inputs: JobInputs = {}): SentTransform {
-    if (!isEmptyBody(body)) return this.compileOnce(query as RawQueryFields, body, inputs);
+  compile({ url, query }: SentQuery, body: BodyFields = {}, inputs: JobInputs = {}): TransformCallWork {
+    if (!isEmptyBody(body)) return this.compileUncached(query as RawQueryFields, body, inputs);
     const text = queryTextOf(url);
     const kept = this.#cache.get(text);
     if (kept !== undefined) return kept;
-    const call = this.compileOnce(query as RawQueryFields, body, inputs);
+    const call = this.compileUncached(query as RawQueryFields, body, inputs);
     if (text.length <= MAX_CACHED_QUERY_CHARACTERS) this.#cache.set(text, call);
     return call;
   }
@@ -113,7 +113,7 @@ export class TransformCallCompiler {
     refuseBodyFieldsIn(query);
     const { op, preset } = parseOpOrPreset(query, {});
     if (op !== undefined && preset === undefined)
-      checkKeys(
+      refuseUnknownParameters(
         requireTransformOp(op, (any) => parseParameters(any, query, {})),
         query,
       );
@@ -123,7 +123,7 @@ export class TransformCallCompiler {
    * Compiles a call without caching the result.
    * @throws the errors of `compile`.
    */
-  compileOnce(query: RawQueryFields, body: BodyFields, inputs: JobInputs = {}): SentTransform {
+  compileUncached(query: RawQueryFields, body: BodyFields, inputs: JobInputs = {}): TransformCallWork {
     checkQueryOptions(query);
     refuseBodyFieldsIn(query);
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
@@ -132,13 +132,13 @@ export class TransformCallCompiler {
       return this.#compileSingle('steps', sentSteps(steps), { steps }, inputs);
     }
     const { op, preset } = parseOpOrPreset(query, body);
-    if (preset !== undefined) return presetCall(preset, query, body);
+    if (preset !== undefined) return parsePresetCall(preset, query, body);
     if (op === undefined) {
       throw missingOpError(body.parameters, { ...body.texts, ...parametersOf(query) });
     }
     const found = requireTransformOp(op, (any) => parseParameters(any, query, body), inputs);
     const parameters = parseParameters(found, query, body);
-    const step = { op, parameters, at: parameterFinder(query, body) };
+    const step = { op, parameters, at: createParameterFinder(query, body) };
     const pass = this.#compileSingle(op, [step], { op, parameters }, inputs);
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
@@ -194,7 +194,7 @@ export class TransformCallCompiler {
     sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
     inputs: JobInputs,
-  ): SentTransform {
+  ): TransformCallWork {
     const compiled = this.#compilePass(op, sent, inputs);
     return { kind: 'pass', ...compiled, ...asJobField(compiled.layers, asJob) };
   }
@@ -257,7 +257,7 @@ function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
 /**
  * Returns a function that finds where a parameter of an op was sent: in the query, as a form field, or in `parameters`.
  */
-function parameterFinder(
+function createParameterFinder(
   query: RawQueryFields,
   { parameters = {}, texts = {} }: BodyFields,
 ): (key: string) => SentField {
@@ -304,7 +304,7 @@ function parseParameters(op: Op, query: RawQueryFields, body: BodyFields): Given
   });
 }
 
-function presetCall(reference: string, query: RawQueryFields, body: BodyFields): SentTransform {
+function parsePresetCall(reference: string, query: RawQueryFields, body: BodyFields): TransformCallWork {
   const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
   const extra = Object.keys(given)[0];
   if (extra === undefined) return { kind: 'preset', reference };
@@ -329,10 +329,10 @@ function parseSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: Bo
     const message = `${extra} may not accompany steps, because they define all of the work. ${fix}`;
     throw exclusiveFieldError(extra, message, ['steps', extra]);
   }
-  return checkSentSteps(sent);
+  return parseSentSteps(sent);
 }
 
-function checkSentSteps(sent: unknown): PresetStep[] {
+function parseSentSteps(sent: unknown): PresetStep[] {
   const { steps } = validateSteps({ steps: sent });
   checkStepSizes(steps, 'steps');
   return steps;
@@ -366,12 +366,12 @@ function parseOutputs(
     const message = `${extra} may not accompany outputs: move it into parameters of an output, or leave it out.`;
     throw exclusiveFieldError(extra, message, ['outputs', extra]);
   }
-  const first = steps === undefined ? [] : sentSteps(checkSentSteps(steps));
-  return { first, outputs: checkSentOutputs(outputs) };
+  const first = steps === undefined ? [] : sentSteps(parseSentSteps(steps));
+  return { first, outputs: parseSentOutputs(outputs) };
 }
 
 /** Refuses keys that the op does not have. A missing parameter is not an error yet, because the body may contain it. */
-function checkKeys(op: PixelOp, query: RawQueryFields): void {
+function refuseUnknownParameters(op: PixelOp, query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkOpParameters(op, { [name]: query[name] });
   }

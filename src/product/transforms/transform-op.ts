@@ -22,7 +22,7 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 /** The maximum number of ops that an error suggests. If more of them have the sent parameters, none is suggested. */
 const MAX_SUGGESTED_OPS = 8;
 /** How many parameters of a call without an op are compared with those of the ops. */
-const MAX_COUNTED_NAMES = 20;
+const MAX_COMPARED_PARAMETERS = 20;
 
 /** The error for an op that reads a second picture, if the call does not send it as a step. */
 export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
@@ -123,7 +123,9 @@ function suggestSteps(
 function opsTaking(names: readonly string[]): string[] {
   const counted = TRANSFORM_OPS.map(({ op, parameters }) => {
     const known = Object.keys(parameters.properties);
-    const taken = names.slice(0, MAX_COUNTED_NAMES).filter((name) => likelyNames(name, known).length === 1);
+    const taken = names
+      .slice(0, MAX_COMPARED_PARAMETERS)
+      .filter((name) => likelyNames(name, known).length === 1);
     return { op, count: taken.length };
   });
   const most = Math.max(...counted.map(({ count }) => count));

@@ -18,11 +18,11 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter((op) => op.runs === 'pass')
   .filter(({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT);
 
-const MAX_STEPS = 20;
+const MAX_TRANSFORM_STEPS = 20;
 
 export const RequestedTransformSteps = Type.Array(PresetStep, {
   minItems: 1,
-  maxItems: MAX_STEPS,
+  maxItems: MAX_TRANSFORM_STEPS,
   description:
     'Deterministic steps, run in order as one pass: one decode, one encode, one run. Instead of op, preset and parameters.',
 });
@@ -110,7 +110,9 @@ export function transformQuerySchema(): TObject {
 
 function widestSchemaOf(uses: readonly DeclaredParameter[]): TSchema {
   const description = descriptionOf(uses);
-  const schemas = distinctValues(uses.map(({ schema }) => querySchemaOf(withoutDescription(schema))));
+  const schemas = distinctValues(
+    uses.map(({ schema }) => querySchemaOf(withoutDescriptionAndDefault(schema))),
+  );
   const [only] = schemas;
   if (only !== undefined && schemas.length === 1) return Type.Unsafe({ ...only, description });
   if (schemas.every(({ type }) => type === 'integer' || type === 'number')) {
@@ -147,7 +149,7 @@ function querySchemaOf({ examples: _, anyOf, ...schema }: TSchema): TSchema {
 }
 
 /** A schema without its description and default. They may differ between ops. */
-function withoutDescription(schema: TSchema): TSchema {
+function withoutDescriptionAndDefault(schema: TSchema): TSchema {
   const { description, default: fallback, ...rest } = JSON.parse(JSON.stringify(schema));
   return rest;
 }
@@ -207,7 +209,7 @@ export function transformBodySchema(): TSchema {
     const { required = [] } = parameters;
     const sent =
       required.length > 0 ? withSharedTitles(parameters) : Type.Optional(withSharedTitles(parameters));
-    const examples = [exampleOf(op, example)];
+    const examples = [exampleBodyOf(op, example)];
     return transformReferenceSchema(op, { op: Type.Literal(op), parameters: sent }, { examples });
   });
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
@@ -219,7 +221,7 @@ export function transformBodySchema(): TSchema {
   return Type.Unsafe({
     title: 'TransformRequest',
     oneOf: [...ofOps, ofSteps, ofOutputs, ofPreset, ImageReferenceBody],
-    examples: first.map(({ op, example }) => exampleOf(op, example)),
+    examples: first.map(({ op, example }) => exampleBodyOf(op, example)),
   });
 }
 
@@ -229,7 +231,7 @@ function transformReferenceSchema(name: string, work: TProperties, options: Obje
   return Type.Object({ ...IMAGE_FIELDS, ...work }, { ...fixed, ...options });
 }
 
-function exampleOf(op: string, example: object): object {
+function exampleBodyOf(op: string, example: object): object {
   return { assetId: EXAMPLE_ASSET_ID, op, ...example };
 }
 

@@ -31,12 +31,12 @@ import {
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import {
   type CallInput,
+  findSentImageBytes,
   type ImageSource,
   type JobInputs,
   jobInputsOf,
   parseBodyFields,
   readCallInput,
-  sentBytesOf,
 } from './input.ts';
 import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
@@ -63,8 +63,8 @@ import {
   type CompiledOutput,
   type CompiledTransformCall,
   jobBodiesOfOutputs,
-  type SentTransform,
   TransformCallCompiler,
+  type TransformCallWork,
 } from './transform-call.ts';
 import type { RawQueryFields } from './transform-query.ts';
 import {
@@ -102,7 +102,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         description:
           'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. A step that reads a second picture takes it of a multipart part `layer` (the next one of `layer2`), or by `layerUrl` or `layerAssetId` in its parameters. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: transformQuerySchema(),
-        response: { 200: envelopeSchemaOf(Answers) },
+        response: { 200: envelopeSchemaOf(TransformAnswers) },
       },
       // The query is not validated against a schema, because the catalogue checks it by the contract of the op.
       validatorCompiler: () => () => true,
@@ -122,7 +122,7 @@ interface OpenCall {
   input: CallInput;
 }
 
-/** Answers the calls of the route. */
+/** TransformAnswers the calls of the route. */
 class TransformCallHandler {
   readonly #options: TransformOptions;
   readonly #compiler: TransformCallCompiler;
@@ -135,7 +135,7 @@ class TransformCallHandler {
   /** Handles a call: reads the image and the work, then makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
     const syncCall = new SyncCall(request, reply, this.#options);
-    const terms = syncCall.expectedBy(this.#options.imageWorkers);
+    const terms = syncCall.reserveQueuePlace(this.#options.imageWorkers);
     const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));
     const open = { request, reply, syncCall, terms, input };
@@ -165,18 +165,18 @@ class TransformCallHandler {
   /** Compiles a corrected call without running it, to find out whether it would be accepted. */
   readonly recheck = async (request: FastifyRequest, call: CorrectableCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
-    const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
+    const sent = this.#compiler.compileUncached(call.query as RawQueryFields, parseBodyFields(call));
     if (sent.kind === 'outputs') await this.#compileOutputs(sent, caller);
     else await this.#compile(sent, caller);
   };
 
   /** The size of the image, if its bytes were sent, or if it is an asset. The image of a URL is not fetched for it. */
   readonly pictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
-    const header = readImageHeader(sentBytesOf(request) ?? new Uint8Array());
+    const header = readImageHeader(findSentImageBytes(request) ?? new Uint8Array());
     if (header !== null) return displayedSizeOf(header);
     const { accountId } = this.#options.gate.requireCaller(request);
     const assetIds = isJsonObject(body) ? [body.assetId] : [];
-    return this.#options.assets.findOnlySize(accountId, assetIds);
+    return this.#options.assets.findSizeOfOnlyAsset(accountId, assetIds);
   };
 
   /** Makes one result. For a dry run, sends the estimate instead. */
@@ -191,14 +191,14 @@ class TransformCallHandler {
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
     const done = await runCountedWork(allowance, syncCall.caller, op, async () => {
-      const result = await this.#run(open, layers, (pictures) =>
+      const result = await this.#runOnPictures(open, layers, (pictures) =>
         imageWorkers.transform({ ...pictures, pass, paramOf, ...addImageToJobs(input, asJob) }),
       );
       return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
     });
     syncCall.recordRun(op, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
-    sendFindings(reply, done);
+    setMeasurementHeaders(reply, done);
     reply.header('x-service-format', formatOfContentType(done));
     if (done.link !== null) return successEnvelope('Image transformed.', resultLinkBody(done.link, done));
     return sendPicture(reply, done);
@@ -222,7 +222,7 @@ class TransformCallHandler {
     const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
     const jobs = addImageToJobs(input, ...jobBodiesOfOutputs(sent, branches));
     const done = await runCountedWorks(allowance, syncCall.caller, ops, async () => {
-      const made = await this.#run(open, layers, (pictures) =>
+      const made = await this.#runOnPictures(open, layers, (pictures) =>
         imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
       );
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
@@ -242,25 +242,28 @@ class TransformCallHandler {
   /** Estimates the result and the price of each pass of a call. */
   async #estimate(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
-    const image = await this.#load(open, layers);
+    const image = await this.#loadPictures(open, layers);
     const estimates = await estimatePasses({ image, branches, caller: open.syncCall.caller }, this.#options);
     addWarnings(open.reply, warningsInEstimates(estimates));
     return estimates;
   }
 
   /** Loads the pictures of a call and runs work on them. Their size is added to the result. */
-  async #run<T>(
+  async #runOnPictures<T>(
     open: OpenCall,
     layers: readonly RequestedLayer[],
     start: (pictures: LoadedPictures & PoolCallTerms) => RunningCall<T>,
   ): Promise<T & { bytesIn: number }> {
-    const pictures = await this.#load(open, layers);
+    const pictures = await this.#loadPictures(open, layers);
     // The size is read first, because the bytes are transferred to a worker, which empties these arrays.
     const bytesIn = inputBytesOf(pictures);
     return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), bytesIn };
   }
 
-  async #load({ input, terms }: OpenCall, layers: readonly RequestedLayer[]): Promise<LoadedPictures> {
+  async #loadPictures(
+    { input, terms }: OpenCall,
+    layers: readonly RequestedLayer[],
+  ): Promise<LoadedPictures> {
     const image = await loadCallImage(input, this.#options, terms);
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
   }
@@ -285,7 +288,7 @@ class TransformCallHandler {
   }
 
   async #compile(
-    sent: Exclude<SentTransform, { kind: 'outputs' }>,
+    sent: Exclude<TransformCallWork, { kind: 'outputs' }>,
     { accountId }: Caller,
     inputs?: JobInputs,
   ): Promise<CompiledTransformCall> {
@@ -351,7 +354,7 @@ const OutputLinks = Type.Object(
   { title: 'OutputLinks' },
 );
 /** The JSON responses, which replace the picture: estimates and links. */
-const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
+const TransformAnswers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
   title: 'TransformAnswer',
 });
 
@@ -359,7 +362,7 @@ const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLi
  * Sends what a pass has measured as headers: the result of a search for a target, the placeholder hashes of the
  * picture, and its bit depth. Headers without a value are left out.
  */
-function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
+function setMeasurementHeaders(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
   // Returns early, because most passes have measured nothing.
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {

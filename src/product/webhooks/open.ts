@@ -102,7 +102,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
 
     /** Resolves when the deliveries for this process's events are created, and its running attempts have ended. */
     async stop(): Promise<void> {
-      await Promise.all([fanOut.whenIdle(), dispatcher.stop(), disabling.idle()]);
+      await Promise.all([fanOut.whenIdle(), dispatcher.stop(), disabling.whenIdle()]);
       unsubscribe();
       tail.close();
       events.stop();

@@ -17,10 +17,10 @@ async function both(t: Test) {
   const expected = { text: await register.metrics(), json: await register.getMetricsAsJSON() };
   register.clear();
   const ours = new DurationHistogram({ ...of, bounds: BOUNDS });
-  const observe = ours.observerOf({ way: 'out', end: 'good' });
+  const observe = ours.createObserver({ way: 'out', end: 'good' });
   for (const seconds of OBSERVED) observe(seconds);
-  ours.observerOf({ way: 'home', end: 'bad' })(1);
-  ours.observerOf({ way: 'nowhere', end: 'none' });
+  ours.createObserver({ way: 'home', end: 'bad' })(1);
+  ours.createObserver({ way: 'nowhere', end: 'none' });
   return { expected, ours };
 }
 

@@ -1,7 +1,7 @@
 // needs: documents, mongodb
 import t from 'tap';
 import { RunAllowance } from '../../../src/product/billing/allowance.ts';
-import { chargeForJob, JobHolds } from '../../../src/product/billing/holds.ts';
+import { JobHolds, jobChargeOf } from '../../../src/product/billing/holds.ts';
 import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
@@ -45,7 +45,7 @@ onEachStore(
       code: 'insufficient_credit',
       details: { required: 8 },
     });
-    t.match(await holds.outlook(accountId, { runs: 1, credits: 7 }), {
+    t.match(await holds.readPriceOutlook(accountId, { runs: 1, credits: 7 }), {
       balance: 20,
       sufficientCredit: false,
       processCountLeft: 0,
@@ -169,6 +169,6 @@ onEachStore(
 
 t.test('runs fill the allowance before they cost', async (t) => {
   const hold = { runs: 10, credits: 0, period: '2026-03', past: 4, overageCredits: 2 };
-  const overages = [0, 6, 7, 10].map((runs) => chargeForJob(hold, { runs, credits: 0 }).overage);
+  const overages = [0, 6, 7, 10].map((runs) => jobChargeOf(hold, { runs, credits: 0 }).overage);
   t.same(overages, [0, 0, 2, 8]);
 });

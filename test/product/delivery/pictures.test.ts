@@ -52,7 +52,7 @@ t.test('a picture is answered before it is kept, and is one making until then', 
     isWanted: async () => isWanted,
   });
   for (const one of [request(true), request(false)])
-    for (let call = 0; call < 3; call += 1) t.equal((await pictures.get(one)).bytes, bytes);
+    for (let call = 0; call < 3; call += 1) t.equal((await pictures.findOrMake(one)).bytes, bytes);
   t.same([made, held, kept], [2, 2, []], 'nothing is kept yet, and no other process makes them');
   let hasEnded = false;
   const ended = cache.whenSettled().then(() => {
@@ -90,9 +90,9 @@ t.test('a picture that is read from the cache twice is in memory', async (t) => 
     make: () => Promise.reject(new Error('It is kept.')),
     isWanted: async () => true,
   });
-  for (let call = 0; call < 4; call += 1) t.same((await pictures.get(request('often'))).bytes, bytes);
+  for (let call = 0; call < 4; call += 1) t.same((await pictures.findOrMake(request('often'))).bytes, bytes);
   t.equal(reads.length, 2);
-  for (let index = 0; index < 600; index += 1) await pictures.get(request(`once-${index}`));
+  for (let index = 0; index < 600; index += 1) await pictures.findOrMake(request(`once-${index}`));
   t.equal(pictures.findInMemory(request('once-599')), null, 'one that is asked for once displaces nothing');
   t.same(pictures.findInMemory(request('often'))?.bytes, bytes);
 });
@@ -120,13 +120,13 @@ t.test('a source that fails is tried once in ten seconds while its last picture 
     },
     isWanted: async () => true,
   };
-  const { bytes } = await pictures.get(request);
+  const { bytes } = await pictures.findOrMake(request);
   // A picture is kept after its answer, and whoever asks until then has the same answer.
   await setImmediate();
   source.isAway = true;
   clock.nowMs += 3_600_000;
   const triesOf = async (calls: number) => {
-    for (let call = 0; call < calls; call += 1) t.same((await pictures.get(request)).bytes, bytes);
+    for (let call = 0; call < calls; call += 1) t.same((await pictures.findOrMake(request)).bytes, bytes);
     return source.tries;
   };
   t.equal(await triesOf(5), 2);
@@ -140,7 +140,7 @@ t.test('a source that fails is tried once in ten seconds while its last picture 
   await setImmediate();
   source.isAway = true;
   clock.nowMs += 86_400_001;
-  await t.rejects(pictures.get(request));
+  await t.rejects(pictures.findOrMake(request));
 });
 
 t.test('a disk that still takes uploads keeps no more pictures', async (t) => {

@@ -21,11 +21,11 @@ function activeJobOn(prefetch: ItemPrefetch): ActiveJob {
 t.test(
   'items are claimed together by the time between two ends, however long each of them takes',
   async (t) => {
-    t.equal(prefetchAfter(300, 38).batch, 5, 'eight in hand, each of which waits for the others');
-    t.equal(prefetchAfter(38, 38).batch, 5, 'one after the other');
-    t.equal(prefetchAfter(300, 90).batch, 1, 'two would take more questions than two claims of one');
-    t.equal(prefetchAfter(38, 5_000).batch, 5, 'a prefetch that idled between them is no slower for it');
-    t.equal(prefetchAfter(0.01, 0.01).batch, 64, 'no more than a settlement counts');
+    t.equal(prefetchAfter(300, 38).batchSize, 5, 'eight in hand, each of which waits for the others');
+    t.equal(prefetchAfter(38, 38).batchSize, 5, 'one after the other');
+    t.equal(prefetchAfter(300, 90).batchSize, 1, 'two would take more questions than two claims of one');
+    t.equal(prefetchAfter(38, 5_000).batchSize, 5, 'a prefetch that idled between them is no slower for it');
+    t.equal(prefetchAfter(0.01, 0.01).batchSize, 64, 'no more than a settlement counts');
   },
 );
 
@@ -33,7 +33,7 @@ t.test('a batch is claimed when there is room for all of it, and enough is claim
   const prefetch = prefetchAfter(300, 38);
   const activeJob = activeJobOn(prefetch);
   let claims = 0;
-  for (; activeJob.canClaim(0); claims += 1) activeJob.reserve(prefetch.batch);
+  for (; activeJob.canClaim(0); claims += 1) activeJob.reserve(prefetch.batchSize);
   t.ok(activeJob.claimedCount < prefetch.limit, 'one slot is left for another job');
   t.ok(claims > 1);
   while (!activeJob.canClaim(0)) activeJob.reserve(-1);
@@ -48,7 +48,7 @@ t.test('no more is claimed than an operator allows, from one change to the next'
   const prefetch = prefetchAfter(38, 38, () => most);
   const activeJob = activeJobOn(prefetch);
   const claimAll = () => {
-    while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
+    while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batchSize);
     return prefetch.claimedCount;
   };
   const usual = claimAll();
@@ -71,9 +71,9 @@ t.test('no more is claimed than an operator allows, from one change to the next'
 t.test('slow items are claimed one by one, as soon as one has left', async (t) => {
   const prefetch = prefetchAfter(900, 300);
   const activeJob = activeJobOn(prefetch);
-  while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
+  while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batchSize);
   t.equal(activeJob.claimedCount, prefetch.limitPerJob);
-  const slot = activeJob.slot(() => undefined);
+  const slot = activeJob.takeSlot(() => undefined);
   slot.release();
   slot.release();
   t.equal(prefetch.claimedCount, prefetch.limitPerJob - 1, 'a slot is released once');

@@ -108,7 +108,7 @@ t.test('a job with a collection in place of its images is told of from', async (
 
 t.test('more than 10,000 images are refused without a limit, and as many are taken', async (t) => {
   const assets = (count: number) => ({
-    selectDone: async (_account: string, _selection: object, limit: number) =>
+    selectDoneIds: async (_account: string, _selection: object, limit: number) =>
       Array.from({ length: Math.min(count, limit) }, (_, index) => `ast_${index}`),
   });
   t.equal((await selectJobAssets('acc_1', {}, assets(10_000))).length, 10_000);

@@ -84,7 +84,7 @@ export class AssetReader {
    * The size of the picture, if a call has exactly one asset. Null for several assets, and for an id that is not an
    * asset of the account.
    */
-  async findOnlySize(
+  async findSizeOfOnlyAsset(
     accountId: string,
     [assetId, ...others]: readonly unknown[],
   ): Promise<PictureSize | null> {
@@ -171,12 +171,12 @@ export class AssetRecordCache {
    * @throws ApiError asset_not_found, invalid_state
    */
   async find(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
-    return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId, param);
+    return this.#records.get(recordKeyOf(accountId, assetId)) ?? this.findStored(accountId, assetId, param);
   }
 
   /** Whether an asset was found within the last 20 s and its deletion was not announced since. */
   isCached(accountId: string, assetId: string): boolean {
-    return this.#records.has(keyOf(accountId, assetId));
+    return this.#records.has(recordKeyOf(accountId, assetId));
   }
 
   /**
@@ -184,7 +184,7 @@ export class AssetRecordCache {
    * @throws the errors of `find`.
    */
   async findStored(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
-    const key = keyOf(accountId, assetId);
+    const key = recordKeyOf(accountId, assetId);
     this.#records.delete(key);
     const asset = await findAssetWithContent(this.#store, accountId, assetId, param);
     this.#records.set(key, asset);
@@ -193,7 +193,7 @@ export class AssetRecordCache {
 
   /** Announces to every process that an asset was deleted. */
   async announceDeletion(accountId: string, assetId: string): Promise<void> {
-    const key = keyOf(accountId, assetId);
+    const key = recordKeyOf(accountId, assetId);
     this.#records.delete(key);
     await this.#coordination.publish(DELETED_CHANNEL, key);
   }
@@ -214,7 +214,7 @@ export class AssetRecordCache {
   }
 }
 
-function keyOf(accountId: string, assetId: string): string {
+function recordKeyOf(accountId: string, assetId: string): string {
   return `${accountId}/${assetId}`;
 }
 

@@ -69,7 +69,7 @@ export async function contentRoutes(
       refuseImageParameters(request.query);
       const { preview } = request.query;
       if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
-      const asset = await findAssetWithContent(store, findOwner(request), request.params.assetId);
+      const asset = await findAssetWithContent(store, requireOwnerId(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       addWarnings(reply, asset.warnings ?? []);
       const shown = request.query.download === true ? 'attachment' : 'inline';
@@ -93,7 +93,7 @@ export async function contentRoutes(
   );
 
   /** The account whose asset may be read: the account of the link, else that of the caller. */
-  function findOwner(
+  function requireOwnerId(
     request: FastifyRequest<{ Params: AssetParams; Querystring: AssetContentQuery }>,
   ): string {
     const { params, query } = request;

@@ -66,7 +66,7 @@ function requestedRange(
   return start <= end ? { start, end } : null;
 }
 
-const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
+const EXTENSIONS_UNLIKE_FORMAT: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
 const EXTENSION_PATTERN = /\.\w{1,5}$/;
 const UNSAFE_ASCII_NAME_CHARACTERS = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
@@ -104,7 +104,7 @@ export function downloadFileName(name: string, format: string, keepsExtension: b
   const safe = name.replace(UNSAFE_NAME_CHARACTERS, '_');
   const hasExtension = EXTENSION_PATTERN.test(safe);
   if (hasExtension && keepsExtension) return safe;
-  return `${hasExtension ? safe.replace(EXTENSION_PATTERN, '') : safe}.${EXTENSIONS[format] ?? format}`;
+  return `${hasExtension ? safe.replace(EXTENSION_PATTERN, '') : safe}.${EXTENSIONS_UNLIKE_FORMAT[format] ?? format}`;
 }
 
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */

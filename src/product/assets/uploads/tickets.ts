@@ -88,7 +88,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     },
     async (request, reply) => {
       const { params, query } = request;
-      const accountId = findOwner(params.assetId, query);
+      const accountId = requireOwnerId(params.assetId, query);
       const { contentTypes, maxBytes } = query;
       using image = await openTicketImage(request, Number(maxBytes ?? MAX_UPLOAD_BYTES));
       const options = { client: clientGoneSignal(reply), palette: undefined };
@@ -103,7 +103,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
    * The account for which an address was made.
    * @throws ApiError 404 not_found on `ticket`.
    */
-  function findOwner(assetId: string, query: UploadTicketQuery): string {
+  function requireOwnerId(assetId: string, query: UploadTicketQuery): string {
     try {
       return links.requireOwner(ticketGrantOf(assetId, query), query);
     } catch (error) {

@@ -65,7 +65,7 @@ export class ActiveJob {
   /** Whether to claim more items of the job now. */
   canClaim(nowMs: number): boolean {
     if (this.#hasNoMoreToClaim || this.isClaiming || !this.prefetch.mayClaim(nowMs)) return false;
-    return this.freeSlots >= this.prefetch.batch;
+    return this.freeSlots >= this.prefetch.batchSize;
   }
 
   /** Whether this process works on no item of the job and knows of no item to claim. */
@@ -106,7 +106,7 @@ export class ActiveJob {
    * Gives an item one of the reserved slots.
    * @param onRelease called once, when the slot is freed.
    */
-  slot(onRelease: () => void): RunnerItemSlot {
+  takeSlot(onRelease: () => void): RunnerItemSlot {
     let isHeld = true;
     return {
       release: () => {
@@ -141,14 +141,14 @@ const ITEMS_CLAIMED_AHEAD = 6;
 /** How many slots a single job must leave to others, so that a large job never takes all of them. */
 const SLOTS_FOR_OTHER_JOBS = 1;
 /** How much work one claim should contain, in milliseconds. Short items are therefore claimed many at a time. */
-const BATCH_WORK_MS = 200;
+const CLAIM_BATCH_WORK_MS = 200;
 /**
  * The smallest batch. Claiming several items takes three queries, and claiming one item takes one, so a smaller batch
  * would not save any.
  */
-const MIN_BATCH_SIZE = 4;
-const MAX_BATCH_SIZE = 64;
-const INITIAL_MEAN_MS = 200;
+const MIN_CLAIM_BATCH_SIZE = 4;
+const MAX_CLAIM_BATCH_SIZE = 64;
+const INITIAL_MEAN_ITEM_MS = 200;
 const SMOOTHING_FACTOR = 0.2;
 
 /** How long claiming pauses while a store is unavailable, in milliseconds. After each pause, a single item is tried. */
@@ -162,7 +162,7 @@ export class ItemPrefetch {
   readonly #concurrency: () => number;
   readonly #maxItems: () => number;
   /** The moving average of the time between two completed items, in milliseconds. Idle time does not count. */
-  #meanMs = INITIAL_MEAN_MS;
+  #meanMs = INITIAL_MEAN_ITEM_MS;
   #lastEndMs = 0;
   /** The length of the last pause in milliseconds; 0 after an item has reached the stores. */
   #pauseMs = 0;
@@ -182,20 +182,23 @@ export class ItemPrefetch {
   }
 
   /** How many items one claim takes. */
-  get batch(): number {
+  get batchSize(): number {
     if (this.#pauseMs > 0) return 1;
     const items = Math.min(
-      MAX_BATCH_SIZE,
+      MAX_CLAIM_BATCH_SIZE,
       this.#maxItems() - SLOTS_FOR_OTHER_JOBS,
-      Math.floor(BATCH_WORK_MS / this.#meanMs),
+      Math.floor(CLAIM_BATCH_WORK_MS / this.#meanMs),
     );
-    return items < MIN_BATCH_SIZE ? 1 : items;
+    return items < MIN_CLAIM_BATCH_SIZE ? 1 : items;
   }
 
   /** How many items may be claimed in all: enough to keep the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#concurrency() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
-    return Math.min(this.#maxItems(), Math.max(base + this.batch - 1, 2 * this.batch + SLOTS_FOR_OTHER_JOBS));
+    return Math.min(
+      this.#maxItems(),
+      Math.max(base + this.batchSize - 1, 2 * this.batchSize + SLOTS_FOR_OTHER_JOBS),
+    );
   }
 
   /** The most items of one job that are prefetched, so that slots stay free for other jobs. */

@@ -45,7 +45,7 @@ export class JobAdmission {
     set: Partial<JobDocument>,
     { isNext, claim }: { isNext: boolean; claim: PendingClaim | undefined },
   ): Promise<JobDocument | null> {
-    const running = isNext ? await this.#jobs.markRunning(job, set) : null;
+    const running = isNext ? await this.#jobs.showAndStart(job, set) : null;
     if (running !== null) {
       if (claim === undefined) this.#onStarted(running);
       else claim.begin(running);

@@ -1,6 +1,6 @@
 import { newId } from '../../../platform/ids/ids.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { chargeForJob } from '../../billing/holds.ts';
+import { jobChargeOf } from '../../billing/holds.ts';
 import type { OutboxEvent, WebhookEventType } from '../../events/event.ts';
 import type { JobsContext } from '../context.ts';
 import { type EndedJob, hasEnded, type JobDocument, type OutcomeStatus, type UnfinishedJob } from '../job.ts';
@@ -60,7 +60,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
     runs: job.usedRuns + cancelledUsage.runs,
     credits: job.usedCredits + cancelledUsage.credits,
   };
-  const { credits, overage } = chargeForJob(job.hold, used);
+  const { credits, overage } = jobChargeOf(job.hold, used);
   return {
     transition: JOB_END_TRANSITIONS[status],
     set: {
@@ -78,7 +78,7 @@ export async function prepareEnd(context: EndContext, job: UnfinishedJob): Promi
 /** The error fields of the job, taken from one of its failed items; empty if no item failed. */
 async function readJobError({ items }: EndContext, job: JobDocument): Promise<Partial<EndedJob>> {
   if (job.failedItems === 0) return {};
-  const failure = await items.firstFailure(job._id);
+  const failure = await items.findFirstFailure(job._id);
   if (failure?.outcome?.errorCode === undefined) return {};
   const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
   return { errorCode, retryable, errorMessage: failedItemsMessage(job, { index: failure.index, message }) };

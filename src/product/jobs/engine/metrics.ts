@@ -6,7 +6,7 @@ import type { JobsStore } from '../store.ts';
  * What follows when the claim of a dead process has expired: the item is tried again (`again`), or it fails because it
  * has probably killed its processes (`poison`).
  */
-type ExpiredLease = 'again' | 'poison';
+type ExpiredLeaseConsequence = 'again' | 'poison';
 
 interface JobsMetricsOptions {
   jobs: JobsStore;
@@ -42,7 +42,7 @@ export class JobMetrics {
   constructor({ jobs, itemsAtWork, now }: JobsMetricsOptions) {
     // The counters start at zero. Otherwise an alert would miss the first expired lease, because the series would begin
     // at one.
-    for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
+    for (const followedBy of ['again', 'poison'] satisfies ExpiredLeaseConsequence[])
       this.#expiredLeases.inc({ followed_by: followedBy }, 0);
     const running = new Gauge({
       name: 'darkroom_job_items_running',
@@ -86,7 +86,7 @@ export class JobMetrics {
     this.#gauges = [running, open, oldest];
   }
 
-  countExpiredLease(followedBy: ExpiredLease): void {
+  countExpiredLease(followedBy: ExpiredLeaseConsequence): void {
     this.#expiredLeases.inc({ followed_by: followedBy });
   }
 

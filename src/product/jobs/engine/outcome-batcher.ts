@@ -14,13 +14,13 @@ interface WaitingOutcome {
   failed: (error: unknown) => void;
 }
 
-const MAX_BATCH_SIZE = 64;
+const MAX_OUTCOMES_PER_RECORDING = 64;
 /**
  * The minimum interval between two recordings of a job while this process works on more of its items. A recording takes
  * three writes, however many outcomes it contains. The counts and events of the job are late by at most this time.
  */
 const MIN_RECORDING_INTERVAL_MS = 250;
-const MAX_BATCHES = 1_000;
+const MAX_IDLE_BATCHES = 1_000;
 
 interface BatcherOptions {
   items: Pick<ItemsStore, 'decide'>;
@@ -68,7 +68,7 @@ export class OutcomeBatcher {
     const known = this.#batches.get(job._id);
     if (known !== undefined) return known;
     const batch = new JobBatch(job, this.#options, (isOver) => {
-      if (isOver || this.#batches.size > MAX_BATCHES) this.#batches.delete(job._id);
+      if (isOver || this.#batches.size > MAX_IDLE_BATCHES) this.#batches.delete(job._id);
     });
     this.#batches.set(job._id, batch);
     return batch;
@@ -114,7 +114,7 @@ class JobBatch {
     return new Promise<void>((recorded, failed) => {
       this.#waiting.push({ decided, readCount, recorded, failed });
       this.#hasMore = slot.hasSiblings;
-      if (this.#waiting.length < MAX_BATCH_SIZE) slot.release();
+      if (this.#waiting.length < MAX_OUTCOMES_PER_RECORDING) slot.release();
       this.#recordSoon();
     });
   }
@@ -127,7 +127,7 @@ class JobBatch {
 
   /** Milliseconds until the waiting outcomes are recorded. */
   #remainingWaitMs(): number {
-    if (this.#waiting.length >= MAX_BATCH_SIZE || !this.#hasMore()) return 0;
+    if (this.#waiting.length >= MAX_OUTCOMES_PER_RECORDING || !this.#hasMore()) return 0;
     return Math.max(0, this.#lastRecordingMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());
   }
 
@@ -138,7 +138,7 @@ class JobBatch {
     this.#isRecording = true;
     do {
       this.#lastRecordingMs = this.#clock.elapsedMs();
-      await this.#recordBatch(this.#waiting.splice(0, MAX_BATCH_SIZE));
+      await this.#recordBatch(this.#waiting.splice(0, MAX_OUTCOMES_PER_RECORDING));
     } while (this.#waiting.length > 0 && this.#remainingWaitMs() === 0);
     this.#isRecording = false;
     if (this.#waiting.length > 0) this.#recordSoon();

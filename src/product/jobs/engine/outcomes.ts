@@ -35,7 +35,7 @@ export interface RecordedJobView {
  * The maximum number of attempts to record a batch. When another process has recorded first, the next attempt reads the
  * job again and records the rest of the batch.
  */
-const MAX_ROUNDS = 200;
+const MAX_RECORDING_ATTEMPTS = 200;
 
 /**
  * Records the outcomes of items in their job, each once. A batch of outcomes that the job has counted is called a
@@ -71,7 +71,7 @@ export class OutcomeRecorder {
     view: RecordedJobView = { job: null, readCount: 0 },
   ): Promise<JobDocument | null> {
     let rest = view.job === null ? await this.#readUncounted(jobId, batch, view) : batch;
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_RECORDING_ATTEMPTS; round += 1) {
       const { job } = view;
       if (job === null || rest.length === 0) return job;
       const resultAssetIds = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
@@ -84,7 +84,7 @@ export class OutcomeRecorder {
       }
       rest = await this.#readUncounted(jobId, batch, view);
     }
-    throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
+    throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_RECORDING_ATTEMPTS} times.`);
   }
 
   /**

@@ -34,7 +34,7 @@ import type { OutcomeBatcher } from './outcome-batcher.ts';
 
 /** How long a claim is valid, and how often it is renewed, in milliseconds. */
 const LEASE_MS = 30_000;
-const RENEW_INTERVAL_MS = 10_000;
+const LEASE_RENEWAL_INTERVAL_MS = 10_000;
 /** How long a stopping process continues its work before it puts items back. */
 const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process tries to put items back into the store. If that fails, their leases expire. */
@@ -91,13 +91,13 @@ export class JobRunner {
       pages: new ItemPrefetch(concurrency.pages, maxClaimedItems),
       models: new ItemPrefetch(concurrency.models, maxClaimedItems),
     };
-    this.#renewTimer = setInterval(() => this.#renew(), RENEW_INTERVAL_MS);
+    this.#renewTimer = setInterval(() => this.#renewLeases(), LEASE_RENEWAL_INTERVAL_MS);
     this.#renewTimer.unref();
   }
 
   /** Looks for items of a job to claim. */
   wake = (jobId: string): void => {
-    this.#checkJob(jobId).catch(this.#warn('A job was not checked; the sweep finds it'));
+    this.#checkJob(jobId).catch(this.#warningLogger('A job was not checked; the sweep finds it'));
   };
 
   /**
@@ -183,7 +183,9 @@ export class JobRunner {
     cancelTimeout();
     clearInterval(this.#renewTimer);
     const givenBack = Array.from(this.#ownedItems.values(), (item) =>
-      this.#context.items.giveBack(item).catch(this.#warn('An item was not given back; its lease runs out')),
+      this.#context.items
+        .giveBack(item)
+        .catch(this.#warningLogger('An item was not given back; its lease runs out')),
     );
     await waitForSettled(SHUTDOWN_GIVE_BACK_MS, givenBack, this.#clock);
   }
@@ -230,7 +232,7 @@ export class JobRunner {
   async #claim(activeJob: ActiveJob): Promise<void> {
     const { job, prefetch } = activeJob;
     const startedMs = performance.now();
-    const count = Math.min(prefetch.batch, activeJob.freeSlots);
+    const count = Math.min(prefetch.batchSize, activeJob.freeSlots);
     const endClaim = activeJob.beginClaim();
     this.#claimMoreAfter(prefetch.recordClaim(startedMs));
     activeJob.reserve(count);
@@ -238,7 +240,7 @@ export class JobRunner {
     try {
       claimed = await this.#context.items.claim(job._id, count, this.#owner, LEASE_MS);
     } catch (error) {
-      this.#warn('Items could not be claimed')(error);
+      this.#warningLogger('Items could not be claimed')(error);
       this.#pauseClaims(prefetch, startedMs);
     }
     // If the claim took every item of the job, no more can be claimed.
@@ -257,7 +259,7 @@ export class JobRunner {
 
   /** Works on an item for which a slot is reserved, until this process has nothing more to do with the item. */
   async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
-    const slot = activeJob.slot(() => {
+    const slot = activeJob.takeSlot(() => {
       this.#removeIfIdle(activeJob);
       this.#claimMore();
     });
@@ -286,7 +288,7 @@ export class JobRunner {
       else if ('outage' in result) await this.#waitOut(work, result.outage);
       else await this.#retryLater(item, result.putBackMs, null);
     } catch (error) {
-      this.#warn('An item was left for its lease to run out')(error);
+      this.#warningLogger('An item was left for its lease to run out')(error);
     }
   }
 
@@ -319,7 +321,7 @@ export class JobRunner {
   /** Puts an item back. It waits until the unavailable store responds again. */
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#options.metrics.waits.inc({ type: job.type });
-    this.#warn('A store was away for an item, which waits for it')(cause);
+    this.#warningLogger('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
   }
 
@@ -345,14 +347,16 @@ export class JobRunner {
       const { jobIds } = await this.#context.items.promote(MAX_PROMOTED_ITEMS);
       for (const jobId of jobIds) await this.#checkJob(jobId);
     } catch (error) {
-      this.#warn('Items that wait to be tried again are left for the sweep')(error);
+      this.#warningLogger('Items that wait to be tried again are left for the sweep')(error);
     }
   }
 
   /** Ends the pauses of items that wait for a store, because the stores respond again. */
   async #endStoreWaits(): Promise<void> {
     const { items } = this.#context;
-    await items.endStoreWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));
+    await items
+      .endStoreWaits()
+      .catch(this.#warningLogger('Items that wait for a store wait out their pauses'));
     await this.#promoteRetries();
   }
 
@@ -369,14 +373,14 @@ export class JobRunner {
     if (this.#ownedItems.size === 0) this.#onIdle();
   }
 
-  #renew(): void {
+  #renewLeases(): void {
     const { items } = this.#context;
     const ids = [...this.#ownedItems.keys()];
     if (ids.length === 0) return;
-    items.renew(this.#owner, ids, LEASE_MS).catch(this.#warn('Leases of items were not renewed'));
+    items.renew(this.#owner, ids, LEASE_MS).catch(this.#warningLogger('Leases of items were not renewed'));
   }
 
-  #warn(message: string): (error: unknown) => void {
+  #warningLogger(message: string): (error: unknown) => void {
     return (error) => this.#context.log.warn({ err: error }, message);
   }
 }

@@ -15,7 +15,7 @@ interface SweepsOptions extends CompletionOptions {
   metrics: JobMetrics;
 }
 
-const INTERVAL_MS = 15_000;
+const SWEEP_INTERVAL_MS = 15_000;
 /**
  * The age from which the sweep handles a decided outcome or an ended job. Before that, the process that owns it is
  * probably still alive.
@@ -49,13 +49,25 @@ export class JobSweeps {
 
   get tasks(): SweepTask[] {
     return [
-      { name: 'leases of items', sweep: (now) => this.#sweepExpiredLeases(now), intervalMs: INTERVAL_MS },
-      { name: 'retries of items', sweep: () => this.#sweepRetries(), intervalMs: INTERVAL_MS },
-      { name: 'settlements of items', sweep: (now) => this.#sweepDecidedItems(now), intervalMs: INTERVAL_MS },
-      { name: 'waiting jobs', sweep: () => this.#startWaitingJobs(), intervalMs: INTERVAL_MS },
-      { name: 'ended jobs', sweep: (now) => this.#sweepEndedJobs(now), intervalMs: INTERVAL_MS },
-      { name: 'outputs without an item', sweep: (now) => this.#sweepOutputs(now), intervalMs: INTERVAL_MS },
-      { name: 'expired jobs', sweep: (now) => this.#sweepExpiredJobs(now), intervalMs: INTERVAL_MS },
+      {
+        name: 'leases of items',
+        sweep: (now) => this.#sweepExpiredLeases(now),
+        intervalMs: SWEEP_INTERVAL_MS,
+      },
+      { name: 'retries of items', sweep: () => this.#sweepRetries(), intervalMs: SWEEP_INTERVAL_MS },
+      {
+        name: 'settlements of items',
+        sweep: (now) => this.#sweepDecidedItems(now),
+        intervalMs: SWEEP_INTERVAL_MS,
+      },
+      { name: 'waiting jobs', sweep: () => this.#startWaitingJobs(), intervalMs: SWEEP_INTERVAL_MS },
+      { name: 'ended jobs', sweep: (now) => this.#sweepEndedJobs(now), intervalMs: SWEEP_INTERVAL_MS },
+      {
+        name: 'outputs without an item',
+        sweep: (now) => this.#sweepOutputs(now),
+        intervalMs: SWEEP_INTERVAL_MS,
+      },
+      { name: 'expired jobs', sweep: (now) => this.#sweepExpiredJobs(now), intervalMs: SWEEP_INTERVAL_MS },
     ];
   }
 
@@ -82,7 +94,7 @@ export class JobSweeps {
    * returned.
    */
   async #findExpiredLeases(): Promise<ClaimedItem[]> {
-    const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * INTERVAL_MS;
+    const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * SWEEP_INTERVAL_MS;
     if (this.#didLastReadFail || wasPaused) this.#renewalGraceEndsMs = performance.now() + RENEWAL_GRACE_MS;
     this.#lastLeaseSweepMs = performance.now();
     this.#didLastReadFail = true;
@@ -174,7 +186,7 @@ export class JobSweeps {
   }
 
   /** Removes an expired job and its results, in several steps. */
-  async #remove(job: JobDocument): Promise<void> {
+  async #removeJob(job: JobDocument): Promise<void> {
     while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(this.#context, job);
     while ((await this.#context.items.erase(job._id, ITEM_BATCH_SIZE)) > 0);
@@ -185,12 +197,12 @@ export class JobSweeps {
   async #sweepExpiredJobs(now: Date): Promise<number> {
     const before = instantBefore(now, MIN_STUCK_REMOVAL_AGE_MS);
     const leaving = await this.#context.jobs.findInPhaseSince('leaving', before, SWEEP_BATCH_SIZE);
-    for (const job of leaving) await this.#remove(job);
+    for (const job of leaving) await this.#removeJob(job);
     let removed = leaving.length;
     for (const { _id } of await this.#context.jobs.findExpired(now, 10)) {
       const leaving = await this.#context.jobs.move(_id, JOB_TRANSITIONS.expire);
       if (leaving === null) continue;
-      await this.#remove(leaving);
+      await this.#removeJob(leaving);
       removed += 1;
     }
     return removed;

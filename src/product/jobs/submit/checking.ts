@@ -337,14 +337,14 @@ function* seedsOf(
 export async function selectJobAssets(
   accountId: string,
   from: NonNullable<JobRequest['from']>,
-  assets: Pick<AssetsStore, 'selectDone'>,
+  assets: Pick<AssetsStore, 'selectDoneIds'>,
 ): Promise<string[]> {
   const { collection, limit } = from;
   const selection = withoutAbsentFields({
     collection: collection === undefined ? undefined : checkCollectionName(collection, 'from.collection'),
     ...parseCreationWindow(from, 'from.'),
   });
-  const ids = await assets.selectDone(accountId, selection, limit ?? MAX_JOB_ITEMS + 1);
+  const ids = await assets.selectDoneIds(accountId, selection, limit ?? MAX_JOB_ITEMS + 1);
   if (ids.length === 0) {
     const message =
       'from selects no image: it looks for assets that are DONE (GET /api/v1/assets lists them).';

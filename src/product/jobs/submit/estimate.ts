@@ -21,7 +21,7 @@ export async function estimateJobOrder(
   const warnings = [...order.warnings.map((warning) => ({ ...warning })), ...inFonts];
   const hasSteps = definition.steps !== undefined || head.presetId !== null;
   const assetCountLeft = Math.max(0, plan(planId).storedAssets - (await countAssets(accountId)));
-  const { price, ...outlook } = await holds.outlook(accountId, need);
+  const { price, ...outlook } = await holds.readPriceOutlook(accountId, need);
   refusePriceAboveMax(order, price);
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;

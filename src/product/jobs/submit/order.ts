@@ -52,7 +52,7 @@ export type SubmitIdempotencyKey = NonNullable<ReturnType<typeof idempotencyKeyO
 
 type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
-export interface SubmitTerms {
+export interface SubmitOptions {
   key?: SubmitIdempotencyKey | null;
   parent?: ResumedAttempt | null;
 }
@@ -61,7 +61,7 @@ export interface SubmitTerms {
 export function newJob(
   { accountId, plan, apiKeyId }: Caller,
   order: JobOrder,
-  { key = null, parent = null }: SubmitTerms,
+  { key = null, parent = null }: SubmitOptions,
   { retentionDays, submitter, now }: { retentionDays: number; submitter: string; now: Date },
 ): JobDocument {
   const _id = newId('job', now.getTime());

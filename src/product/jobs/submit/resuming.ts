@@ -17,7 +17,7 @@ import {
 } from '../errors.ts';
 import { type ItemDocument, type JobDocument, wasNeverShown } from '../job.ts';
 import type { JobReader } from '../reading.ts';
-import type { JobOrder, NewItemFields, SubmitIdempotencyKey, SubmitTerms } from './order.ts';
+import type { JobOrder, NewItemFields, SubmitIdempotencyKey, SubmitOptions } from './order.ts';
 import type { JobSubmission, SubmitResult } from './submitting.ts';
 
 interface ResumingOptions {
@@ -25,25 +25,25 @@ interface ResumingOptions {
   submit: JobSubmission['submit'];
 }
 
-interface ResumeTerms {
+interface ResumeOptions {
   key: SubmitIdempotencyKey | null;
   /** The highest price that the caller accepts, in credits. */
   maxCredits?: number | undefined;
 }
 
-interface Resumed extends SubmitResult {
+interface ResumeResult extends SubmitResult {
   order: JobOrder;
 }
 
-const MAX_NAMED_ITEMS = 100;
+const MAX_NOT_RETRYABLE_INDEXES = 100;
 /** The number of items that are read and checked at a time. Other calls are served in between. */
 const ITEMS_PER_READ = 200;
 /**
  * How often a new attempt is polled until it is visible, in case another call is submitting it. That usually takes
  * milliseconds. If the process of that call died, it takes minutes until the attempt is undone.
  */
-const POLL_MS = 50;
-const MAX_POLLS = 40;
+const ATTEMPT_POLL_INTERVAL_MS = 50;
+const MAX_ATTEMPT_POLLS = 40;
 
 /** Submits a new attempt of a job for its failed and cancelled items. */
 export class JobResuming {
@@ -64,7 +64,7 @@ export class JobResuming {
    * Submits a new attempt of a job for its failed and cancelled items.
    * @throws ApiError when the job cannot be resumed; the errors of a submit.
    */
-  async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+  async resume(caller: Caller, jobId: string, terms: ResumeOptions): Promise<ResumeResult> {
     const { parent, order } = await this.#orderFor(caller, jobId, terms);
     return { ...(await this.#submitNext(caller, jobId, order, { key: terms.key, parent })), order };
   }
@@ -76,7 +76,7 @@ export class JobResuming {
   async #orderFor(
     { accountId }: Caller,
     jobId: string,
-    { key, maxCredits }: ResumeTerms,
+    { key, maxCredits }: ResumeOptions,
   ): Promise<{ parent: JobDocument; order: JobOrder }> {
     const parent = await this.#options.reading.find(accountId, jobId);
     const { status } = parent;
@@ -103,8 +103,8 @@ export class JobResuming {
       // attempt and returns it.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttemptError();
-      if (polls === MAX_POLLS) throw jobBeingResumedError();
-      await pause(POLL_MS);
+      if (polls === MAX_ATTEMPT_POLLS) throw jobBeingResumedError();
+      await pause(ATTEMPT_POLL_INTERVAL_MS);
     }
   }
 
@@ -137,7 +137,7 @@ export class JobResuming {
   }
 
   /** Submits the new attempt. If another request has submitted one in the meantime, that attempt is returned. */
-  async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitTerms>) {
+  async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitOptions>) {
     for (;;) {
       try {
         return await this.#options.submit(caller, order, terms);
@@ -179,7 +179,7 @@ function notRetryableIndexesOf(remaining: readonly ItemDocument[]): number[] {
   const failedForGood = remaining.filter(
     ({ outcome }) => outcome?.status === 'FAILED' && outcome.retryable !== true,
   );
-  return failedForGood.slice(0, MAX_NAMED_ITEMS).map(({ index }) => index);
+  return failedForGood.slice(0, MAX_NOT_RETRYABLE_INDEXES).map(({ index }) => index);
 }
 
 function newItemFieldsOf({

@@ -26,7 +26,7 @@ import {
   newItem,
   newJob,
   refusePriceAboveMax,
-  type SubmitTerms,
+  type SubmitOptions,
 } from './order.ts';
 
 interface SubmissionOptions {
@@ -54,7 +54,7 @@ const ITEMS_PER_DELETION = 500;
  */
 const MAX_CONCURRENTLY_STORED_ITEMS = 100;
 /** How often a submit tries to store its job under a key. Another process may be about to free the key. */
-const MAX_ROUNDS = 3;
+const MAX_INSERT_ATTEMPTS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
 /** The longest time that the work on an item can take. */
@@ -84,7 +84,7 @@ export class JobSubmission {
    * Submits a checked job.
    * @throws ApiError for a limit of the account, for missing credits, or for a used Idempotency-Key.
    */
-  submit = async (caller: Caller, order: JobOrder, terms: SubmitTerms = {}): Promise<SubmitResult> => {
+  submit = async (caller: Caller, order: JobOrder, terms: SubmitOptions = {}): Promise<SubmitResult> => {
     const { holds, assets, plan, countAssets, topUpUrl, owner: submitter, now } = this.#context;
     const { retentionDays } = plan(caller.plan);
     const job = newJob(caller, order, terms, { retentionDays, submitter, now: now() });
@@ -118,7 +118,7 @@ export class JobSubmission {
 
   /** Stores a new job as hidden. If an earlier request used the same Idempotency-Key, its job is returned instead. */
   async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_INSERT_ATTEMPTS; round += 1) {
       try {
         await this.#context.jobs.insert(job);
         return null;
@@ -165,7 +165,7 @@ export class JobSubmission {
    */
   async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
-    const all = await this.#context.jobs.keptBytes(accountId);
+    const all = await this.#context.jobs.sumKeptBytes(accountId);
     const limit = this.#context.maxKeptBytes;
     if (all > limit) throw jobBytesExceededError(keptBytes, all - keptBytes, limit);
   }

@@ -274,8 +274,8 @@ function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: Checked
   ]);
 }
 
-const MAX_COUNT = 10;
-const COUNT_SCHEMA = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
+const MAX_ITEMS_PER_VARIANT = 10;
+const COUNT_SCHEMA = Type.Integer({ minimum: 1, maximum: MAX_ITEMS_PER_VARIANT });
 const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 
 /**
@@ -283,10 +283,15 @@ const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
  * @throws ApiError invalid_param on count, or on assetIds that the work does not take.
  */
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
-  if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
+  if (!Number.isInteger(count) || count < 1 || count > MAX_ITEMS_PER_VARIANT) {
     const field = { path: 'count' };
     const { message, suggest } = mismatchedValueDiagnosis(field, count, COUNT_SCHEMA, CALL_SUBJECT);
-    const details = { received: count, min: 1, max: MAX_COUNT, ...withoutAbsentFields({ suggest }) };
+    const details = {
+      received: count,
+      min: 1,
+      max: MAX_ITEMS_PER_VARIANT,
+      ...withoutAbsentFields({ suggest }),
+    };
     throw invalidParamError('count', message, details);
   }
   if (count > 1 && takes !== 'nothing') {

@@ -18,7 +18,7 @@ import {
   type SegmentResult,
 } from './perform.ts';
 
-/** Makes the function that runs a model over an item. It tries once per claim; the provider says when to retry. */
+/** Makes the function that runs a model over an item. It makes one attempt per claim of the item. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
   { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalItemSeconds },
@@ -84,9 +84,9 @@ export const OP_DURATIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-const MAX_DURATIONS = 100;
-const MIN_DURATIONS = 5;
-const REFRESH_INTERVAL_MS = 60_000;
+const MAX_KEPT_DURATIONS = 100;
+const MIN_DURATIONS_FOR_MEDIAN = 5;
+const MEDIAN_REFRESH_INTERVAL_MS = 60_000;
 
 /** The typical duration of items by op and model. Callers use it to plan how long to wait. */
 export class TypicalItemSeconds {
@@ -105,7 +105,7 @@ export class TypicalItemSeconds {
   }
 
   async record(op: string, model: string, durationMs: number): Promise<void> {
-    const lastMs = { $each: [Math.round(durationMs)], $slice: -MAX_DURATIONS };
+    const lastMs = { $each: [Math.round(durationMs)], $slice: -MAX_KEPT_DURATIONS };
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
   }
 
@@ -114,7 +114,7 @@ export class TypicalItemSeconds {
    * older than a minute is still returned, and refreshed in the background.
    */
   of = (op: string, model: string): number | undefined => {
-    if (performance.now() - this.#refreshedMs > REFRESH_INTERVAL_MS)
+    if (performance.now() - this.#refreshedMs > MEDIAN_REFRESH_INTERVAL_MS)
       void this.#refresh().catch(() => undefined);
     return this.#medians.get(`${op}/${model}`);
   };
@@ -123,7 +123,8 @@ export class TypicalItemSeconds {
   async #refresh(): Promise<void> {
     this.#refreshedMs = performance.now();
     for (const { _id, lastMs } of await this.#durations.find({})) {
-      if (lastMs.length >= MIN_DURATIONS) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+      if (lastMs.length >= MIN_DURATIONS_FOR_MEDIAN)
+        this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }
   }
 }

@@ -19,7 +19,7 @@ export interface PageWorkOptions {
 }
 
 /** How long the drawing of a page may take, in milliseconds, without the wait for a browser. */
-const DEADLINE_MS = 20_000;
+const PAGE_TIMEOUT_MS = 20_000;
 
 /**
  * Makes the function that works on an item of a render job: it fills the template with the item's row and draws the
@@ -47,7 +47,7 @@ export function createPageWork(options: PageWorkOptions) {
     const row = JSON.parse(item.row ?? '{}');
     const html = withAssetScheme(fillTemplate(template, row), publicUrl());
     const termsFromNow = () =>
-      ({ accountId, signal, waitSignal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
+      ({ accountId, signal, waitSignal, deadlineMs: Date.now() + PAGE_TIMEOUT_MS, work: 'job' }) as const;
     const { files, missing } = await findPageAssets(html, accountId, assets.reader);
     const terms = termsFromNow();
     const pageAssets = await readPageAssets(files, { imageWorkers, terms, finish: ({ result }) => result });

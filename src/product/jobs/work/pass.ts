@@ -13,7 +13,7 @@ import type { PageWorkOptions } from './page.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** How long the work on an item may take, in milliseconds, without the wait for a thread. */
-const DEADLINE_MS = 60_000;
+const PASS_TIMEOUT_MS = 60_000;
 
 export interface PassWorkOptions extends Pick<PageWorkOptions, 'fonts' | 'imageWorkers' | 'assets'> {
   readers: Readers;
@@ -119,7 +119,7 @@ function workTerms(run: PassRun) {
   const { job, signal, waitSignal } = run.call;
   return {
     accountId: job.accountId,
-    deadlineMs: Date.now() + DEADLINE_MS,
+    deadlineMs: Date.now() + PASS_TIMEOUT_MS,
     signal,
     waitSignal,
     work: 'job' as const,

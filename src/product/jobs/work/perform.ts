@@ -150,8 +150,8 @@ export class ItemPerformer {
     return progress;
   }
 
-  /** The outcome of a completed item. If the item made a picture, the picture is stored first. */
-  async #storeOutcome(
+  /** Stores the picture that an item made, if it made one. Returns the outcome of the completed item. */
+  async #storeResult(
     call: ItemCall,
     result: SegmentResult,
     { runs, credits, warnings = [] }: ChainProgress,
@@ -213,7 +213,7 @@ export class ItemPerformer {
           ...storedWarnings([...(progress.warnings ?? []), ...(result.warnings ?? [])]),
         };
         if (segment.index === variant.segments.length - 1)
-          return await this.#storeOutcome(call, result, after, segment);
+          return await this.#storeResult(call, result, after, segment);
         progress = await this.#keepIntermediate(call, result, progress, after, segment);
         input = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
@@ -227,7 +227,7 @@ export class ItemPerformer {
     const result = await this.#workers.runPage(call).catch((error: unknown) => {
       throw wasNotTried(error) ? error : this.#failureAtSegment(error, undefined, NO_PROGRESS, call.job);
     });
-    return this.#storeOutcome(call, result, {
+    return this.#storeResult(call, result, {
       ...NO_PROGRESS,
       runs: 1,
       ...storedWarnings(result.warnings ?? []),

@@ -9,15 +9,12 @@ import type { AttemptSlots, WorkerSlot } from './slots.ts';
  * The lease of an endpoint, in milliseconds. An attempt starts only if the remaining lease is longer than the longest
  * attempt.
  */
-const LEASE_MS = 30_000;
-const HEARTBEAT_INTERVAL_MS = 5_000;
-/**
- * The longest pause between two reads of the schedule, in milliseconds. Without it, a lost wake-up would delay
- * deliveries.
- */
-const MAX_READ_PAUSE_MS = 1_000;
+const ENDPOINT_LEASE_MS = 30_000;
+const LEASE_RENEWAL_INTERVAL_MS = 5_000;
+/** The longest pause between two reads of a schedule with endpoints, so that a lost wake-up delays no delivery. */
+const MAX_SCHEDULE_READ_PAUSE_MS = 1_000;
 /** The pause between two reads of an empty schedule. */
-const IDLE_PAUSE_MS = 5_000;
+const EMPTY_SCHEDULE_PAUSE_MS = 5_000;
 /**
  * The maximum number of endpoints that one read claims, so that all processes of a host get some of the due endpoints.
  */
@@ -27,7 +24,7 @@ const MAX_CLAIMS_PER_READ = 64;
  * longer, because there may be many of them.
  */
 const POSTPONE_MS = 500;
-const SLOW_POSTPONE_MS = 2_000;
+const SLOW_ENDPOINT_POSTPONE_MS = 2_000;
 const FAULT_PAUSE_MS = 5_000;
 
 interface DispatcherOptions {
@@ -75,8 +72,8 @@ export class WebhookDispatcher {
     // If the schedule was lost, a renewal claims the endpoint again. If a renewal fails, the lease is not extended, and
     // the worker stops before the lease ends.
     this.#heartbeat = setInterval(() => {
-      for (const claim of this.#claims.values()) this.#renew(claim).catch(() => undefined);
-    }, HEARTBEAT_INTERVAL_MS);
+      for (const claim of this.#claims.values()) this.#renewClaim(claim).catch(() => undefined);
+    }, LEASE_RENEWAL_INTERVAL_MS);
     this.#heartbeat.unref();
     this.#wake();
   }
@@ -102,7 +99,7 @@ export class WebhookDispatcher {
   async #claimAllDue(): Promise<void> {
     this.#isReading = true;
     clearTimeout(this.#pause);
-    let pauseMs = MAX_READ_PAUSE_MS;
+    let pauseMs = MAX_SCHEDULE_READ_PAUSE_MS;
     while (this.#mustReadAgain && !this.#isStopped && this.#options.slots.free > 0) {
       this.#mustReadAgain = false;
       pauseMs = await this.#claimDue();
@@ -118,17 +115,17 @@ export class WebhookDispatcher {
     this.#claimCount += 1;
     const holder = `${this.#options.holderPrefix}${this.#claimCount}`;
     const limit = Math.min(this.#options.slots.free, MAX_CLAIMS_PER_READ);
-    const endsMs = performance.now() + LEASE_MS;
+    const endsMs = performance.now() + ENDPOINT_LEASE_MS;
     try {
       const { coordination } = this.#options;
-      const due = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, limit, LEASE_MS, holder);
+      const due = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, limit, ENDPOINT_LEASE_MS, holder);
       const { members, nextInMs } = due;
       for (const member of members) this.#startWorker({ member, holder, endsMs, isFresh: true });
       this.#mustReadAgain ||= nextInMs === 0;
-      return nextInMs === null ? IDLE_PAUSE_MS : Math.min(nextInMs, MAX_READ_PAUSE_MS);
+      return nextInMs === null ? EMPTY_SCHEDULE_PAUSE_MS : Math.min(nextInMs, MAX_SCHEDULE_READ_PAUSE_MS);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
-      return MAX_READ_PAUSE_MS;
+      return MAX_SCHEDULE_READ_PAUSE_MS;
     }
   }
 
@@ -141,7 +138,7 @@ export class WebhookDispatcher {
     if (slot === null) {
       // There is no slot: the account has used its own, slow endpoints have used theirs, or this process still works on
       // the endpoint after it lost the lease.
-      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONE_MS : POSTPONE_MS);
+      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_ENDPOINT_POSTPONE_MS : POSTPONE_MS);
       return;
     }
     this.#claims.set(member, claim);
@@ -152,7 +149,7 @@ export class WebhookDispatcher {
   async #runWorker(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
     const afterMs = await this.#options
       .worker(...parseScheduleMember(claim.member), {
-        mayContinue: async () => slot.mayContinue() && (await this.#mayContinue(claim)),
+        mayContinue: async () => slot.mayContinue() && (await this.#renewAndCheckClaim(claim)),
         recordAttempt: slot.recordAttempt,
       })
       .catch((error: unknown) => {
@@ -185,21 +182,21 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Decides before each attempt whether the worker may continue. The claim is renewed first, except before the first
-   * attempt. If the schedule was lost, two processes may have claimed the endpoint; then only one of them continues,
-   * and at most the current attempt is repeated.
+   * Renews a claim (except before its first attempt), and returns whether the worker may make another attempt. If the
+   * schedule was lost, two processes may have claimed the endpoint; then only one of them continues, and at most the
+   * current attempt is repeated.
    */
-  async #mayContinue(claim: EndpointClaim): Promise<boolean> {
-    if (!claim.isFresh) await this.#renew(claim);
+  async #renewAndCheckClaim(claim: EndpointClaim): Promise<boolean> {
+    if (!claim.isFresh) await this.#renewClaim(claim);
     claim.isFresh = false;
     return !this.#isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
   }
 
-  async #renew(claim: EndpointClaim): Promise<void> {
+  async #renewClaim(claim: EndpointClaim): Promise<void> {
     const { member, holder } = claim;
-    const endsMs = performance.now() + LEASE_MS;
+    const endsMs = performance.now() + ENDPOINT_LEASE_MS;
     const { coordination } = this.#options;
-    const isHeld = await coordination.renewDue(ENDPOINT_SCHEDULE_KEY, member, holder, LEASE_MS);
+    const isHeld = await coordination.renewDue(ENDPOINT_SCHEDULE_KEY, member, holder, ENDPOINT_LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;
   }
 }

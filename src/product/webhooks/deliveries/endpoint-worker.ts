@@ -41,7 +41,7 @@ export type RunEndpointWorker = (
   turn: EndpointTurn,
 ) => Promise<number | null>;
 
-const DUE_AT_ONCE = 0;
+const DUE_NOW_MS = 0;
 
 export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpointWorker {
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
@@ -53,13 +53,13 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
       if (delivery === null) return null;
       const endpoint = await endpoints.find(accountId, endpointId);
       const isClosed = await closeIfUnsendable(delivery, endpoint);
-      if (endpoint === null || isClosed) return DUE_AT_ONCE;
+      if (endpoint === null || isClosed) return DUE_NOW_MS;
       const waitMs = Date.parse(delivery.dueAt) - now().getTime();
       if (waitMs > 0) return waitMs;
-      if (!(await turn.mayContinue())) return DUE_AT_ONCE;
+      if (!(await turn.mayContinue())) return DUE_NOW_MS;
       await deliver(delivery, endpoint, turn);
     }
-    return DUE_AT_ONCE;
+    return DUE_NOW_MS;
   };
 
   /**
@@ -116,7 +116,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
-const RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
+const ATTEMPT_RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /**
  * The metrics of deliveries. Every process reads the same counts from the stores, so only one of the values is
@@ -139,7 +139,7 @@ export class WebhookMetrics {
   });
 
   constructor(endpoints: EndpointsStore, deliveries: DeliveriesStore, now: () => Date) {
-    for (const result of Object.values(RESULT_LABELS)) this.#attempts.inc({ result }, 0);
+    for (const result of Object.values(ATTEMPT_RESULT_LABELS)) this.#attempts.inc({ result }, 0);
     const due = () => deliveries.countDue(now());
     const dueHelp = 'Deliveries that are due and wait for their turn.';
     declareGauge('darkroom_webhook_deliveries_due', dueHelp, due, 'max');
@@ -162,7 +162,7 @@ export class WebhookMetrics {
    * @param startedAt when the attempt began.
    */
   recordAttempt(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void {
-    this.#attempts.inc({ result: RESULT_LABELS[status] });
+    this.#attempts.inc({ result: ATTEMPT_RESULT_LABELS[status] });
     if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
     this.#delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);
   }

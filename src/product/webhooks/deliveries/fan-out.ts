@@ -7,11 +7,11 @@ import { scheduleEndpointsNow } from './schedule.ts';
 import { type DeliveriesStore, newDelivery } from './store.ts';
 
 /** How many of the waiting events become deliveries together, so that they are sent in the order of their outcomes. */
-const MAX_BATCH_SIZE = 200;
+const MAX_EVENTS_PER_BATCH = 200;
 /** How many events, or deliveries, are in one message to or from the store. Each of them may have 256 KB. */
 const MAX_DOCUMENTS_PER_CALL = 64;
 /** The age from which the sweep handles an event. A younger one is left to the process that wrote it. */
-const MIN_LEFT_OVER_AGE_MS = 3_000;
+const MIN_LEFT_OVER_EVENT_AGE_MS = 3_000;
 
 interface FanOutOptions {
   outbox: EventOutbox;
@@ -53,7 +53,7 @@ export class EventFanOut {
 
   /** Creates the deliveries for a batch of events that dead processes left. Returns the number of events. */
   readonly sweep = async (instant: Date): Promise<number> => {
-    const before = new Date(instant.getTime() - MIN_LEFT_OVER_AGE_MS);
+    const before = new Date(instant.getTime() - MIN_LEFT_OVER_EVENT_AGE_MS);
     const events = await this.#options.outbox.findOldest(before, MAX_DOCUMENTS_PER_CALL);
     if (events.length > 0) await this.#fanOut(events);
     return events.length;
@@ -86,8 +86,8 @@ export class EventFanOut {
   /** Events that arrive while a batch is being written wait for the next batch. */
   async #fanOutWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, MAX_BATCH_SIZE);
-      this.#waiting = this.#waiting.slice(MAX_BATCH_SIZE);
+      const batch = this.#waiting.slice(0, MAX_EVENTS_PER_BATCH);
+      this.#waiting = this.#waiting.slice(MAX_EVENTS_PER_BATCH);
       await this.#fanOut(batch).catch((error) =>
         this.#options.log.warn(
           { err: error },

@@ -42,7 +42,7 @@ interface DeliveriesRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [
+const ROUTE_INSTALLERS = [
   installTestRoute,
   installListRoute,
   installReadRoute,
@@ -52,7 +52,7 @@ const ROUTES = [
 
 /** The routes for the deliveries of an endpoint: list them, send one again, or send a test event. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
-  for (const route of ROUTES) route(app, options);
+  for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
 function installTestRoute(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
@@ -217,10 +217,10 @@ export async function redeliverFailedEvents(
   { deliveries, coordination, now }: Pick<DeliveriesRoutesOptions, 'deliveries' | 'coordination' | 'now'>,
 ): Promise<{ queued: number; left: number }> {
   const { accountId, _id: endpointId } = endpoint;
-  const failed = await deliveries.findUnreceived(accountId, endpointId, since);
+  const failed = await deliveries.findUnreceivedIds(accountId, endpointId, since);
   const ids = failed.slice(0, MAX_REDELIVERIES_PER_CALL);
   for (let at = 0; at < ids.length; at += COPY_BATCH_SIZE) {
-    const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
+    const batch = await deliveries.findByIds(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
     // The sequence number keeps the order of deliveries that are due at the same instant.
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),

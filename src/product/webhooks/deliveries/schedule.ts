@@ -14,7 +14,7 @@ const SCHEDULE_HORIZON_MS = 60_000;
 
 type ScheduledEndpoint = Pick<DeliveryDocument, 'accountId' | 'endpointId'>;
 
-function scheduleMember({ accountId, endpointId }: ScheduledEndpoint): string {
+function scheduleMemberOf({ accountId, endpointId }: ScheduledEndpoint): string {
   return `${accountId}/${endpointId}`;
 }
 
@@ -28,7 +28,7 @@ export async function scheduleEndpointsNow(
   coordination: Coordination,
   endpoints: readonly ScheduledEndpoint[],
 ): Promise<void> {
-  const members = new Set(endpoints.map(scheduleMember));
+  const members = new Set(endpoints.map(scheduleMemberOf));
   if (members.size === 0) return;
   const due = Array.from(members, (member) => ({ member, afterMs: 0 }));
   await coordination.schedule(ENDPOINT_SCHEDULE_KEY, due);
@@ -60,7 +60,7 @@ export async function rebuildEndpointSchedule(
   for (let due = await next(''); due !== null; due = await next(due.endpointId)) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
     await coordination.schedule(ENDPOINT_SCHEDULE_KEY, [
-      { member: scheduleMember(due), afterMs: Math.max(afterMs, 0) },
+      { member: scheduleMemberOf(due), afterMs: Math.max(afterMs, 0) },
     ]);
     isAny = true;
   }

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 
 /** The duration of an attempt above which its endpoint counts as slow, in milliseconds. */
-const SLOW_ATTEMPT_MS = 2_000;
+const MIN_SLOW_ATTEMPT_MS = 2_000;
 /** How long a worker may keep its slot while others wait for one, in milliseconds. */
 const MAX_TURN_MS = 1_000;
 /** The maximum number of slow endpoints that are remembered. The oldest one is forgotten first. */
-const MAX_REMEMBERED_ENDPOINTS = 10_000;
+const MAX_REMEMBERED_SLOW_ENDPOINTS = 10_000;
 
 interface AttemptSlotsOptions {
   /** Returns the maximum number of endpoint workers that run at once. It is a setting, which may change. */
@@ -35,7 +35,7 @@ export class AttemptSlots {
   readonly #options: AttemptSlotsOptions;
   readonly #takenByAccount = new Map<string, number>();
   readonly #running = new Set<string>();
-  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_ENDPOINTS });
+  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_SLOW_ENDPOINTS });
 
   constructor(options: AttemptSlotsOptions) {
     this.#options = options;
@@ -81,7 +81,7 @@ export class AttemptSlots {
       },
       recordAttempt: (failed, durationMs) => {
         hasFailed = failed;
-        if (failed || durationMs > SLOW_ATTEMPT_MS) this.#slow.set(member, true);
+        if (failed || durationMs > MIN_SLOW_ATTEMPT_MS) this.#slow.set(member, true);
         else this.#slow.delete(member);
       },
       release: () => {

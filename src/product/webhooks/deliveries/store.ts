@@ -53,7 +53,7 @@ export interface DeliveryDocument {
 /** A delivery that is to be sent. */
 type QueuedDelivery = DeliveryDocument & Required<Pick<DeliveryDocument, 'dueAt'>>;
 
-const RECORD_LIFE_MS = 14 * DAY_MS;
+const DELIVERY_RECORD_LIFE_MS = 14 * DAY_MS;
 const TEST_EVENT_TYPE = 'webhook.test';
 
 /**
@@ -107,12 +107,12 @@ function newDeliveryFields({ _id: endpointId, accountId, generation }: EndpointD
     deliveredAt: null,
     responseStatus: null,
     error: null,
-    expiresAt: new Date(now.getTime() + RECORD_LIFE_MS).toISOString(),
+    expiresAt: new Date(now.getTime() + DELIVERY_RECORD_LIFE_MS).toISOString(),
   };
 }
 
 /** The fields of a delivery in a listing. The body is not one of them, because it may have 256 KB. */
-const LISTED_FIELDS = [
+const LISTED_DELIVERY_FIELDS = [
   'eventId',
   'eventType',
   'status',
@@ -124,7 +124,7 @@ const LISTED_FIELDS = [
   'error',
 ] as const satisfies ReadonlyArray<keyof DeliveryDocument>;
 
-type ListedDelivery = Pick<DeliveryDocument, '_id' | (typeof LISTED_FIELDS)[number]>;
+type ListedDelivery = Pick<DeliveryDocument, '_id' | (typeof LISTED_DELIVERY_FIELDS)[number]>;
 
 export function deliveryDataOf(delivery: ListedDelivery): WebhookDelivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
@@ -161,7 +161,7 @@ export type AttemptRecord = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'r
   dueAt: string | null;
 };
 
-const CLOSED_ERROR = 'endpoint disabled';
+const CLOSED_DELIVERY_ERROR = 'endpoint disabled';
 
 /** The deliveries of all endpoints: queued ones, and the records of the last 14 days. */
 export class DeliveriesStore {
@@ -188,14 +188,14 @@ export class DeliveriesStore {
   ): Promise<ListPage<ListedDelivery>> {
     const filters = { endpointId, ...withoutAbsentFields({ status }) };
     const listing: ListingScope = { name: 'webhook-deliveries', accountId, filters, sort: NEWEST_FIRST };
-    return readListPage(this.#deliveries, { accountId, ...filters }, listing, query, LISTED_FIELDS);
+    return readListPage(this.#deliveries, { accountId, ...filters }, listing, query, LISTED_DELIVERY_FIELDS);
   }
 
   /**
    * The ids of failed deliveries that were queued at or after `since`, oldest first. A delivery is left out if its
    * event was delivered to the endpoint again later.
    */
-  async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
+  async findUnreceivedIds(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
     const fields = ['eventId', 'eventType', 'status'];
     const options = { sort: NEWEST_FIRST, limit: MAX_SEARCHED_RECORDS, fields };
@@ -209,7 +209,11 @@ export class DeliveriesStore {
   }
 
   /** The deliveries with these ids, in the order of the ids. */
-  async findMany(accountId: string, endpointId: string, ids: readonly string[]): Promise<DeliveryDocument[]> {
+  async findByIds(
+    accountId: string,
+    endpointId: string,
+    ids: readonly string[],
+  ): Promise<DeliveryDocument[]> {
     const found = await this.#deliveries.find({ accountId, endpointId, _id: { $in: [...ids] } });
     const byId = new Map(found.map((delivery) => [delivery._id, delivery]));
     return ids.flatMap((id) => byId.get(id) ?? []);
@@ -249,7 +253,10 @@ export class DeliveriesStore {
    */
   async closeQueued(accountId: string, endpointId: string, generation: number): Promise<number> {
     const queued = { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } };
-    const closed = { $set: { status: 'FAILED', error: CLOSED_ERROR }, $unset: { dueAt: '' } } as const;
+    const closed = {
+      $set: { status: 'FAILED', error: CLOSED_DELIVERY_ERROR },
+      $unset: { dueAt: '' },
+    } as const;
     const { matched } = await this.#deliveries.updateMany(queued, closed);
     return matched;
   }

@@ -8,7 +8,7 @@ const LISTENERS_CHANNEL = 'webhooks/listeners';
  * regularly.
  */
 const LISTENER_LIFE_MS = 15_000;
-const ANNOUNCE_INTERVAL_MS = 4_000;
+const LISTENER_ANNOUNCE_INTERVAL_MS = 4_000;
 
 /** One attempt of a delivery, as a listener receives it. */
 export interface TailedAttempt {
@@ -70,7 +70,7 @@ export async function listenToAttempts(
   );
   const announce = () => void coordination.publish(LISTENERS_CHANNEL, endpointId).catch(() => undefined);
   await coordination.publish(LISTENERS_CHANNEL, endpointId);
-  const timer = setInterval(announce, ANNOUNCE_INTERVAL_MS);
+  const timer = setInterval(announce, LISTENER_ANNOUNCE_INTERVAL_MS);
   return () => {
     clearInterval(timer);
     end();

@@ -84,7 +84,7 @@ export class EndpointDisabling {
   };
 
   /** Resolves when no mail is being sent. */
-  idle(): Promise<void> {
+  whenIdle(): Promise<void> {
     return this.#mailing;
   }
 

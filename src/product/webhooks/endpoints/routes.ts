@@ -29,7 +29,7 @@ interface EndpointRoutesOptions {
   now: () => Date;
 }
 
-const ROUTES = [
+const ROUTE_INSTALLERS = [
   installListRoute,
   installCreateRoute,
   installReadRoute,
@@ -39,7 +39,7 @@ const ROUTES = [
 ];
 
 export async function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): Promise<void> {
-  for (const route of ROUTES) route(app, options);
+  for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
 function installListRoute(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
@@ -68,7 +68,7 @@ function installCreateRoute(
     {
       config: {
         idempotency: 'unkept',
-        recheck: (_request, { body }) => checkEvents((body as NewWebhookEndpointBody).events),
+        recheck: (_request, { body }) => parseEventTypes((body as NewWebhookEndpointBody).events),
       },
       schema: {
         summary: 'Register a webhook endpoint',
@@ -80,7 +80,7 @@ function installCreateRoute(
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { url, description = '', enabled = true } = request.body;
-      const events = checkEvents(request.body.events);
+      const events = parseEventTypes(request.body.events);
       await outbound.checkWebhook(url);
       const secret = newSigningSecret();
       const fields = { url, description, events, enabled, secret };
@@ -121,7 +121,7 @@ function installChangeRoute(
     {
       config: {
         idempotency: 'kept',
-        recheck: (_request, { body }) => checkEvents((body as WebhookEndpointChangeBody).events),
+        recheck: (_request, { body }) => parseEventTypes((body as WebhookEndpointChangeBody).events),
       },
       schema: {
         summary: 'Change a webhook endpoint',
@@ -138,7 +138,7 @@ function installChangeRoute(
       const fields = withoutAbsentFields({
         url,
         description,
-        events: events && checkEvents(events),
+        events: events && parseEventTypes(events),
         enabled,
       });
       if (url !== undefined) await outbound.checkWebhook(url);
@@ -204,14 +204,14 @@ function installRotateRoute(app: FastifyInstance, { endpoints, gate, now }: Endp
  * events of jobs, but none of items.
  * @throws ApiError invalid_param on events: empty, or with an unknown type.
  */
-function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
+function parseEventTypes(sent: readonly string[] | undefined): WebhookEventType[] {
   if (sent === undefined) return [...JOB_EVENT_TYPES];
   const allowed = EVENT_TYPES;
   if (sent.length === 0) {
     const message = 'events is empty: leave it out for every job-level event.';
     throw invalidParamError('events', message, { allowed }, [{ param: 'events', remove: true }]);
   }
-  const matching = [...new Set(sent.flatMap(eventsMatching))];
+  const matching = [...new Set(sent.flatMap(eventTypesMatching))];
   if (sent.some((type) => type.includes('*')) && matching.length > 0) {
     const message = `events takes no pattern: send ${matching.join(', ')}, or leave it out for every job-level event.`;
     throw invalidParamError('events', message, { allowed }, [{ param: 'events', replace: matching }]);
@@ -229,7 +229,7 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
  * The event types that match a pattern such as `job.*`, which other services accept. A text without `*` is returned
  * unchanged.
  */
-function eventsMatching(text: string): string[] {
+function eventTypesMatching(text: string): string[] {
   const [start = '', end, ...more] = text.split('*');
   if (end === undefined || more.length > 0) return [text];
   return EVENT_TYPES.filter((type) => type.startsWith(start) && type.endsWith(end));
