@@ -6,6 +6,8 @@ export interface WordedLine extends TextLine {
   words: readonly TextLine[];
 }
 
+/** The lowest mean confidence of the words of a line. False text in photographs has a lower one. */
+export const MIN_LINE_CONFIDENCE = 0.5;
 /** Text with at least this confidence counts as read correctly. */
 export const MIN_SURE_CONFIDENCE = 0.6;
 
@@ -14,6 +16,8 @@ export const MIN_SURE_CONFIDENCE = 0.6;
  * the words that it reads wrong. At another scale it reads most of these in another way.
  */
 const MAX_DISPUTED_CONFIDENCE = 0.5;
+/** Two readings whose confidences differ by at most this are equally sure. */
+const MAX_EQUAL_CONFIDENCE_DIFFERENCE = 0.02;
 
 /** The number of characters that a reader has probably read correctly. */
 export function confidentCharacterCount(lines: readonly WordedLine[]): number {
@@ -89,8 +93,9 @@ function areInSameRow(one: BoundingBox, other: BoundingBox): boolean {
 
 /**
  * Joins two readings of one picture at different scales. The reading with more confident characters counts. A word of
- * which the other reading has another text is doubtful, and has the text with the higher confidence. Sure lines that
- * only the other reading has are added.
+ * which the other reading has another text is doubtful, and has the surer text. Of two equally sure texts it has the
+ * longer one, because a reader loses characters, such as a decimal point, more often than it invents them. Sure lines
+ * that only the other reading has are added.
  */
 export function joinReadings(one: readonly WordedLine[], other: readonly WordedLine[]): WordedLine[] {
   const isOtherBetter = confidentCharacterCount(other) > confidentCharacterCount(one);
@@ -108,13 +113,17 @@ function withDisputedConfidence(word: TextLine, others: readonly TextLine[]): Te
   const there = others.filter((other) => hasMiddleIn(word, other) || hasMiddleIn(other, word));
   const [only] = there;
   if (only === undefined || there.some(({ text }) => text === word.text)) return word;
-  const isOtherSurer =
-    there.length === 1 &&
-    hasMiddleIn(word, only) &&
-    hasMiddleIn(only, word) &&
-    only.confidence > word.confidence;
-  const { text, confidence } = isOtherSurer ? only : word;
+  const isSameWord = there.length === 1 && hasMiddleIn(word, only) && hasMiddleIn(only, word);
+  const { text, confidence } = isSameWord ? likelierOf(word, only) : word;
   return { ...word, text, confidence: Math.min(confidence, MAX_DISPUTED_CONFIDENCE) };
+}
+
+function likelierOf(one: TextLine, other: TextLine): TextLine {
+  const isOtherLikelier =
+    Math.abs(other.confidence - one.confidence) <= MAX_EQUAL_CONFIDENCE_DIFFERENCE
+      ? other.text.length > one.text.length
+      : other.confidence > one.confidence;
+  return isOtherLikelier ? other : one;
 }
 
 /** Whether the middle of a box lies in another one. */

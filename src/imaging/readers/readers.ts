@@ -17,6 +17,7 @@ import {
   confidenceOf,
   confidentCharacterCount,
   joinReadings,
+  MIN_LINE_CONFIDENCE,
   MIN_SURE_CONFIDENCE,
   scaleLine,
   type WordedLine,
@@ -178,7 +179,7 @@ export class Readers {
     const joined = joinReadings(
       lines,
       again.map((line) => scaleLine(line, 1 / scale)),
-    );
+    ).filter((line) => confidenceOf([line]) >= MIN_LINE_CONFIDENCE);
     const placed = orderByColumns(joined).map(({ words: _, ...line }) => ({
       ...line,
       ...toOriginalBox(line, angle, picture, original),

@@ -18,7 +18,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const ASSUMED_DPI = '150';
 /** The layout of one block of text, in which each row of a table is one line. */
 const BLOCK_LAYOUT = '6' as PSM;
-/** The lowest confidence of a text. False text in photographs has a lower one. */
+/** The lowest confidence of a whole text. False text in photographs has a lower one. */
 const MIN_TEXT_CONFIDENCE = 0.4;
 /**
  * The lowest confidence of text in an area that the first reading left out. Such text must also contain two letters or

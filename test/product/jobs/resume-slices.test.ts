@@ -40,8 +40,8 @@ function measured(documents: DocumentStore): DocumentStore {
       const method = Reflect.get(target, name) as unknown;
       if (typeof method !== 'function') return method;
       if (name !== 'collection') return method.bind(target);
-      return async (spec: { name: string }) => {
-        const collection = (await method.call(target, spec)) as object;
+      return (spec: { name: string }) => {
+        const collection = method.call(target, spec) as object;
         return spec.name === 'jobItems' ? measuredItems(collection) : collection;
       };
     },
