@@ -193,7 +193,7 @@ t.test('a run on an unlimited plan waits for no write', async (t) => {
   const waiting = { updateOne: () => new Promise<object>((resolve) => answers.push(resolve)) };
   const account = { updateOne: async () => ({ modified: 1 }) };
   const documents = {
-    collection: async ({ name }: CollectionSpec) => (name === 'accounts' ? account : waiting),
+    collection: ({ name }: CollectionSpec) => (name === 'accounts' ? account : waiting),
   } as unknown as DocumentStore;
   const { allowance, syncRuns } = processAt(t, new BillingStore(documents));
   const run = await allowance.begin({ accountId: 'acc_1', plan: UNLIMITED.id });

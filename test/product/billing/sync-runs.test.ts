@@ -167,7 +167,7 @@ async function storeThatMayBeAway() {
     if (state.isAway) throw new StoreUnavailableError('away');
     return { matched: 1, modified: 1 };
   };
-  const documents = { collection: async () => ({ updateOne: answer }) } as unknown as DocumentStore;
+  const documents = { collection: () => ({ updateOne: answer }) } as unknown as DocumentStore;
   return { state, store: new BillingStore(documents) };
 }
 
