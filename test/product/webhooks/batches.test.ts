@@ -1,11 +1,14 @@
 // needs: both stores
 import t from 'tap';
-import type { DocumentCollection, DocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import type {
+  CollectionSpec,
+  DocumentCollection,
+  DocumentStore,
+  DocumentWithId,
+} from '../../../src/platform/stores/documents/port.ts';
 import { openTestStores } from '../../support/harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';
 import { leaveInOutbox, outcome, startReceiver } from './receiver.ts';
-
-type WithBody = { _id: string; body?: string };
 
 const stores = await openTestStores(t.testdir(), () => new Date());
 t.teardown(() => stores.close());
@@ -13,15 +16,15 @@ t.teardown(() => stores.close());
 /** Documents that count the bodies in each of their messages. */
 function countingBodies(documents: DocumentStore) {
   const largest = { read: 0, written: 0 };
-  const bodiesIn = (found: readonly WithBody[]) => found.filter(({ body }) => body !== undefined).length;
-  const countRead = (found: readonly WithBody[]) => {
+  const bodiesIn = (found: readonly object[]) =>
+    found.filter((one) => 'body' in one && one.body !== undefined).length;
+  const countRead = (found: readonly object[]) => {
     largest.read = Math.max(largest.read, bodiesIn(found));
   };
   const counted: DocumentStore = {
     ...documents,
-    // biome-ignore lint/suspicious/noExplicitAny: the documents of every collection pass through.
-    collection(spec): DocumentCollection<any> {
-      const collection = documents.collection<WithBody>(spec);
+    collection<T extends DocumentWithId>(spec: CollectionSpec): DocumentCollection<T> {
+      const collection = documents.collection<T>(spec);
       return {
         ...collection,
         async find(...query) {
