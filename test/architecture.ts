@@ -80,7 +80,7 @@ const FUNCTION_MEMBER = /^ {2}\w+\??(?:<[^\n]*>)?(?:\(|: \([^\n]*=>)/m;
  */
 const MADE_ONCE: Readonly<Record<string, string>> = {
   App: 'the composition of a process, whose parts are classes',
-  Foundation: 'the parts of a process that all others stand on, opened before them',
+  BaseParts: 'the parts of a process that all others stand on, opened before them',
   AssetsSlice: 'what a slice offers: parts that are classes, and calls that lead to them',
   BillingSlice: 'what a slice offers: parts that are classes, and calls that lead to them',
   CatalogueSlice: 'what a slice offers: its data and two functions',

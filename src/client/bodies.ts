@@ -25,8 +25,8 @@ export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
  * contains bytes.
  */
 export function isImageReference(input: ImageInput): input is ImageReference {
-  const isSent = input instanceof Response || Symbol.asyncIterator in input;
-  return !isSent && ('assetId' in input || 'url' in input);
+  const hasBytes = input instanceof Response || Symbol.asyncIterator in input;
+  return !hasBytes && ('assetId' in input || 'url' in input);
 }
 
 export function referenceFields(input: ImageReference): Record<string, string> {
@@ -55,8 +55,8 @@ export function imageRequestBody(
   const second = layer === undefined ? undefined : toBlob(layer);
   if (isStream(sent)) return streamedFormBody(sent, texts, second);
   const blob = toBlob(sent);
-  const isAlone = texts.length === 0 && second === undefined;
-  if (isAlone && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
+  const isOnlyImage = texts.length === 0 && second === undefined;
+  if (isOnlyImage && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
   const form = new FormData();
   for (const [name, text] of texts) form.set(name, text);
   form.set('file', blob, fileNameOf(blob));

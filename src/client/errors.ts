@@ -4,8 +4,8 @@ import type { ErrorCode } from './schema.ts';
 export interface Fix {
   param: string;
   /**
-   * Where the change is made, if this is not where the field was sent: in the query or the body, into which the field
-   * is moved; in a header; in a form part; or in the method or the path of the request.
+   * Where the change is made, if not where the field was sent. `query` and `body`: the field is moved there. `header`
+   * and `part`: a header, or a part of a form. `request`: the method or the path of the request.
    */
   in?: 'query' | 'body' | 'header' | 'part' | 'request';
   rename?: string;
@@ -13,8 +13,8 @@ export interface Fix {
   add?: unknown;
   remove?: unknown;
   /**
-   * The encoding of the text in the field. Send the decoded bytes as the file of a form, or, if the text was the file
-   * itself, as the new file.
+   * The encoding of the text in the field. Decode the text and send its bytes as the file of a form; if the text was
+   * sent as the file, send the bytes in its place.
    */
   decode?: 'base64' | 'data-url';
 }
@@ -29,7 +29,7 @@ export interface Mistake {
   instead?: object[];
 }
 
-/** What is known about a failed call. */
+/** The fields from which a DarkroomError is made. */
 export interface DarkroomErrorInit {
   /** The HTTP status; 0 if there was no response. */
   status: number;
@@ -52,7 +52,9 @@ export class DarkroomError extends Error {
   readonly code: DarkroomErrorInit['code'];
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Whether the same call may succeed later. The client has already repeated it up to `maxRetries` times. */
+  /**
+   * Whether the same call may succeed later. The client's own retries, if it may repeat the call, have already failed.
+   */
   readonly retryable: boolean;
   /** The parameter at fault. It is `body` if the body as a whole is. */
   readonly param: string | undefined;
@@ -83,8 +85,8 @@ export class DarkroomError extends Error {
   }
 
   /**
-   * All mistakes of a call of which only some can certainly be corrected. Each has its own `fix`, or a `message` that
-   * says what to decide. Empty for any other failure.
+   * All mistakes of the call, if only some of them can certainly be corrected. Each has its own `fix`, or a `message`
+   * that says what to decide. Empty otherwise.
    */
   get mistakes(): Mistake[] {
     return toArray(this.details.mistakes) as Mistake[];
@@ -180,7 +182,7 @@ export class ConnectionError extends DarkroomError {
 }
 
 /**
- * Converts an error of reading a response to a ConnectionError, if the connection broke. Other errors are returned
+ * Converts the TypeError by which `fetch` reports a broken connection to a ConnectionError. Other errors are returned
  * unchanged.
  */
 export function asConnectionError(error: unknown): unknown {

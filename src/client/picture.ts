@@ -13,7 +13,7 @@ export class Download {
   #bytes: Promise<Uint8Array> | undefined;
 
   /**
-   * @param headers the headers of these bytes, if they are only a part of the response. Default: those of the response.
+   * @param headers the headers of the picture, if it is only a part of the response. Default: those of the response.
    */
   constructor(content: Response, headers = content.headers) {
     this.contentType = headers.get('content-type') ?? 'application/octet-stream';
@@ -78,11 +78,11 @@ export class Picture extends Download {
     this.format = headers.get('x-service-format') ?? this.contentType.replace('image/', '');
     this.warnings = warningsOfHeaders(headers);
     this.timing = timingOfHeaders(headers);
-    const reached = ['quality', 'ssim', 'ssimulacra2', 'trials'].map((name) => [
+    const achieved = ['quality', 'ssim', 'ssimulacra2', 'trials'].map((name) => [
       name,
       numberInHeader(headers, `x-service-${name}`),
     ]);
-    this.achieved = Object.fromEntries(reached.filter(([, value]) => value !== undefined));
+    this.achieved = Object.fromEntries(achieved.filter(([, value]) => value !== undefined));
   }
 }
 

@@ -159,15 +159,19 @@ export class Transport {
   ): Promise<T> {
     const { fetch = (...args: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...args) } =
       this.#options;
-    const overtime = new AbortController();
+    const timedOut = new AbortController();
     const answered = new AbortController();
-    const expire = () => overtime.abort();
+    const expire = () => timedOut.abort();
     this.clock.sleep(timeoutMs, answered.signal).then(expire, () => {});
-    const ends = signal === undefined ? [overtime.signal] : [overtime.signal, signal];
+    const abortSignals = signal === undefined ? [timedOut.signal] : [timedOut.signal, signal];
     const startedAt = this.clock.now();
     let outcome: Pick<DebugEvent, 'status' | 'requestId' | 'error'> = {};
     try {
-      const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.any(ends) });
+      const response = await fetch(url, {
+        ...init,
+        redirect: 'manual',
+        signal: AbortSignal.any(abortSignals),
+      });
       const { status, headers } = response;
       outcome = { status, requestId: headers.get('x-request-id') ?? '' };
       if (!response.ok) throw await readFailure(response, this.baseUrl);
@@ -176,7 +180,7 @@ export class Transport {
     } catch (error) {
       const failure = signal?.aborted
         ? signal.reason
-        : toDarkroomError(error, url, overtime.signal, timeoutMs);
+        : toDarkroomError(error, url, timedOut.signal, timeoutMs);
       outcome = { ...outcome, error: failure };
       throw failure;
     } finally {
@@ -244,8 +248,8 @@ function toDarkroomError(
 }
 
 /**
- * Whether to repeat a call. A call is not repeated if its error suggests another one (`details.instead`), because the
- * same call would take too long again.
+ * Whether to repeat a call. A call is not repeated after `query_timeout`, or if its error suggests another call
+ * (`details.instead`), because the same call would take too long again.
  */
 function isWorthRepeating(error: unknown): error is DarkroomError {
   if (!(error instanceof DarkroomError) || !error.retryable) return false;
@@ -253,8 +257,8 @@ function isWorthRepeating(error: unknown): error is DarkroomError {
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds: the Retry-After of the service, or else a time that
- * doubles with each attempt. Half of this time is random.
+ * How long to wait before the next attempt, in milliseconds: the Retry-After of the service, or else a random time
+ * between half of a bound and the bound, which doubles with each attempt.
  */
 function backoffMs(attempt: number, retryAfterSeconds: number | undefined): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;

@@ -17,7 +17,7 @@ import {
 import { COLLECTIONS } from './collections.ts';
 
 /**
- * Runs the operator's commands: through the running primary if it owns the stores, otherwise directly on the stores.
+ * Runs a command of the operator: through the running primary if it owns the stores, otherwise directly on the stores.
  * Prints the result as text, or with --json as one JSON object. On failure it prints one sentence and exits with code
  * 1.
  */
@@ -34,7 +34,7 @@ async function main(words: readonly string[]): Promise<CommandResult> {
   if (!storesExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, clusterChannelHost());
   try {
-    // The command may be the first one on these stores.
+    // The command may be the first program on these stores, so the collections may be missing.
     await Promise.all(COLLECTIONS.map((spec) => stores.documents.prepare(spec)));
     return await runCommand(words, { ...createStoresContext(settings, stores), ...operator });
   } finally {

@@ -80,13 +80,13 @@ const STORAGE_FULL_REMARK =
   'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, and so are jobs, presets and templates; reads and deletes work.';
 const WRONG_CLOCK_REMARK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
-const READY_TIMEOUT_MS = 5_000;
+const READINESS_CHECK_TIMEOUT_MS = 5_000;
 /** The shortest time that the slices get to close, if the calls have used up the time of the drain. */
 const MIN_SLICE_STOP_MS = 1_500;
-const POOLS_TIMEOUT_MS = 3_000;
+const POOLS_CLOSE_TIMEOUT_MS = 3_000;
 
 /** The parts of a process on which all others depend. */
-interface Foundation extends Omit<AppOptions, 'now'> {
+interface BaseParts extends Omit<AppOptions, 'now'> {
   /** The stores. Each request to them is measured. */
   stores: Stores;
   meters: ProcessMeters;
@@ -101,42 +101,39 @@ interface Foundation extends Omit<AppOptions, 'now'> {
 
 type Slices = Awaited<ReturnType<typeof openSlices>>;
 
-/** The composition root: starts the parts of a process in the order in which they need each other. */
+/** The composition root: starts the parts of a process, each after those that it depends on. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const foundation = await openFoundation(options);
-  const { server } = foundation;
-  const imaging = await openImaging(foundation);
-  await installDocumentation(foundation);
-  installMeters(foundation, imaging);
-  const slices = await openSlices(foundation.settings, platformOf(foundation), imaging);
-  const connections = installDraining(foundation);
-  await registerOpenRoutes(foundation, imaging, slices);
-  await registerApi(foundation, slices);
-  await registerOperator(foundation, slices);
-  const sweeper = startSweeper(foundation, slices);
+  const baseParts = await openBaseParts(options);
+  const { server } = baseParts;
+  const imaging = await openImaging(baseParts);
+  await installDocumentation(baseParts);
+  installMeters(baseParts, imaging);
+  const slices = await openSlices(baseParts.settings, platformOf(baseParts), imaging);
+  const connections = installDraining(baseParts);
+  await registerOpenRoutes(baseParts, imaging, slices);
+  await registerApi(baseParts, slices);
+  await registerOperator(baseParts, slices);
+  const sweeper = startSweeper(baseParts, slices);
   const readLoad = async () => ({ ...(await takeLoadSnapshot()), accounts: slices.gate.accountCalls.all() });
-  const endControls = await startControls(foundation, imaging, readLoad);
+  const endControls = await startControls(baseParts, imaging, readLoad);
 
   async function drain(timeoutMs: number): Promise<void> {
     const startedMs = performance.now();
-    foundation.draining.abort();
-    foundation.clock.close();
+    baseParts.draining.abort();
+    baseParts.clock.close();
     const swept = sweeper.stop();
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();
     await server.close();
     const remainingMs = startedMs + timeoutMs - performance.now();
-    const stopped = Promise.all([swept, stopSlices(slices, foundation.log)]);
+    const stopped = Promise.all([swept, stopSlices(slices, baseParts.log)]);
     await waitAtMost(Math.max(remainingMs, MIN_SLICE_STOP_MS), stopped);
-    await waitAtMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
+    await waitAtMost(POOLS_CLOSE_TIMEOUT_MS, closeImaging(imaging));
     // Answers to operators' commands end last, because each command waits for an answer from every process.
     endControls();
   }
 
-  /**
-   * Starts the image threads and reads the fonts. A failure is ignored, because the first call, and /readyz, will
-   * report it again.
-   */
+  /** A failure is ignored here, because the first call and /readyz report it again. */
   function warmUp(): void {
     imaging.imageWorkers.selfTest().catch(() => undefined);
     imaging.fonts.list().catch(() => undefined);
@@ -145,7 +142,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { server, connections, readLoad, drain, sweep: () => sweeper.sweep(), warmUp };
 }
 
-async function openFoundation(options: AppOptions): Promise<Foundation> {
+async function openBaseParts(options: AppOptions): Promise<BaseParts> {
   const { settings, tracing, log, now } = options;
   const meters = createMeters(tracing);
   const stores = meterStores(options.stores, meters.stores.observerOf);
@@ -174,8 +171,8 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   };
 }
 
-async function openImaging(foundation: Foundation): Promise<ImagingPools> {
-  const { settings, stores, capacity, log, meters, imageWork } = foundation;
+async function openImaging(baseParts: BaseParts): Promise<ImagingPools> {
+  const { settings, stores, capacity, log, meters, imageWork } = baseParts;
   // The fonts are installed before anything starts that draws text.
   const fonts = new InstalledFonts();
   const imageWorkers = new ImageWorkers({
@@ -194,12 +191,12 @@ async function openImaging(foundation: Foundation): Promise<ImagingPools> {
   return { imageWorkers, readers, renders, fonts };
 }
 
-function installDocumentation({ server, publicUrl }: Foundation): Promise<void> {
+function installDocumentation({ server, publicUrl }: BaseParts): Promise<void> {
   return installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: EVENT_PAYLOADS });
 }
 
 function installMeters(
-  { server, settings, meters, collectMetrics }: Foundation,
+  { server, settings, meters, collectMetrics }: BaseParts,
   { imageWorkers, renders }: ImagingPools,
 ): void {
   meters.pools.watchPools({
@@ -221,8 +218,8 @@ function installMeters(
 }
 
 /** The parts of this process that every slice gets. */
-function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: Foundation): PlatformParts {
-  const { log, hostId, processId, meters, tracing, capacity, publicUrl } = foundation;
+function platformOf({ stores, clock, draining, storesOpenedAt, ...baseParts }: BaseParts): PlatformParts {
+  const { log, hostId, processId, meters, tracing, capacity, publicUrl } = baseParts;
   return {
     ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
     ...{ log, hostId, processId, now: clock.now, meters, tracing, capacity, publicUrl },
@@ -232,7 +229,7 @@ function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: 
 }
 
 /** Tells clients to reconnect while the process drains, and hands connections to other processes. */
-function installDraining({ server, draining, meters }: Foundation): ReleasableConnections {
+function installDraining({ server, draining, meters }: BaseParts): ReleasableConnections {
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
     done();
@@ -246,7 +243,7 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
 
 /** Registers the routes outside the API: health, pages, signed links to results, and delivered pictures. */
 async function registerOpenRoutes(
-  { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
+  { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: BaseParts,
   { imageWorkers, renders }: ImagingPools,
   slices: Slices,
 ): Promise<void> {
@@ -255,7 +252,7 @@ async function registerOpenRoutes(
       if (draining.signal.aborted) return 'is draining';
       return isStarted() ? null : 'is starting';
     },
-    checkTimeoutMs: READY_TIMEOUT_MS,
+    checkTimeoutMs: READINESS_CHECK_TIMEOUT_MS,
     remarks: () => readRemarks(renders, checkFreeSpace, clock),
     clockDifferenceMs: () => Math.round(clock.differenceMs()),
     checks: {
@@ -273,7 +270,7 @@ async function registerOpenRoutes(
 }
 
 /** Registers the API: the gate, which lets calls in, and then the slices. The tools for agents share the gate. */
-async function registerApi({ server, stores, checkFreeSpace }: Foundation, slices: Slices): Promise<void> {
+async function registerApi({ server, stores, checkFreeSpace }: BaseParts, slices: Slices): Promise<void> {
   await server.register(
     async (api) => {
       installAdmission(api, stores, slices, checkFreeSpace);
@@ -289,7 +286,7 @@ async function registerApi({ server, stores, checkFreeSpace }: Foundation, slice
 }
 
 async function registerOperator(
-  { server, settings, stores, publicUrl }: Foundation,
+  { server, settings, stores, publicUrl }: BaseParts,
   { gate }: Slices,
 ): Promise<void> {
   await server.register(
@@ -312,7 +309,7 @@ async function registerOperator(
 }
 
 function startSweeper(
-  { stores, hostId, processId, settings, clock, log }: Foundation,
+  { stores, hostId, processId, settings, clock, log }: BaseParts,
   slices: Slices,
 ): Sweeper {
   const sweeper = new Sweeper({
@@ -333,7 +330,7 @@ function startSweeper(
  * @returns a function that stops answering.
  */
 function startControls(
-  { stores, hostId, processId, deployment = '', capacity, clock, log }: Foundation,
+  { stores, hostId, processId, deployment = '', capacity, clock, log }: BaseParts,
   { imageWorkers, renders }: ImagingPools,
   readLoad: App['readLoad'],
 ): Promise<() => void> {

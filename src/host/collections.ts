@@ -51,9 +51,9 @@ export const COLLECTIONS: readonly DeclaredCollection[] = [
 ];
 
 /** The time after which the build of an index is logged as slow. */
-const SLOW_BUILD_MS = 2_000;
+const SLOW_INDEX_BUILD_MS = 2_000;
 /** The interval between repeated log lines about the same build of an index. */
-const LOG_INTERVAL_MS = 30_000;
+const INDEX_BUILD_LOG_INTERVAL_MS = 30_000;
 
 /**
  * Creates all collections and their indexes one by one. The index of a large collection takes minutes, so the log names
@@ -67,16 +67,16 @@ export async function prepareCollections(
   for (const spec of specs) {
     const startedMs = clock.elapsedMs();
     const seconds = () => Math.round((clock.elapsedMs() - startedMs) / 1_000);
-    let stop = clock.after(SLOW_BUILD_MS, function report() {
+    let stop = clock.after(SLOW_INDEX_BUILD_MS, function report() {
       log.info({ collection: spec.name, seconds: seconds() }, 'The start waits for indexes to be built');
-      stop = clock.after(LOG_INTERVAL_MS, report);
+      stop = clock.after(INDEX_BUILD_LOG_INTERVAL_MS, report);
     });
     try {
       await documents.prepare(spec);
     } finally {
       stop();
     }
-    if (seconds() >= SLOW_BUILD_MS / 1_000)
+    if (seconds() >= SLOW_INDEX_BUILD_MS / 1_000)
       log.info({ collection: spec.name, seconds: seconds() }, 'Indexes were built');
   }
 }

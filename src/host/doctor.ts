@@ -10,7 +10,7 @@ import { endOnHelp } from './processes/terminal.ts';
  * `npm run doctor [-- --json]`: examines this host, the settings and the services that they name, and reports problems
  * with their remedies. It changes nothing. It exits with code 1 when there is a problem.
  */
-const USAGE = `npm run doctor [-- --json]
+const DOCTOR_USAGE = `npm run doctor [-- --json]
 
 Examines this host, the settings and the services that they name, and names each problem and its remedy. It changes nothing.
 Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
@@ -21,7 +21,7 @@ async function examineThisHost(): Promise<HostCheckResult[]> {
   try {
     const warnings = loadSettingsFile();
     const settings = readSettings(process.env);
-    return [{ name: 'settings', findings: settingNameFindings(warnings) }, ...(await examineHost(settings))];
+    return [{ name: 'settings', findings: settingsFileFindings(warnings) }, ...(await examineHost(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const remedy = 'Correct the setting: config/settings.md lists them all.';
@@ -33,17 +33,17 @@ async function examineThisHost(): Promise<HostCheckResult[]> {
 
 /**
  * The findings about the settings file and about misspelt settings.
- * @param warnings of the settings file.
+ * @param warnings the warnings about the settings file.
  */
-function settingNameFindings(warnings: readonly string[]): DoctorFinding[] {
+function settingsFileFindings(warnings: readonly string[]): DoctorFinding[] {
   const path = resolve(envFile());
   const read = okFinding(`Settings are read from ${path}, and from the environment, which wins.`);
   const none = okFinding(
     `There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`,
   );
-  const isNamed = Boolean(process.env.ENV_FILE);
+  const isFileNamed = Boolean(process.env.ENV_FILE);
   return [
-    ...(existsSync(path) ? [read] : isNamed ? [] : [none]),
+    ...(existsSync(path) ? [read] : isFileNamed ? [] : [none]),
     ...warnings.map((message) => warningFinding(message, 'Correct the file, or ENV_FILE, which names it.')),
     ...misspeltSettings(process.env).map((message) =>
       warningFinding(message, 'Correct the name, or ignore this if the variable belongs to another program.'),
@@ -62,7 +62,7 @@ function formatReport(examinations: readonly HostCheckResult[]): string {
     .join('\n');
 }
 
-endOnHelp(process.argv.slice(2), USAGE, ['--json']);
+endOnHelp(process.argv.slice(2), DOCTOR_USAGE, ['--json']);
 const examinations = await examineThisHost();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
 const wantsJson = process.argv.includes('--json');

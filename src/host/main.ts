@@ -54,7 +54,7 @@ const MAX_LEASE_MS = 120_000;
  */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
-const USAGE = `npm start [-- --open]
+const START_USAGE = `npm start [-- --open]
 
 Starts the service on http://127.0.0.1:3000, with its data in ./data; the first start prints an API key.
 --open opens the console in the browser, signed in. Settings are environment variables, or lines of darkroom.env (config/settings.md lists them).
@@ -78,11 +78,11 @@ interface Primary {
 /** The primary process. It runs the embedded stores and supervises the API processes. It serves no calls itself. */
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
-  endOnHelp(words, USAGE, ['--open']);
+  endOnHelp(words, START_USAGE, ['--open']);
   surviveOutputErrors();
   const environment = { ...process.env };
   const fileWarnings = loadSettingsFile();
-  // Only this user can read stored files, whatever the directory is. The API processes inherit the mask.
+  // With this mask, only this user can read the files that the service writes. The API processes inherit it.
   process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
   for (const warning of [
     ...fileWarnings,
     ...misspelt,
-    ...warningsOf(settings),
+    ...settingsWarnings(settings),
     ...(await sandboxWarnings(settings)),
   ])
     log.warn(warning);
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
   const recorder = new LoadRecorder({ hostId, history, readOwn: takeLoadSnapshot, nowMs: Date.now });
   const supervisor: Supervisor = new Supervisor({
     ...supervisorOptionsOf(primary),
-    environment: environmentOf(primary, allocator.environment, chosenPort),
+    environment: createForkEnvironment(primary, allocator.environment, chosenPort),
     onDeath: (reason, processId) => {
       primary.restarts.recordRestart(reason);
       reporter.recordRestart(reason, processId);
@@ -162,8 +162,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Opens the stores and the primary. The start ends with a message if a store is unreachable, damaged or of another
- * deployment.
+ * Opens the stores, and prepares what the primary needs. The start ends with a message if a store is unreachable,
+ * damaged or of another deployment.
  */
 async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Logger): Promise<Primary> {
   await verifyStoreServers(settings.stores);
@@ -234,8 +234,8 @@ function setUpForks(): void {
   });
 }
 
-/** The environment variables of each API process. */
-function environmentOf(
+/** Makes the function that returns the environment variables of the next API process. */
+function createForkEnvironment(
   { settings, hostId, deployment, capacity }: Primary,
   ofAllocator: Readonly<Record<string, string>>,
   chosenPort: number,
@@ -250,9 +250,9 @@ function environmentOf(
       DARKROOM_STARTED_AT: startedAt,
       DARKROOM_DEPLOYMENT: deployment,
       DARKROOM_PROCESS_ID: String(forked),
-      // With PORT=0, a process that replaces the only one would choose another port than the printed one.
+      // With PORT=0, a process that replaces the only one would choose a new port, although another one was printed.
       PORT: String(chosenPort),
-      // The first process writes a code cache before it listens. With it, a replacing process takes half the CPU.
+      // The first process writes a code cache before it listens. With the cache, later starts take half the CPU time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
       UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreadCount(capacity)),
     };
@@ -312,8 +312,8 @@ async function printWelcome(
     process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
 }
 
-/** The warnings about settings that reduce protection. */
-function warningsOf({ outbound, processes }: Settings): string[] {
+/** The warnings about settings that reduce protection, or that need more cores than the host has. */
+function settingsWarnings({ outbound, processes }: Settings): string[] {
   const warnings: string[] = [];
   if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0)
     warnings.push(
@@ -328,8 +328,8 @@ function warningsOf({ outbound, processes }: Settings): string[] {
 }
 
 /**
- * Warns if the browser's sandbox is off. Templates contain callers' HTML, and the sandbox is a second protection
- * against it.
+ * A warning if the browser cannot have its sandbox. Templates contain callers' HTML, and the sandbox is a second
+ * protection against it.
  */
 async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
   const obstacle = await findSandboxObstacle();

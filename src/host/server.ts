@@ -35,8 +35,8 @@ process.on('message', (message: ProcessMessage) => {
 });
 // An error here means that the primary has ended; this process ends with its channel.
 process.on('error', () => undefined);
-// Terminals and tools send these to all processes of the service at once, but the primary decides when this process
-// ends. Node itself would open a port for debuggers at SIGUSR1.
+// Terminals and tools send these signals to all processes of the service at once, but the primary decides when this
+// process ends. Node itself would open a port for debuggers at SIGUSR1.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'])
   process.on(signal, () => undefined);
 surviveOutputErrors();

@@ -48,7 +48,7 @@ export interface PlatformParts extends ProcessParts {
   log: Logger;
 }
 
-/** The time at which this release was unpacked. The guidelines carry it as their date. */
+/** The time at which this release was unpacked. The guidelines state it as their date. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** The pools of a process that work on images, and its fonts. */
@@ -70,7 +70,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
 
   // The functions through which a slice calls slices that are opened after it. They are called only once all slices are
   // open.
-  const later = {
+  const forwardCalls = {
     describeAccount: (accountId: string) => billing.describe(accountId),
     countAssets: (accountId: string) => assets.countAssets(accountId),
     usageSources: () => [jobs.usageSource],
@@ -82,7 +82,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     openAccounts({
       ...platform,
       settings: { ...settings.http, ...settings.accounts },
-      describe: later.describeAccount,
+      describe: forwardCalls.describeAccount,
     }),
   );
   const { gate } = accounts;
@@ -92,13 +92,13 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     openBilling({
       ...shared,
       accounts: accounts.store,
-      countAssets: later.countAssets,
-      usageSources: later.usageSources,
+      countAssets: forwardCalls.countAssets,
+      usageSources: forwardCalls.usageSources,
       limits: accountLimitsOf(settings),
       webhooks: webhookTargetsOf(settings),
     }),
   );
-  const { typicalSeconds } = later;
+  const { typicalSeconds } = forwardCalls;
   const catalogue = addSlice(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
   addSlice(openModels(shared));
   addSlice(openFeedback(shared));
@@ -108,7 +108,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   const templates = addSlice(openTemplates(shared));
   const { findMissingAssets } = assets;
   const presets = addSlice(
-    openPresets({ ...shared, missingAssets: findMissingAssets, usageOf: later.usageOfPresets }),
+    openPresets({ ...shared, missingAssets: findMissingAssets, usageOf: forwardCalls.usageOfPresets }),
   );
   const { allowance } = billing;
   const transforms = addSlice(

@@ -9,7 +9,7 @@ import { inBatches } from './values/batches.ts';
 export interface ZipArchiveEntry {
   name: string;
   sizeBytes: number;
-  /** SHA-256 of the bytes. The ETag of the archive is made of these digests. */
+  /** SHA-256 of the bytes. The ETag of the archive is derived from the digests of all its files. */
   digest: string;
   /** CRC-32 of the bytes. */
   checksum: number;
@@ -74,7 +74,7 @@ const ZIP64_MARKER_16_BITS = 0xffff;
 const ZIP64_MARKER_32_BITS = 0xffffffff;
 const ZIP_VERSION = 20;
 const ZIP64_VERSION = 45;
-/** The flag for names in UTF-8. */
+/** Bit 11 of the general purpose flags: names are UTF-8. */
 const UTF8_NAMES_FLAG = 0x0800;
 const MADE_BY_UNIX = 3 << 8;
 const FILE_MODE = 0o100644;
@@ -82,9 +82,9 @@ const FILE_MODE = 0o100644;
 const ENTRIES_PER_TURN = 500;
 
 /**
- * A ZIP archive of files, which are stored uncompressed, because pictures do not get smaller. The names, sizes and
- * checksums of the entries determine every byte. Any range can therefore be made alone, and only the files within it
- * are opened.
+ * A ZIP archive of files, which are stored uncompressed, because compressed pictures do not get smaller. The names,
+ * sizes and checksums of the entries determine every byte. Any range can therefore be made alone, and only the files
+ * within it are opened.
  * @param modifiedAt the modification time of every file.
  */
 export async function openZipArchive(
@@ -135,12 +135,12 @@ export async function openZipArchive(
     etag,
     stream(range) {
       const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
-      const gone = new AbortController();
-      const out = new PassThrough();
-      out.once('close', () => gone.abort());
+      const closed = new AbortController();
+      const output = new PassThrough();
+      output.once('close', () => closed.abort());
       // An error of the pipeline is ignored here, because the reader gets it from the stream itself.
-      pipeline(readBytes(piecesFrom(start), { start, end }, gone.signal), out).catch(() => undefined);
-      return out;
+      pipeline(readBytes(piecesFrom(start), { start, end }, closed.signal), output).catch(() => undefined);
+      return output;
     },
   };
 }
@@ -163,10 +163,7 @@ async function* yieldRange(bytes: Buffer, { start, end }: ByteRange): AsyncGener
   yield bytes.subarray(start, end + 1);
 }
 
-/**
- * The bytes of a file. Fails if the file is shorter than its stated size, because a shorter file would displace all
- * bytes after it.
- */
+/** The bytes of a file. Fails if their number is not the recorded size, because all later offsets would be wrong. */
 async function* readContent(
   { name, open }: ZipArchiveEntry,
   range: ByteRange,

@@ -2,8 +2,8 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import { Ajv } from 'ajv';
 
 /**
- * The service's own schemas are not validated themselves, because compiling the schema of schemas takes a tenth of the
- * time of a start.
+ * The service's own schemas are not validated themselves, because compiling the meta-schema takes a tenth of the time
+ * of a start.
  */
 const ajv = new Ajv({ allErrors: true, validateSchema: false });
 

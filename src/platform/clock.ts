@@ -22,10 +22,7 @@ export const systemClock: Clock = {
   },
 };
 
-/**
- * Smaller differences between clocks are ignored, because NTP keeps hosts closer together than a busy process can
- * measure.
- */
+/** Smaller differences between clocks are ignored: NTP leaves smaller ones, and a busy process cannot measure them. */
 const MIN_CORRECTED_DIFFERENCE_MS = 1_000;
 /** If the clocks differ by at least this much, the log warns that the clock of the host is wrong. */
 const MIN_WRONG_DIFFERENCE_MS = 5_000;
@@ -56,7 +53,7 @@ export class SharedClock {
   readonly #options: SharedClockOptions;
   #differenceMs = 0;
   #isClosed = false;
-  #stopWaiting = () => {};
+  #cancelMeasurement = () => {};
 
   private constructor(options: SharedClockOptions) {
     this.#options = options;
@@ -90,7 +87,7 @@ export class SharedClock {
 
   close(): void {
     this.#isClosed = true;
-    this.#stopWaiting();
+    this.#cancelMeasurement();
   }
 
   async #measure(): Promise<void> {
@@ -124,7 +121,7 @@ export class SharedClock {
   #scheduleMeasurement(): void {
     const { timer = systemClock, log } = this.#options;
     if (this.#isClosed) return;
-    this.#stopWaiting = timer.after(CLOCK_MEASUREMENT_INTERVAL_MS, () => {
+    this.#cancelMeasurement = timer.after(CLOCK_MEASUREMENT_INTERVAL_MS, () => {
       this.#measure()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
         .finally(() => this.#scheduleMeasurement());

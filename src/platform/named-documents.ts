@@ -1,4 +1,4 @@
-import { setImmediate as letOthersIn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, invalidParamError } from './http/errors/errors.ts';
 import { firstFreeSlug, reservedSlugMessage } from './ids/slugs.ts';
 import {
@@ -141,10 +141,10 @@ export class NamedDocuments<T extends NamedDocument> {
 
   /** Gives each draft a slot and a slug that are free now. */
   async #assignSlots(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
-    const held = await this.#collection.find({ accountId }, { fields: ['slug', 'slot'] });
-    const slots = shuffledFreeSlots(this.#kind.limit, held);
+    const existing = await this.#collection.find({ accountId }, { fields: ['slug', 'slot'] });
+    const slots = shuffledFreeSlots(this.#kind.limit, existing);
     if (drafts.length > slots.length) throw tooManyDocumentsError(this.#kind, slots.length);
-    const slugs = new Set(held.map(({ slug }) => slug));
+    const slugs = new Set(existing.map(({ slug }) => slug));
     return drafts.map((draft, index) => {
       if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTakenError(this.#kind, draft.slug);
       const slug = firstFreeSlug(draft.slug, slugs);
@@ -216,7 +216,7 @@ export async function partitionEntries<E, T>(
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       refused.push({ index, error });
     }
-    await letOthersIn();
+    await nextTurn();
   }
   return { accepted, refused };
 }

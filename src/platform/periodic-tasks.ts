@@ -8,7 +8,7 @@ import { type DocumentCollection, type DocumentWithId, sortBy } from './stores/d
  */
 const TASK_LEASE_MS = 20_000;
 /** The default number of batches in a round. */
-const DEFAULT_BATCHES = 100;
+const DEFAULT_BATCHES_PER_ROUND = 100;
 
 /** A periodic clean-up, such as of expired documents, of leases of dead processes, or of unfinished removals. */
 export interface SweepTask {
@@ -92,7 +92,7 @@ class TaskRounds {
 
   async sweep(): Promise<void> {
     const { coordination, owner, now, log } = this.#options;
-    const { name, batches = DEFAULT_BATCHES } = this.#task;
+    const { name, batches = DEFAULT_BATCHES_PER_ROUND } = this.#task;
     try {
       for (let batch = 0; batch < batches && !this.#isStopped; batch += 1) {
         const isOurs = await coordination.lease(this.#lease, owner, TASK_LEASE_MS);

@@ -22,20 +22,20 @@ export class FairQueue<T> {
   }
 
   add(owner: string, waiter: T): void {
-    const line = this.#waitersByOwner.get(owner);
-    if (line === undefined) this.#waitersByOwner.set(owner, [waiter]);
-    else line.push(waiter);
+    const waiters = this.#waitersByOwner.get(owner);
+    if (waiters === undefined) this.#waitersByOwner.set(owner, [waiter]);
+    else waiters.push(waiter);
     this.#size += 1;
   }
 
   /** Removes a waiter. A waiter that has already been served is ignored. */
   remove(owner: string, waiter: T): void {
-    const line = this.#waitersByOwner.get(owner) ?? [];
-    const at = line.indexOf(waiter);
+    const waiters = this.#waitersByOwner.get(owner) ?? [];
+    const at = waiters.indexOf(waiter);
     if (at === -1) return;
-    line.splice(at, 1);
+    waiters.splice(at, 1);
     this.#size -= 1;
-    if (line.length === 0) this.#waitersByOwner.delete(owner);
+    if (waiters.length === 0) this.#waitersByOwner.delete(owner);
   }
 
   /**
@@ -54,10 +54,10 @@ export class FairQueue<T> {
   } = {}): { owner: string; waiter: T } | undefined {
     let fewest = Number.POSITIVE_INFINITY;
     let chosen: { owner: string; waiter: T } | undefined;
-    for (const [owner, line] of this.#waitersByOwner) {
+    for (const [owner, waiters] of this.#waitersByOwner) {
       const slots = slotsOf(owner);
       if (slots >= fewest) continue;
-      const waiter = line.find(canServe);
+      const waiter = waiters.find(canServe);
       if (waiter === undefined) continue;
       fewest = slots;
       chosen = { owner, waiter };
@@ -73,10 +73,10 @@ export class FairQueue<T> {
   findExcessWaiter(other: string): { owner: string; waiter: T } | undefined {
     let most = this.sizeOf(other) + 1;
     let excess: { owner: string; waiter: T } | undefined;
-    for (const [owner, line] of this.#waitersByOwner) {
-      const last = line.at(-1);
-      if (last === undefined || line.length <= most) continue;
-      most = line.length;
+    for (const [owner, waiters] of this.#waitersByOwner) {
+      const last = waiters.at(-1);
+      if (last === undefined || waiters.length <= most) continue;
+      most = waiters.length;
       excess = { owner, waiter: last };
     }
     return excess;
@@ -85,10 +85,10 @@ export class FairQueue<T> {
   /** Removes the waiter that `next` returned, and moves its owner to the end. */
   serve(owner: string, waiter: T): void {
     this.remove(owner, waiter);
-    const line = this.#waitersByOwner.get(owner);
-    if (line === undefined) return;
+    const waiters = this.#waitersByOwner.get(owner);
+    if (waiters === undefined) return;
     this.#waitersByOwner.delete(owner);
-    this.#waitersByOwner.set(owner, line);
+    this.#waitersByOwner.set(owner, waiters);
   }
 }
 

@@ -28,7 +28,6 @@ export class CliContext {
   }
 }
 
-/** A command of the program. */
 export interface CliCommand {
   /** The usage text, for `--help`. */
   usage: string;

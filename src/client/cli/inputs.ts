@@ -10,7 +10,10 @@ export interface InputImage {
   name: string;
   /** The path of the output without its extension, relative to the output folder. */
   stem: string;
-  /** Identifies the content of a file; absent if the input is not a file. */
+  /**
+   * The size and the modification time of a file, by which a changed file is recognised; absent if the input is not a
+   * file.
+   */
   version?: string;
   open(): Promise<ImageInput>;
 }

@@ -44,8 +44,8 @@ export class OutputJournal {
   /** Whether the output for this version of a file exists already. */
   has({ name, version }: { name: string; version?: string }): boolean {
     const entry = this.#entries.get(name);
-    const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
-    return isSame && [entry.output].flat().every((name) => existsSync(join(this.#folder, name)));
+    const isUnchanged = entry !== undefined && entry.version === version && entry.work === this.#work;
+    return isUnchanged && [entry.output].flat().every((name) => existsSync(join(this.#folder, name)));
   }
 
   async add({ name, version }: { name: string; version?: string }, output: string[]): Promise<void> {

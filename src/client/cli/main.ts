@@ -11,10 +11,10 @@ import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
 import { type CliCommand, CliContext } from './context.ts';
 import { EXIT_CODES, exitCodeOf, UsageError } from './exit-codes.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMeanHint } from './nearest.ts';
 import { Terminal } from './terminal.ts';
 
-const COMMANDS: Readonly<Record<string, CliCommand>> = {
+const COMMANDS_BY_NAME: Readonly<Record<string, CliCommand>> = {
   transform: transformCommand,
   render: renderCommand,
   metadata: metadataCommand,
@@ -30,7 +30,7 @@ const COMMANDS: Readonly<Record<string, CliCommand>> = {
   config: configCommand,
 };
 
-const USAGE = `darkroom <command> …          (darkroom <command> --help, darkroom --version)
+const CLI_USAGE = `darkroom <command> …          (darkroom <command> --help, darkroom --version)
 
   transform   runs an op, a preset or steps on images, or makes several outputs of each
   render      draws a template, or HTML
@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 broken, 2 wrong arguments, 3 refused, 4 out of credits or 
 async function main([name, ...args]: readonly string[], context: CliContext): Promise<number> {
   if (name === 'help') return main([...args.slice(0, 1), '--help'], context);
   if (name === undefined || name === '--help' || name === '-h') {
-    process.stdout.write(USAGE);
+    process.stdout.write(CLI_USAGE);
     return name === undefined ? EXIT_CODES.usage : EXIT_CODES.done;
   }
   if (name === '--version' || name === '-V') {
@@ -63,9 +63,9 @@ async function main([name, ...args]: readonly string[], context: CliContext): Pr
     process.stdout.write(`darkroom ${version}\n`);
     return EXIT_CODES.done;
   }
-  const command = COMMANDS[name];
+  const command = COMMANDS_BY_NAME[name];
   if (command === undefined) {
-    const message = `There is no command ${name}: see darkroom --help.${didYouMean(name, Object.keys(COMMANDS))}`;
+    const message = `There is no command ${name}: see darkroom --help.${didYouMeanHint(name, Object.keys(COMMANDS_BY_NAME))}`;
     throw new UsageError(
       `${message} An op is run by transform, as in darkroom transform photo.jpg --op resize.`,
     );

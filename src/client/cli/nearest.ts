@@ -2,21 +2,21 @@
  * The end of a message about a wrong name: ` Did you mean --width?`, or empty text. Similar names differ in at most a
  * third of their letters.
  */
-export function didYouMean(wrong: string, known: readonly string[]): string {
-  const plain = normalized(wrong);
-  const rated = known.map((name) => ({ name, distance: distanceOf(plain, normalized(name)) }));
-  const [best] = rated.sort((one, other) => one.distance - other.distance);
+export function didYouMeanHint(wrong: string, known: readonly string[]): string {
+  const plain = normalizedName(wrong);
+  const candidates = known.map((name) => ({ name, distance: editDistanceOf(plain, normalizedName(name)) }));
+  const [best] = candidates.sort((one, other) => one.distance - other.distance);
   const isNear = best !== undefined && best.distance <= Math.max(plain.length, best.name.length) / 3;
   return isNear ? ` Did you mean ${best.name}?` : '';
 }
 
 /** The name without dashes, and in lower case. */
-function normalized(name: string): string {
+function normalizedName(name: string): string {
   return name.replaceAll('-', '').toLowerCase();
 }
 
-/** The number of letters to change, add, leave out or swap with their neighbour, to turn one name into another. */
-function distanceOf(one: string, other: string): number {
+/** The edit distance of two names: how many letters to change, add, leave out, or swap with their neighbour. */
+function editDistanceOf(one: string, other: string): number {
   const first = Array.from({ length: other.length + 1 }, (_, column) => column);
   const rows = [first];
   for (let row = 1; row <= one.length; row += 1) {

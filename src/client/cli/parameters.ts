@@ -4,7 +4,7 @@ import type { Darkroom } from '../client.ts';
 import { NotFoundError } from '../errors.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMeanHint } from './nearest.ts';
 
 type ParseOptions = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
@@ -36,7 +36,7 @@ export async function parseOp(
   if (typeof first.op !== 'string') {
     refuseUnknownOptions(args, Object.keys(options), (name) => {
       const message = `There is no --${name} without an op: name one, as in --op resize --width 800.`;
-      const hint = didYouMean(
+      const hint = didYouMeanHint(
         `--${name}`,
         Object.keys(options).map((option) => `--${option}`),
       );
@@ -113,7 +113,7 @@ function unknownParameterError(
   own: readonly string[] = [],
 ): UsageError {
   const names = Object.keys(params).map((name) => `--${name}`);
-  const hint = didYouMean(`--${option}`, [...names, ...own.map((name) => `--${name}`)]);
+  const hint = didYouMeanHint(`--${option}`, [...names, ...own.map((name) => `--${name}`)]);
   return new UsageError(`${op} has no --${option}.${hint} Its parameters are ${names.join(', ')}.`);
 }
 

@@ -51,7 +51,7 @@ export class Terminal {
   }
 
   /**
-   * Refuses to write a picture where a person would read its bytes.
+   * Refuses to write a picture to a terminal, which would show its bytes as text.
    * @param output the file, or `-` for stdout.
    * @throws UsageError
    */

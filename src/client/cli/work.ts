@@ -35,10 +35,10 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   const second = typeof values.layer === 'string' ? await openLayerImage(values.layer) : undefined;
   const outputs = values.outputs as string[] | undefined;
   requireExactlyOneWorkOption([op, preset, outputs ?? steps], ', or by --outputs');
-  const isNamed = second !== undefined && isImageReference(second);
-  if (isNamed && op === undefined)
+  const isLayerReference = second !== undefined && isImageReference(second);
+  if (isLayerReference && op === undefined)
     throw new UsageError('--layer takes a file here: name layerAssetId or layerUrl in the step.');
-  const layer = isNamed ? undefined : (second as SecondPicture | undefined);
+  const layer = isLayerReference ? undefined : (second as SecondPicture | undefined);
   if (typeof preset === 'string') return { work: { preset }, layer };
   const first = typeof steps === 'string' ? ((await readListOption('steps', steps)) as Step[]) : undefined;
   if (outputs !== undefined)
@@ -52,7 +52,7 @@ export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: 
   // An op that reads a second picture must be sent as a step. The step refers to that picture by its asset id or its
   // URL.
   const named =
-    isNamed && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
+    isLayerReference && ('assetId' in second ? { layerAssetId: second.assetId } : { layerUrl: second.url });
   return { work: { steps: [{ op: op.op, parameters: { ...parameters, ...named } } as Step] }, layer };
 }
 
@@ -100,12 +100,12 @@ async function readSteps(work: string, client: Darkroom): Promise<Step[]> {
     const [, name = '', list = ''] = /^([^:]*):?(.*)$/s.exec(text) ?? [];
     const op = await readOpDefinition(client, name);
     const pairs = list.split(',').filter((pair) => pair !== '');
-    steps.push({ op: op.op, parameters: readParameters(op, pairs.map(splitPair)) } as Step);
+    steps.push({ op: op.op, parameters: readParameters(op, pairs.map(parseParameterPair)) } as Step);
   }
   return steps;
 }
 
-function splitPair(pair: string): [name: string, value: string] {
+function parseParameterPair(pair: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (name === undefined || value === undefined)
     throw new UsageError(

@@ -25,9 +25,9 @@ export class Assets extends CallGroup {
   }
 
   /** Lists assets, newest first. With similarTo, the most similar ones come first. */
-  readonly list = this.listWithQuery('GET /assets');
-  readonly get = this.withId('GET /assets/{assetId}');
-  readonly delete = this.withId('DELETE /assets/{assetId}');
+  readonly list = this.listMethodWithQuery('GET /assets');
+  readonly get = this.methodWithId('GET /assets/{assetId}');
+  readonly delete = this.methodWithId('DELETE /assets/{assetId}');
 
   /** The bytes of an asset. */
   async download(assetId: string, options?: CallOptions): Promise<Download> {

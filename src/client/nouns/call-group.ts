@@ -23,37 +23,37 @@ export abstract class CallGroup {
   }
 
   /** Makes a method that takes the query of the call. */
-  protected withQuery<N extends CallName>(name: N) {
+  protected methodWithQuery<N extends CallName>(name: N) {
     return (query?: QueryOf<N>, options?: CallOptions): Promise<DataOf<N>> =>
       this.send(name, { query } as CallFields<N>, options);
   }
 
   /** Makes a method that takes the id in the path of the call. */
-  protected withId<N extends CallName>(name: N) {
+  protected methodWithId<N extends CallName>(name: N) {
     return (id: string, options?: CallOptions): Promise<DataOf<N>> =>
       this.send(name, pathFields(name, id), options);
   }
 
   /** Makes a method that takes the body of the call. */
-  protected withBody<N extends CallName>(name: N) {
+  protected methodWithBody<N extends CallName>(name: N) {
     return (body: BodyOf<N>, options?: CallOptions): Promise<DataOf<N>> =>
       this.send(name, { body } as CallFields<N>, options);
   }
 
   /** Makes a method that takes the id in the path, and the change in the body. */
-  protected withIdAndBody<N extends CallName>(name: N) {
+  protected methodWithIdAndBody<N extends CallName>(name: N) {
     return (id: string, change: BodyOf<N>, options?: CallOptions): Promise<DataOf<N>> =>
       this.send(name, { ...pathFields(name, id), body: change }, options);
   }
 
   /** Makes a method that takes the query of a list, and returns its pages. */
-  protected listWithQuery<N extends CallName>(name: N) {
+  protected listMethodWithQuery<N extends CallName>(name: N) {
     return (query?: QueryOf<N>, options?: CallOptions): Pages<RowOf<N>> =>
       listNamedCall(this.transport, name, { query } as CallFields<N>, options);
   }
 
   /** Makes a method that takes the id in the path and the query of a list, and returns its pages. */
-  protected listWithId<N extends CallName>(name: N) {
+  protected listMethodWithId<N extends CallName>(name: N) {
     return (id: string, query?: QueryOf<N>, options?: CallOptions): Pages<RowOf<N>> =>
       listNamedCall(this.transport, name, { ...pathFields(name, id), query }, options);
   }

@@ -8,5 +8,5 @@ export class Catalogue extends CallGroup {
     return (await this.send('GET /ops', {}, options)) as OpDefinition[];
   }
 
-  readonly get = this.withId('GET /ops/{op}');
+  readonly get = this.methodWithId('GET /ops/{op}');
 }

@@ -39,14 +39,14 @@ export interface OutputsCallOptions extends TransformCallOptions {
   steps?: readonly Step[] | undefined;
 }
 
-const PICTURE_ACCEPT = 'image/*, application/json;q=0.5';
+const PICTURE_ACCEPT_HEADER = 'image/*, application/json;q=0.5';
 
 /** Synchronous calls: they take one image and return the result. Nothing is stored. */
 export class Images extends CallGroup {
   /** Runs one op, one preset or a list of steps on one image. */
   async transform(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<Picture> {
     const call = transformCall(input, work, options);
-    return new Picture(await this.transport.bytes({ ...call, accept: PICTURE_ACCEPT }, options));
+    return new Picture(await this.transport.bytes({ ...call, accept: PICTURE_ACCEPT_HEADER }, options));
   }
 
   /**
@@ -55,7 +55,7 @@ export class Images extends CallGroup {
    */
   async link(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<ResultLink> {
     const { query, ...call } = transformCall(input, work, options);
-    return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
+    return this.#readData({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
   /** Predicts the result and the cost of a transform. No pixels are decoded, and no run is counted. */
@@ -65,7 +65,7 @@ export class Images extends CallGroup {
     options?: TransformCallOptions,
   ): Promise<ImageEstimate> {
     const { query, ...call } = transformCall(input, work, options);
-    return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
+    return this.#readData({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
   /** Makes 2 to 20 pictures of one image, which is uploaded only once. Each picture counts as a run. */
@@ -85,7 +85,7 @@ export class Images extends CallGroup {
     outputs: readonly Output[],
     options?: OutputsCallOptions,
   ): Promise<OutputEstimates> {
-    return this.#data({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
+    return this.#readData({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
   }
 
   /** Draws a template, or the given HTML, with one row of data. */
@@ -94,7 +94,7 @@ export class Images extends CallGroup {
       method: 'POST',
       path: '/images/render',
       body: jsonRequestBody(request),
-      accept: PICTURE_ACCEPT,
+      accept: PICTURE_ACCEPT_HEADER,
     };
     return new Picture(await this.transport.bytes(call, options));
   }
@@ -107,7 +107,7 @@ export class Images extends CallGroup {
       query: { dryRun: true },
       body: jsonRequestBody(request),
     };
-    return this.#data(call, options);
+    return this.#readData(call, options);
   }
 
   /** Reads the facts and the tags of an image, free of charge. */
@@ -115,7 +115,7 @@ export class Images extends CallGroup {
     input: ImageInput,
     { palette, ...options }: CallOptions & { palette?: number } = {},
   ): Promise<DataOf<'POST /images/metadata'>> {
-    return this.#data(readingCall('metadata', input, { palette }), options);
+    return this.#readData(readingCall('metadata', input, { palette }), options);
   }
 
   /** Reads the printed text of an image, with the position of each line (OCR). */
@@ -123,12 +123,12 @@ export class Images extends CallGroup {
     input: ImageInput,
     { language, ...options }: CallOptions & { language?: string } = {},
   ): Promise<DataOf<'POST /images/read-text'>> {
-    return this.#data(readingCall('read-text', input, { language }), options);
+    return this.#readData(readingCall('read-text', input, { language }), options);
   }
 
   /** Reads the QR and bar codes of an image. */
   readCodes(input: ImageInput, options?: CallOptions): Promise<DataOf<'POST /images/read-codes'>> {
-    return this.#data(readingCall('read-codes', input), options);
+    return this.#readData(readingCall('read-codes', input), options);
   }
 
   /**
@@ -141,10 +141,10 @@ export class Images extends CallGroup {
     { ssimulacra2, ...options }: CallOptions & { ssimulacra2?: boolean } = {},
   ): Promise<DataOf<'POST /images/compare'>> {
     const body = await imagePairRequestBody(one, other);
-    return this.#data({ method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body }, options);
+    return this.#readData({ method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body }, options);
   }
 
-  async #data<T>(call: ApiCall, options?: CallOptions): Promise<T> {
+  async #readData<T>(call: ApiCall, options?: CallOptions): Promise<T> {
     return (await this.transport.json<T>(call, options)).data;
   }
 }
@@ -176,6 +176,6 @@ function outputsCall(
   };
 }
 
-function readingCall(what: string, input: ImageInput, query: QueryFields = {}): ApiCall {
-  return { method: 'POST', path: `/images/${what}`, query, body: imageRequestBody(input) };
+function readingCall(endpoint: string, input: ImageInput, query: QueryFields = {}): ApiCall {
+  return { method: 'POST', path: `/images/${endpoint}`, query, body: imageRequestBody(input) };
 }

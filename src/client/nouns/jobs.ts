@@ -5,7 +5,7 @@ import type { CallOptions } from '../transport.ts';
 import { CallGroup } from './call-group.ts';
 
 export interface WaitOptions extends CallOptions {
-  /** Called with the job whenever its counts have changed. */
+  /** Called with the job whenever its status or its counts have changed. */
   onProgress?: (job: Job) => void;
   /**
    * How many seconds the service may hold each request open. It responds earlier if the job ends. Default: 2 with
@@ -57,12 +57,12 @@ export class Jobs extends CallGroup {
   /** Waits for the end of a job. When the signal aborts, the wait ends, but not the job. */
   async wait(jobId: string, { onProgress, waitSeconds, ...options }: WaitOptions = {}): Promise<Job> {
     const wait = waitSeconds ?? (onProgress === undefined ? DEFAULT_WAIT_SECONDS : PROGRESS_WAIT_SECONDS);
-    let told = '';
+    let reportedCounts = '';
     for (;;) {
       const job = await this.get(jobId, { wait }, options);
       const counts = `${job.status} ${job.completedItems} ${job.failedItems} ${job.cancelledItems}`;
-      if (counts !== told) onProgress?.(job);
-      told = counts;
+      if (counts !== reportedCounts) onProgress?.(job);
+      reportedCounts = counts;
       if (hasEnded(job)) return job;
     }
   }
@@ -72,13 +72,13 @@ export class Jobs extends CallGroup {
   }
 
   /** Lists the jobs, newest first. */
-  readonly list = this.listWithQuery('GET /jobs');
+  readonly list = this.listMethodWithQuery('GET /jobs');
   /** The number of jobs by status and type. */
-  readonly counts = this.withQuery('GET /jobs/counts');
+  readonly counts = this.methodWithQuery('GET /jobs/counts');
   /** Lists the items of a job in their order. */
-  readonly items = this.listWithId('GET /jobs/{jobId}/items');
+  readonly items = this.listMethodWithId('GET /jobs/{jobId}/items');
   /** Cancels a job. Items that are already running are allowed to finish. */
-  readonly cancel = this.withId('POST /jobs/{jobId}/cancel');
+  readonly cancel = this.methodWithId('POST /jobs/{jobId}/cancel');
 
   /**
    * Submits a new job that repeats the items that failed or were cancelled.

@@ -3,25 +3,25 @@ import { CallGroup } from './call-group.ts';
 /** The saved presets: lists of steps with versions, which are run by name. */
 export class Presets extends CallGroup {
   /** Lists the presets, the built-in ones first. */
-  readonly list = this.withQuery('GET /presets');
+  readonly list = this.methodWithQuery('GET /presets');
   /** Reads a preset by its slug or its id, optionally with @version. */
-  readonly get = this.withId('GET /presets/{slug}');
-  readonly create = this.withBody('POST /presets');
+  readonly get = this.methodWithId('GET /presets/{slug}');
+  readonly create = this.methodWithBody('POST /presets');
   /** Changes a preset. Fields that are left out keep their values. */
-  readonly update = this.withIdAndBody('PUT /presets/{slug}');
-  readonly delete = this.withId('DELETE /presets/{slug}');
+  readonly update = this.methodWithIdAndBody('PUT /presets/{slug}');
+  readonly delete = this.methodWithId('DELETE /presets/{slug}');
 }
 
 /** The templates: HTML and CSS with placeholders, which are drawn as pictures. */
 export class Templates extends CallGroup {
   /** Lists the templates, the built-in ones first. */
-  readonly list = this.listWithQuery('GET /templates');
+  readonly list = this.listMethodWithQuery('GET /templates');
   /** Reads a template by its id or its slug, optionally with @version. */
-  readonly get = this.withId('GET /templates/{templateId}');
+  readonly get = this.methodWithId('GET /templates/{templateId}');
   /** Lists every version, newest first. */
-  readonly versions = this.withId('GET /templates/{templateId}/versions');
-  readonly create = this.withBody('POST /templates');
+  readonly versions = this.methodWithId('GET /templates/{templateId}/versions');
+  readonly create = this.methodWithBody('POST /templates');
   /** Changes a template. Fields that are left out keep their values. */
-  readonly update = this.withIdAndBody('PUT /templates/{templateId}');
-  readonly delete = this.withId('DELETE /templates/{templateId}');
+  readonly update = this.methodWithIdAndBody('PUT /templates/{templateId}');
+  readonly delete = this.methodWithId('DELETE /templates/{templateId}');
 }

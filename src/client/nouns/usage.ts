@@ -7,7 +7,7 @@ import { CallGroup } from './call-group.ts';
 /** The usage of the account: what work was done, and what it cost. */
 export class UsageReports extends CallGroup {
   /** Reads the usage by op, by API key or by day. */
-  readonly read = this.withQuery('GET /usage');
+  readonly read = this.methodWithQuery('GET /usage');
 
   credits(options?: CallOptions): Promise<Credits> {
     return this.send('GET /credits', {}, options);
@@ -22,9 +22,9 @@ export class UsageReports extends CallGroup {
 /** The calls that the account made in the last hour, with any key or session. */
 export class Requests extends CallGroup {
   /** Lists the calls, newest first. */
-  readonly list = this.listWithQuery('GET /requests');
+  readonly list = this.listMethodWithQuery('GET /requests');
   /** Reads a call by its `requestId`, which each response contains. */
-  readonly get = this.withId('GET /requests/{requestId}');
+  readonly get = this.methodWithId('GET /requests/{requestId}');
   /** Lists the refused calls in groups of the same cause, the most frequent group first. */
-  readonly errors = this.withQuery('GET /requests/errors');
+  readonly errors = this.methodWithQuery('GET /requests/errors');
 }

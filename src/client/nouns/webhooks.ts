@@ -12,18 +12,18 @@ export class Webhooks extends CallGroup {
     return this.send('GET /webhook-endpoints', {}, options);
   }
 
-  readonly get = this.withId('GET /webhook-endpoints/{endpointId}');
+  readonly get = this.methodWithId('GET /webhook-endpoints/{endpointId}');
   /** Creates an endpoint. Store the returned `secret`, because later responses do not contain it. */
-  readonly create = this.withBody('POST /webhook-endpoints');
+  readonly create = this.methodWithBody('POST /webhook-endpoints');
   /** Changes an endpoint. Fields that are left out keep their values. */
-  readonly update = this.withIdAndBody('PUT /webhook-endpoints/{endpointId}');
-  readonly delete = this.withId('DELETE /webhook-endpoints/{endpointId}');
+  readonly update = this.methodWithIdAndBody('PUT /webhook-endpoints/{endpointId}');
+  readonly delete = this.methodWithId('DELETE /webhook-endpoints/{endpointId}');
   /** Replaces the secret immediately, and returns the new one. Store it, because later responses do not contain it. */
-  readonly rotateSecret = this.withId('POST /webhook-endpoints/{endpointId}/rotate-secret');
+  readonly rotateSecret = this.methodWithId('POST /webhook-endpoints/{endpointId}/rotate-secret');
   /** Sends a test event immediately, and returns the outcome. */
-  readonly test = this.withId('POST /webhook-endpoints/{endpointId}/test');
+  readonly test = this.methodWithId('POST /webhook-endpoints/{endpointId}/test');
   /** Lists the deliveries of an endpoint, newest first. */
-  readonly deliveries = this.listWithId('GET /webhook-endpoints/{endpointId}/deliveries');
+  readonly deliveries = this.listMethodWithId('GET /webhook-endpoints/{endpointId}/deliveries');
 
   /** Reads a delivery together with its body. */
   delivery(

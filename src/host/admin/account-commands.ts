@@ -18,10 +18,10 @@ import {
 /**
  * The most credits that one grant may add. Even nine thousand such grants stay below 2^53, so that balances are exact.
  */
-const MAX_CREDITS = 1_000_000_000_000;
+const MAX_GRANTED_CREDITS = 1_000_000_000_000;
 
-const EMAIL_FORM = /^[^\s@]+@[^\s@]+$/;
-const PASSWORD_FORM = /^.{8,200}$/su;
+const EMAIL_PATTERN = /^[^\s@]+@[^\s@]+$/;
+const PASSWORD_PATTERN = /^.{8,200}$/su;
 
 export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
   {
@@ -30,7 +30,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     options: { email: 'ADDRESS', plan: 'PLAN', credits: 'N', name: 'NAME', password: 'PASSWORD' },
     async run({ options }, { documents, planIds, now }) {
       const email = String(options.email ?? '');
-      if (!EMAIL_FORM.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
+      if (!EMAIL_PATTERN.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
       const plan = checkPlanId(String(options.plan ?? 'free'), planIds, '--plan');
       const credits = parseCredits(String(options.credits ?? '0'), 0);
       const password = givenOrRandomPassword(options.password);
@@ -141,9 +141,9 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
       if (given.options.yes !== true)
         throw new CommandUsageError('This cannot be undone: pass --yes, or use account suspend.');
       return setAccountState(given, context, 'deleted', async (operator, id) => {
-        const isThere = await operator.close(id);
-        if (isThere) await removeAccountData(id, context);
-        return isThere;
+        const wasFound = await operator.close(id);
+        if (wasFound) await removeAccountData(id, context);
+        return wasFound;
       });
     },
   },
@@ -205,9 +205,9 @@ export async function openAccountsStoreFor(
 
 function parseCredits(text: string, least: number): number {
   const credits = Number(text);
-  if (Number.isInteger(credits) && credits >= least && credits <= MAX_CREDITS) return credits;
+  if (Number.isInteger(credits) && credits >= least && credits <= MAX_GRANTED_CREDITS) return credits;
   throw new CommandUsageError(
-    `"${text}" is not a number of credits: a whole number from ${least} to ${MAX_CREDITS} is expected.`,
+    `"${text}" is not a number of credits: a whole number from ${least} to ${MAX_GRANTED_CREDITS} is expected.`,
   );
 }
 
@@ -219,7 +219,8 @@ function checkPlanId(plan: string, planIds: readonly string[], where: string): s
 /** The password that was given, or a new random one of 20 characters. */
 function givenOrRandomPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
-  if (!PASSWORD_FORM.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');
+  if (!PASSWORD_PATTERN.test(password))
+    throw new CommandUsageError('--password must be 8 to 200 characters.');
   return password;
 }
 
@@ -229,10 +230,10 @@ function noAccountError(id: string): CommandUsageError {
 
 function publicAccount(account: AccountDocument, balance: number) {
   const { _id: id, email, name, plan, createdAt } = account;
-  return { id, email, name, plan, createdAt, balance, state: stateOf(account) };
+  return { id, email, name, plan, createdAt, balance, state: accountStateOf(account) };
 }
 
-function stateOf({ suspendedAt, deletedAt }: AccountDocument): 'active' | 'suspended' | 'deleted' {
+function accountStateOf({ suspendedAt, deletedAt }: AccountDocument): 'active' | 'suspended' | 'deleted' {
   if (deletedAt !== undefined) return 'deleted';
   return suspendedAt == null ? 'active' : 'suspended';
 }

@@ -54,7 +54,7 @@ const BACKUP_COMMAND: AdminCommand = {
   },
 };
 
-const COMMANDS: readonly AdminCommand[] = [
+const ADMIN_COMMANDS: readonly AdminCommand[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...LIVE_COMMANDS,
@@ -65,8 +65,8 @@ const COMMANDS: readonly AdminCommand[] = [
 ];
 
 /** The help text, which lists every command with its options. */
-const USAGE = `Commands of the operator:
-${COMMANDS.map((command) => `  ${commandUsageText(command)}`).join('\n')}
+const ADMIN_USAGE = `Commands of the operator:
+${ADMIN_COMMANDS.map((command) => `  ${commandUsageText(command)}`).join('\n')}
 Every command takes --json and --help.`;
 
 /**
@@ -76,8 +76,8 @@ Every command takes --json and --help.`;
 export function commandHelp(words: readonly string[]): string | null {
   if (!words.some((word) => word === '--help' || word === '-h' || word === 'help')) return null;
   const [noun, verb] = words.filter((word) => !word.startsWith('-') && word !== 'help');
-  if (noun === undefined) return USAGE;
-  const ofNoun = COMMANDS.filter(({ name }) => name === noun || name.startsWith(`${noun} `));
+  if (noun === undefined) return ADMIN_USAGE;
+  const ofNoun = ADMIN_COMMANDS.filter(({ name }) => name === noun || name.startsWith(`${noun} `));
   const matching = ofNoun.filter(
     ({ name }) => verb === undefined || name === noun || name === `${noun} ${verb}`,
   );
@@ -91,9 +91,10 @@ export function commandHelp(words: readonly string[]): string | null {
  */
 export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandResult> {
   const [noun, verb] = words.filter((word) => !word.startsWith('-'));
-  if (noun === undefined) throw new CommandUsageError(USAGE);
+  if (noun === undefined) throw new CommandUsageError(ADMIN_USAGE);
   const command =
-    COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun);
+    ADMIN_COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ??
+    ADMIN_COMMANDS.find(({ name }) => name === noun);
   if (command === undefined) throw unknownCommandError(noun, verb);
   const rest = [...words];
   for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1);
@@ -108,14 +109,14 @@ export function needsRunningService(words: readonly string[]): boolean {
 
 /** The error for a noun or a verb that no command has. It lists the possible ones. */
 function unknownCommandError(noun: string, verb: string | undefined): CommandUsageError {
-  const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
+  const verbs = ADMIN_COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],
   );
-  return new CommandUsageError(`${unknownCommandMessage(noun, verb, verbs.join(', '))}\n${USAGE}`);
+  return new CommandUsageError(`${unknownCommandMessage(noun, verb, verbs.join(', '))}\n${ADMIN_USAGE}`);
 }
 
 function unknownCommandMessage(noun: string, verb: string | undefined, verbs: string): string {
-  const nouns = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))];
+  const nouns = [...new Set(ADMIN_COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))];
   if (verbs === '')
     return `"${noun}" is not a command.${didYouMeanHint(noun, nouns)} Commands are ${nouns.join(', ')}.`;
   if (verb === undefined) return `The verb after ${noun} is missing: ${verbs}.`;

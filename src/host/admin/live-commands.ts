@@ -38,8 +38,14 @@ const MS_PER_DURATION_UNIT: Record<string, number> = { s: 1_000, m: MINUTE_MS, h
  * once.
  */
 const MAX_LOG_LEVEL_OVERRIDE_MS = 24 * DAY_MS;
-/** Settings that count processes or threads. More than a few of them per core only compete for the same cores. */
-const SETTINGS_PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
+/**
+ * Settings that count processes or threads. More than a few processes or threads per core only slow each other down.
+ */
+const SETTINGS_BOUNDED_BY_CORES: readonly CapacitySetting[] = [
+  'PROCESSES',
+  'IMAGE_THREADS',
+  'RENDER_THREADS',
+];
 const MAX_THREADS_PER_CORE = 4;
 const POOL_COLUMNS = [
   ...['process', 'pid', 'MB', 'image', 'waiting', 'slow', 'waiting'],
@@ -115,16 +121,16 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       if (value === undefined)
         throw new CommandUsageError(`${name} is "${text}", but ${CAPACITY_DECLARATIONS[name].accepts}.`);
       const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
-      if (SETTINGS_PER_CORE.includes(name) && value > most && options.yes !== true)
+      if (SETTINGS_BOUNDED_BY_CORES.includes(name) && value > most && options.yes !== true)
         throw new CommandUsageError(
           `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes (over HTTP "yes": true) if you mean it.`,
         );
       const save = options.save === true;
       const answers = await askProcesses(coordination, { kind: 'set', name, value, save, by });
-      const late = hostsWithoutPrimary(answers);
-      if (late.length > 0)
+      const hostsWithoutAnswer = hostsWithoutPrimary(answers);
+      if (hostsWithoutAnswer.length > 0)
         throw new Error(
-          `${name}=${value} is not in force yet on ${late.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
+          `${name}=${value} is not in force yet on ${hostsWithoutAnswer.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
         );
       return combineAnswers(answers);
     },

@@ -37,8 +37,8 @@ import {
 } from './command.ts';
 
 /**
- * The command as the help shows it. `runMigrateCommand` runs it. The primary process cannot run it, because the command
- * opens the stores itself.
+ * The declaration of the command, for the help. `run` only refuses, because the primary would call it while the service
+ * runs: `runMigrateCommand` does the work.
  */
 export const MIGRATE_COMMAND: AdminCommand = {
   name: 'migrate',
@@ -51,10 +51,11 @@ export const MIGRATE_COMMAND: AdminCommand = {
 };
 
 /**
- * Copies everything from the stores of the current settings to the stores that a settings file names; the file also
- * holds the credentials of its bucket. It is checked as the start checks its own, and each store has to respond before
- * the first document is copied.
- * @param environment the source of the current settings.
+ * Copies everything from the stores of the current settings to the stores that a settings file names. The file also
+ * contains the credentials of the target's bucket. The servers of both sides are checked as at a start, and each store
+ * must respond before the first document is copied.
+ * @param source the current settings.
+ * @param environment the variables from which the settings were read, with the credentials of the source's bucket.
  * @param onProgress called with a line for both sides, and for each step.
  * @throws CommandUsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
  * respond.
@@ -69,10 +70,13 @@ export async function runMigrateCommand(
   if (!storesExist(source)) throw new CommandUsageError(noStoresMessage(source.DATA_DIR));
   const target = readSettingsFrom(file);
   for (const warning of target.warnings) onProgress(warning);
-  const places = { from: storeAddressesOf(source), to: storeAddressesOf(target.settings.stores) };
-  if (places.from.documents === places.to.documents && places.from.objects === places.to.objects)
+  const addressesBySide = { from: storeAddressesOf(source), to: storeAddressesOf(target.settings.stores) };
+  if (
+    addressesBySide.from.documents === addressesBySide.to.documents &&
+    addressesBySide.from.objects === addressesBySide.to.objects
+  )
     throw new CommandUsageError('Both sides are the same stores: name others in the file.');
-  onProgress(formatBothSides(places));
+  onProgress(formatBothSides(addressesBySide));
   await checkServers('present stores', source);
   await checkServers('stores of the file', target.settings.stores);
   await using opened = new AsyncDisposableStack();
@@ -89,7 +93,10 @@ export async function runMigrateCommand(
   });
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const summary = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
-  return { data: { ...places, ...report }, text: `${formatBothSides(places)}\n\n${summary}` };
+  return {
+    data: { ...addressesBySide, ...report },
+    text: `${formatBothSides(addressesBySide)}\n\n${summary}`,
+  };
 }
 
 /**
@@ -123,7 +130,7 @@ async function checkServers(side: string, settings: StoresSettings): Promise<voi
 }
 
 /**
- * Asks each store to respond.
+ * Pings each store.
  * @throws CommandUsageError that names the store that did not respond, before anything is copied.
  */
 async function checkStoresRespond(sides: Record<string, StoresToCopy>): Promise<void> {
@@ -195,12 +202,17 @@ export async function migrateStores(
   return { collections, ...copied };
 }
 
-/** Marks the target before the first copy to it. Refuses a target that has other data already. */
+/**
+ * Stores a marker in the target before the first copy, by which a later run recognises an interrupted migration.
+ * Refuses a target that already has data of its own.
+ */
 async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
-  const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
+  const existingSpecs = (await documents.collections()).filter(
+    ({ name }) => !EXCLUDED_COLLECTIONS.includes(name),
+  );
   const { marker, isUnfinished } = await readMigrationMarker(documents);
   if (isUnfinished) return marker;
-  for (const spec of held) {
+  for (const spec of existingSpecs) {
     const collection = documents.collection<DocumentWithId>(spec);
     if ((await collection.findOne({})) !== null)
       throw new MigrationError(`The target holds ${spec.name} already: migrate into stores that are empty.`);

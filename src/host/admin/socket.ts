@@ -13,7 +13,7 @@ export function adminSocketPath(dataDir: string): string {
   return join(dataDir, 'admin.sock');
 }
 
-const KEEP_ALIVE_MS = 5_000;
+const KEEP_ALIVE_INTERVAL_MS = 5_000;
 
 /** A line of the reply to a command. The last line has the answer or the error. */
 type ReplyLine = { progress: string } | { answer: CommandResult } | { error: string };
@@ -67,7 +67,10 @@ type CommandOrigin = Pick<CommandContext, 'by' | 'folder'>;
  */
 type AdminRequest = ({ words: readonly string[] } & CommandOrigin) | { listenTo: string };
 
-/** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
+/**
+ * Serves one request, which is JSON. A command is answered by ReplyLines; a listener gets an AttemptLine for each
+ * attempt.
+ */
 async function serveConnection(
   socket: Socket,
   context: StoresCommandContext,
@@ -101,7 +104,7 @@ async function streamAttempts(
     socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
   // An empty line is written regularly, because only a write notices that the client has disconnected.
-  const keepAlive = setInterval(() => socket.write('\n'), KEEP_ALIVE_MS);
+  const keepAlive = setInterval(() => socket.write('\n'), KEEP_ALIVE_INTERVAL_MS);
   const stop = () => {
     clearInterval(keepAlive);
     unsubscribe();

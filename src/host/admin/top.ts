@@ -31,7 +31,9 @@ export interface LoadRow {
   memoryBytes: number;
   /** Processes that the kernel killed in this time because memory ran out. */
   memoryKills: number;
-  /** The share of time in which the CPU quota throttled a host. With several cores it can exceed 1. */
+  /**
+   * The share of time in which the CPU quota throttled a host. It can exceed 1, because the times of the cores add up.
+   */
   throttled: number;
   /** The share of time for which the hypervisor gave the host's cores to other machines. */
   stolen: number;
@@ -79,7 +81,7 @@ interface SnapshotDifference {
   accounts: NonNullable<LoadSnapshot['accounts']>;
 }
 
-const GAUGE_METRICS =
+const GAUGE_METRIC_PATTERN =
   /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_job_items|darkroom_webhook_attempts|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
 /** The most accounts that a row lists. */
 const MAX_LISTED_ACCOUNTS = 5;
@@ -107,7 +109,7 @@ export function hostRow(hostId: string, processes: readonly ObservedProcess[]): 
 }
 
 function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {
-  const { seconds, values, accounts } = sumDifferences(observed.map(differenceOf));
+  const { seconds, values, accounts } = sumDifferences(observed.map(snapshotDifferenceOf));
   const of = (key: string) => values[key] ?? 0;
   const total = (metric: string) => sumUp(Object.values(valuesByLabel(values, metric)));
   const hosts = new Set(observed.map(({ hostId }) => hostId)).size;
@@ -122,8 +124,8 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
     name,
     scope,
     requestsPerSecond: answers / seconds,
-    p50: percentile(values, 0.5),
-    p99: percentile(values, 0.99),
+    p50: percentileMs(values, 0.5),
+    p99: percentileMs(values, 0.99),
     waiting: of('darkroom_pool_queued'),
     waitMs: perAnswer(of('darkroom_pool_wait_seconds_sum call')),
     uploadMs: part('fetch'),
@@ -183,10 +185,10 @@ function busiestAccounts(accounts: SnapshotDifference['accounts'], seconds: numb
     .map(([id, { calls, refused }]) => ({ id, calls: calls / seconds, refused: refused / seconds }));
 }
 
-function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
+function snapshotDifferenceOf({ before, after }: ObservedProcess): SnapshotDifference {
   const values = Object.entries(after.values).map(([key, value]) => [
     key,
-    GAUGE_METRICS.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
+    GAUGE_METRIC_PATTERN.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
   ]);
   const accounts = Object.entries(after.accounts ?? {}).map(([id, { calls, refused }]) => {
     const earlier = before.accounts?.[id] ?? { calls: 0, refused: 0 };
@@ -215,7 +217,7 @@ function sumDifferences(parts: readonly SnapshotDifference[]): SnapshotDifferenc
 }
 
 /** Interpolates a percentile as Prometheus does: durations are assumed to be evenly distributed within their bucket. */
-function percentile(values: Readonly<Record<string, number>>, share: number): number | null {
+function percentileMs(values: Readonly<Record<string, number>>, share: number): number | null {
   const buckets = Object.entries(values)
     .filter(([key]) => key.startsWith(DURATION_BUCKET_PREFIX))
     .map(([key, count]) => ({ bound: bucketBoundOf(key.slice(DURATION_BUCKET_PREFIX.length)), count }))

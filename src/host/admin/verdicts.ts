@@ -11,8 +11,8 @@ export interface HostVerdict {
   fix?: { setting: CapacitySetting; value: number };
 }
 
-/** A process that has not sent its heartbeat. */
-export interface SilentProcess {
+/** A serving process, and the time since its last heartbeat. */
+export interface ProcessSilence {
   name: string;
   silentMs: number;
   /** The value of HANG_TIMEOUT_MS, after which the primary kills the process. */
@@ -27,30 +27,33 @@ const MIN_MISSING_CORE_SHARE = 0.1;
  * If the service uses a smaller share of its cores than this while tasks wait for a core, other programs are the cause.
  */
 const MIN_SATURATED_CPU_SHARE = 0.8;
-/** The wait for other services is named as the cause if it is this many times as long as the work on pixels. */
-const WAITING_FACTOR = 3;
+/**
+ * The wait for stores, models or clients is named as the cause if it takes at least this many times as long as the work
+ * on pixels and the wait for it.
+ */
+const MIN_EXTERNAL_WAIT_FACTOR = 3;
 /** If background work takes at least this share of the query time, less background work is proposed. */
 const MIN_BACKGROUND_SHARE = 0.5;
-/** If a process may run fewer background tasks than this, no reduction is proposed. */
-const MIN_REDUCED_TASKS = 4;
+/** If fewer background tasks per process than this are in progress, no reduction is proposed. */
+const MIN_REDUCIBLE_TASKS = 4;
 const TASK_REDUCTION_FACTOR = 10;
 /**
  * An account counts as flooding if it has at least this many refused calls per second, and if at least this share of
  * its calls is refused.
  */
-const MIN_FLOOD_PER_SECOND = 1;
-const MIN_FLOOD_SHARE = 0.5;
-/** A heartbeat comes each second, but a busy process may be some seconds late. */
-const MIN_SILENT_MS = 4_000;
+const MIN_FLOOD_REFUSALS_PER_SECOND = 1;
+const MIN_FLOOD_REFUSED_SHARE = 0.5;
+/** A shorter silence is not reported: a heartbeat comes each second, but a busy process may be some seconds late. */
+const MIN_REPORTED_SILENCE_MS = 4_000;
 /** The death of a process is reported for this long. */
 const MAX_REPORTED_RESTART_AGE_MS = 120_000;
-const NO_FIGURES_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
+const NO_FIGURES_YET_VERDICT: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
 /** The facts about a host from which its verdicts are derived. */
 interface HostCondition {
   /** The load of the host; null until there are two snapshots. */
   row: LoadRow | null;
-  silent?: readonly SilentProcess[];
+  silent?: readonly ProcessSilence[];
   /** The last process that died and was replaced. */
   restart?: { text: string; agoMs: number } | undefined;
 }
@@ -64,7 +67,7 @@ export function verdictsOnHost({ row, silent = [], restart }: HostCondition): Ho
       : [fullDiskVerdict(row), unavailableStoreVerdict(row), memoryVerdict(row), floodVerdict(row)]),
     restart === undefined ? null : replacedProcessVerdict(restart),
   ].filter((verdict) => verdict !== null);
-  const cause = row === null ? NO_FIGURES_YET : slowResponseVerdict(row);
+  const cause = row === null ? NO_FIGURES_YET_VERDICT : slowResponseVerdict(row);
   return found.length === 0 || cause.tone !== 'good' ? [...found, cause] : found;
 }
 
@@ -83,8 +86,8 @@ export function verdictsOnAllHosts(rows: readonly LoadRow[]): HostVerdict[] {
   return wrong.length > 0 || total === undefined ? wrong : verdictsOnHost({ row: total });
 }
 
-function hungProcessVerdict({ name, silentMs, timeoutMs }: SilentProcess): HostVerdict | null {
-  if (silentMs < MIN_SILENT_MS) return null;
+function hungProcessVerdict({ name, silentMs, timeoutMs }: ProcessSilence): HostVerdict | null {
+  if (silentMs < MIN_REPORTED_SILENCE_MS) return null;
   const [silent, timeout] = [silentMs, timeoutMs].map((ms) => `${Math.round(ms / 1_000)} s`);
   const sentence = `The process ${name} hangs: it has not answered for ${silent}, and is replaced after ${timeout} (HANG_TIMEOUT_MS). Its calls wait until then.`;
   return { tone: 'bad', sentence };
@@ -112,7 +115,9 @@ function unavailableStoreVerdict({ refusals }: LoadRow): HostVerdict | null {
   return { tone: 'bad', sentence };
 }
 
-/** The verdict on a host without memory. The calls of the killed processes failed, unless these were spare. */
+/**
+ * The verdict on a host whose memory ran out: the kernel killed processes, and the calls that they served have failed.
+ */
 function memoryVerdict({ memoryKills }: LoadRow): HostVerdict | null {
   if (memoryKills === 0) return null;
   const killed = memoryKills === 1 ? 'a process' : `${memoryKills} processes`;
@@ -120,10 +125,11 @@ function memoryVerdict({ memoryKills }: LoadRow): HostVerdict | null {
   return { tone: 'bad', sentence };
 }
 
-/** The verdict on an account whose calls are mostly refused. Its own calls are slow, and it may slow down others. */
+/** The verdict on a host that one account floods with calls, most of which are refused. */
 function floodVerdict({ accounts, refusals, requestsPerSecond }: LoadRow): HostVerdict | null {
   const flooding = accounts.find(
-    ({ calls, refused }) => refused >= MIN_FLOOD_PER_SECOND && refused >= MIN_FLOOD_SHARE * calls,
+    ({ calls, refused }) =>
+      refused >= MIN_FLOOD_REFUSALS_PER_SECOND && refused >= MIN_FLOOD_REFUSED_SHARE * calls,
   );
   if (flooding === undefined) return null;
   const [reason] = Object.entries(refusals).sort(([, one], [, other]) => other - one)[0] ?? ['its limits'];
@@ -147,30 +153,30 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
   }
   const { throttled, stolen, pressure, cpu } = row;
   const percent = (share: number) => `${Math.round(share * 100)} %`;
-  const because = (cause: string) => slowVerdict(`Likeliest cause of a slow p99: ${cause}`);
+  const slowBecause = (cause: string) => slowVerdict(`Likeliest cause of a slow p99: ${cause}`);
   if (throttled >= MIN_MISSING_CORE_SHARE)
-    return because(
+    return slowBecause(
       `the CPU quota, which held the host up for ${percent(throttled)} of the time. Grant more CPU, or lower PROCESSES.`,
     );
   if (stolen >= MIN_MISSING_CORE_SHARE)
-    return because(
+    return slowBecause(
       `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
     );
   const largest = largestPartVerdict(row);
   if (largest.fix !== undefined || waitsMostlyForOthers(row)) return largest;
   if (pressure >= MIN_MISSING_CORE_SHARE && cpu < MIN_SATURATED_CPU_SHARE)
-    return because(
+    return slowBecause(
       `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
     );
   return largest;
 }
 
 /**
- * Whether most of the time was spent on stores, models or clients. If there were too few cores, the work on pixels
- * would also take long.
+ * Whether most of the time was spent on stores, models or clients. This rules out a lack of cores, which would also
+ * make the work on pixels long.
  */
 function waitsMostlyForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
-  return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);
+  return Math.max(storeMs, providerMs, uploadMs) >= MIN_EXTERNAL_WAIT_FACTOR * (waitMs + pixelsMs);
 }
 
 function slowVerdict(sentence: string, fix?: HostVerdict['fix']): HostVerdict {
@@ -192,26 +198,26 @@ function largestPartVerdict(row: LoadRow): HostVerdict {
   const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
   if (ms === 0) return slowVerdict('No measured part of the answers took any time.');
   const sentence = `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer.`;
-  const proposal = PROPOSALS[cause]?.(row);
+  const proposal = PROPOSALS_BY_CAUSE[cause]?.(row);
   if (proposal === undefined) return slowVerdict(`${sentence} ${remedy}`);
   const { because, fix } = proposal;
   return slowVerdict(`${sentence} ${because}: set ${fix.setting}=${fix.value}.`, fix);
 }
 
 /** A change of a setting that removes a cause, and the fact that supports it. */
-interface Proposal {
+interface SettingProposal {
   because: string;
   fix: NonNullable<HostVerdict['fix']>;
 }
 
-/** The function that proposes the remedy for each cause of slow responses. */
-const PROPOSALS: Readonly<Record<string, (row: LoadRow) => Proposal | undefined>> = {
+/** The functions that propose a change of a setting, keyed by the cause of slow responses. */
+const PROPOSALS_BY_CAUSE: Readonly<Record<string, (row: LoadRow) => SettingProposal | undefined>> = {
   'the wait for a thread': proposeMoreThreads,
   'the stores': proposeFewerTasks,
 };
 
 /** If there are fewer image threads than cores, proposes enough threads per process to use all cores. */
-function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
+function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): SettingProposal | undefined {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
   const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];
   return {
@@ -221,21 +227,21 @@ function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): Propos
 }
 
 /** Proposes fewer concurrent job items or webhooks, if most of the stores' work is in the background. */
-function proposeFewerTasks(row: LoadRow): Proposal | undefined {
+function proposeFewerTasks(row: LoadRow): SettingProposal | undefined {
   const { processes, backgroundStoreShare: share, jobItems, webhookAttempts } = row;
-  const isItems = jobItems >= webhookAttempts;
-  const inHand = Math.max(jobItems, webhookAttempts);
-  if (processes === 0 || share < MIN_BACKGROUND_SHARE || inHand < MIN_REDUCED_TASKS * processes)
+  const hasMoreItems = jobItems >= webhookAttempts;
+  const tasks = Math.max(jobItems, webhookAttempts);
+  if (processes === 0 || share < MIN_BACKGROUND_SHARE || tasks < MIN_REDUCIBLE_TASKS * processes)
     return undefined;
-  const what = isItems ? 'items of jobs are in hand' : 'webhooks are on their way';
+  const what = hasMoreItems ? 'items of jobs are in hand' : 'webhooks are on their way';
   return {
-    because: `Work in the background takes ${Math.round(share * 100)} % of their time, and ${inHand} ${what}`,
-    fix: isItems
+    because: `Work in the background takes ${Math.round(share * 100)} % of their time, and ${tasks} ${what}`,
+    fix: hasMoreItems
       ? { setting: 'JOB_ITEMS', value: reducedTasks(jobItems / processes) }
       : { setting: 'WEBHOOK_CONCURRENCY', value: reducedTasks(webhookAttempts) },
   };
 }
 
-function reducedTasks(inHand: number): number {
-  return Math.max(1, Math.floor(inHand / TASK_REDUCTION_FACTOR));
+function reducedTasks(tasks: number): number {
+  return Math.max(1, Math.floor(tasks / TASK_REDUCTION_FACTOR));
 }

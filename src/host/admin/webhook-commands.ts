@@ -67,14 +67,17 @@ export function parseListenOptions(words: readonly string[]): WebhookListenOptio
   return { endpointId: endpoint, forward: url };
 }
 
-/** Prints one attempt in a line, and forwards it with the same headers and bytes. */
+/**
+ * Prints one attempt in a line. If there is a URL, forwards the attempt to it with the same headers and bytes; if not,
+ * prints the body too.
+ */
 export async function printDeliveryAttempt(
   { headers, body }: TailedAttempt,
   forward: URL | null,
   print: (line: string) => void,
 ): Promise<void> {
-  const what = `${headers['service-event-type']} ${headers['service-event-id']} attempt ${headers['service-attempt']}`;
-  print(`${new Date().toISOString()} ${what}${forward === null ? `\n${body}` : ''}`);
+  const attemptText = `${headers['service-event-type']} ${headers['service-event-id']} attempt ${headers['service-attempt']}`;
+  print(`${new Date().toISOString()} ${attemptText}${forward === null ? `\n${body}` : ''}`);
   if (forward === null) return;
   try {
     const signal = AbortSignal.timeout(FORWARD_TIMEOUT_MS);

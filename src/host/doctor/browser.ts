@@ -15,7 +15,7 @@ const TEST_PAGE_EDGE_PX = 64;
 const RENDER_TIMEOUT_MS = 30_000;
 const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** What the doctor has learnt by drawing one page. */
+/** The result of drawing one test page. */
 interface TestedRender {
   /** The error; null when the page was drawn. */
   failure: string | null;

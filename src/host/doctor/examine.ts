@@ -41,7 +41,7 @@ const HOST_CHECKS: ReadonlyArray<readonly [name: string, check: HostCheck]> = [
   ['traces', () => checkTelemetry(process.env)],
 ];
 
-/** Runs all checks of the host and its services at the same time. It changes nothing. */
+/** Runs all checks of the host and its services at the same time. They remove what they write. */
 export async function examineHost(
   settings: Settings,
   now: () => Date = () => new Date(),

@@ -11,12 +11,12 @@ export function okFinding(message: string): DoctorFinding {
   return { state: 'ok', message, remedy: null };
 }
 
-/** A finding: the service works, but not as well as it could. */
+/** A finding that the service works, but not as well as it could. */
 export function warningFinding(message: string, remedy: string): DoctorFinding {
   return { state: 'warning', message, remedy };
 }
 
-/** A finding: the service does not work, or may lose data. */
+/** A finding that the service does not work, or may lose data. */
 export function problemFinding(message: string, remedy: string): DoctorFinding {
   return { state: 'problem', message, remedy };
 }
@@ -34,22 +34,22 @@ export async function findingsOrProblem(
   }
 }
 
-/** The message of the innermost cause of an error. Drivers wrap the errors of sockets. */
+/** The message of the innermost cause of an error. Drivers wrap the error of a socket, which states the reason. */
 export function innermostMessageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError && error.errors.length > 0) return innermostMessageOf(error.errors[0]);
   return error.cause === undefined ? error.message || error.name : innermostMessageOf(error.cause);
 }
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const ADDRESS_REQUEST_TIMEOUT_MS = 5_000;
 const LATENCY_SAMPLES = 20;
 const MAX_GOOD_LATENCY_MS = 5;
-const MAX_GOOD_SKEW_MS = 2_000;
-const MAX_TOLERABLE_SKEW_MS = 10_000;
+const MAX_GOOD_CLOCK_SKEW_MS = 2_000;
+const MAX_TOLERABLE_CLOCK_SKEW_MS = 10_000;
 
 /** Requests an address, and returns the response without its body. */
 export async function requestAddress(url: string, headers: Record<string, string> = {}): Promise<Response> {
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ADDRESS_REQUEST_TIMEOUT_MS) });
   await response.body?.cancel();
   return response;
 }
@@ -58,7 +58,7 @@ export async function requestAddress(url: string, headers: Record<string, string
  * Calls `ask` several times, one after another.
  * @returns the duration of each call in milliseconds.
  */
-export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
+export async function measureDurationsMs(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let sample = 0; sample < LATENCY_SAMPLES; sample += 1) {
     const startMs = performance.now();
@@ -83,13 +83,13 @@ export function latencyFinding(service: string, times: readonly number[]): Docto
 /** Compares the clocks of a service and of this host, in epoch milliseconds. */
 export function clockFinding(
   service: string,
-  itsMs: number,
-  hostsMs: number,
+  serviceMs: number,
+  hostMs: number,
   host = 'this host',
 ): DoctorFinding {
-  const skewMs = Math.abs(itsMs - hostsMs);
+  const skewMs = Math.abs(serviceMs - hostMs);
   const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
   const remedy = 'Synchronise both by NTP: signatures, leases and expiries depend on them.';
-  if (skewMs > MAX_TOLERABLE_SKEW_MS) return problemFinding(message, remedy);
-  return skewMs > MAX_GOOD_SKEW_MS ? warningFinding(message, remedy) : okFinding(message);
+  if (skewMs > MAX_TOLERABLE_CLOCK_SKEW_MS) return problemFinding(message, remedy);
+  return skewMs > MAX_GOOD_CLOCK_SKEW_MS ? warningFinding(message, remedy) : okFinding(message);
 }

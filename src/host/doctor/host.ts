@@ -22,7 +22,7 @@ import {
   warningFinding,
 } from './finding.ts';
 
-/** The facts of this host. A fact is null if it cannot be read here. */
+/** The facts of this host. A fact is null if it cannot be read, or if there is no such limit. */
 export interface HostFacts {
   cores: number;
   /** The cores that the control group grants, such as 1.5. */
@@ -85,7 +85,7 @@ const TASKS_PER_PROCESS = 100;
 /** The smallest heap limit that is enough for an API process, which holds the schemas of all routes. */
 const MIN_HEAP_BYTES = 256 * MEGABYTE_BYTES;
 
-/** The findings about cores, memory, limits and fonts, which are compared with the settings. */
+/** The findings about the cores, memory, limits and fonts of the host, and whether the settings suit them. */
 export function hostFindings(facts: HostFacts, settings: Settings): DoctorFinding[] {
   return [
     nodeVersionFinding(facts),
@@ -122,17 +122,17 @@ function coresFinding(
   { cores, quotaCores }: HostFacts,
   { processes: { PROCESSES }, images: { IMAGE_THREADS } }: Settings,
 ): DoctorFinding {
-  const granted = grantedCores(quotaCores, cores);
+  const coresGranted = grantedCores(quotaCores, cores);
   const threads = PROCESSES * IMAGE_THREADS;
-  const message = `${roundCores(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
-  const fitting = defaultProcessCount(quotaCores, cores);
-  if (threads > Math.ceil(granted))
+  const message = `${roundCores(coresGranted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
+  const fittingProcesses = defaultProcessCount(quotaCores, cores);
+  if (threads > Math.ceil(coresGranted))
     return warningFinding(
       message,
-      `Set PROCESSES to ${fitting} and IMAGE_THREADS to 1, or run npm run tune.`,
+      `Set PROCESSES to ${fittingProcesses} and IMAGE_THREADS to 1, or run npm run tune.`,
     );
-  const remedy = `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`;
-  return threads <= granted / 2 ? warningFinding(message, remedy) : okFinding(message);
+  const remedy = `Set PROCESSES to ${Math.floor(coresGranted)}, so that no core is idle, or run npm run tune.`;
+  return threads <= coresGranted / 2 ? warningFinding(message, remedy) : okFinding(message);
 }
 
 /** The finding about the number of libuv's threads, which decode pictures and also serve file reads and DNS queries. */
@@ -164,17 +164,18 @@ function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders 
     browsers: renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES,
     code: BASE_PROCESS_BYTES,
   };
-  const pictures = PROCESSES * (quickBytes + slowBytes + heavyBytes + batchBytes);
-  const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
+  const pictureBytes = PROCESSES * (quickBytes + slowBytes + heavyBytes + batchBytes);
+  const neededBytes = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
   const furtherBrowsers = PROCESSES * MAX_ADDITIONAL_BROWSERS;
   const furtherBytes = furtherBrowsers * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES;
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${toMegabytes(bytes)}`);
-  const message = `Up to ${toMegabytes(needed)} MB may be in use, of ${toMegabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after several accounts drew pages, ${furtherBrowsers} further browsers may take ${toMegabytes(furtherBytes)} MB more.`;
-  const lowerPictures =
+  const message = `Up to ${toMegabytes(neededBytes)} MB may be in use, of ${toMegabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after several accounts drew pages, ${furtherBrowsers} further browsers may take ${toMegabytes(furtherBytes)} MB more.`;
+  const lowerPicturesRemedy =
     'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
-  if (pictures > memoryBytes) return problemFinding(message, lowerPictures);
-  const lowerAny = 'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.';
-  return needed > memoryBytes ? warningFinding(message, lowerAny) : okFinding(message);
+  if (pictureBytes > memoryBytes) return problemFinding(message, lowerPicturesRemedy);
+  const lowerAnyRemedy =
+    'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.';
+  return neededBytes > memoryBytes ? warningFinding(message, lowerAnyRemedy) : okFinding(message);
 }
 
 function openFilesFinding({ maxOpenFiles }: HostFacts): DoctorFinding {
@@ -187,16 +188,16 @@ function openFilesFinding({ maxOpenFiles }: HostFacts): DoctorFinding {
 
 function taskLimitFinding({ maxTasks }: HostFacts, { processes: { PROCESSES } }: Settings): DoctorFinding {
   if (maxTasks === null) return okFinding('No limit of processes is set.');
-  const needed = TASKS_PER_PROCESS * (PROCESSES + 1);
-  const message = `${maxTasks} processes and threads are granted, and about ${needed} are needed.`;
-  return maxTasks < needed
-    ? problemFinding(message, `Raise pids.max (TasksMax of systemd) to ${2 * needed}.`)
+  const neededTasks = TASKS_PER_PROCESS * (PROCESSES + 1);
+  const message = `${maxTasks} processes and threads are granted, and about ${neededTasks} are needed.`;
+  return maxTasks < neededTasks
+    ? problemFinding(message, `Raise pids.max (TasksMax of systemd) to ${2 * neededTasks}.`)
     : okFinding(message);
 }
 
 /**
- * The finding about the heap limit. Node.js takes about half of the memory by default, so a smaller limit was set by
- * somebody.
+ * The finding about the heap limit. By default Node.js allows about half of the memory, so a very low limit comes from
+ * NODE_OPTIONS.
  */
 function heapLimitFinding({ heapBytes }: HostFacts): DoctorFinding {
   const message = `The heap of a process may grow to ${toMegabytes(heapBytes)} MB.`;

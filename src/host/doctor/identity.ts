@@ -7,7 +7,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, hasEmbeddedStores } from '../../platform/stores/open.ts';
 import { type DoctorFinding, okFinding, problemFinding, requestAddress, warningFinding } from './finding.ts';
 
-const LINK_LIFE_MS = 60_000;
+const TEST_LINK_LIFE_MS = 60_000;
 
 /**
  * Checks whether an address belongs to the service on these stores. It requests a result that does not exist, by a link
@@ -25,7 +25,7 @@ export async function checkPublicUrlOwner(
       'Start the service once on these stores, and run the doctor again.',
     );
   const name = randomText(24);
-  const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));
+  const query = signatures.sign('result', name, new Date(Date.now() + TEST_LINK_LIFE_MS));
   const { status } = await requestAddress(`${publicUrl}/results/${name}?${query}`);
   return status === 404
     ? okFinding(

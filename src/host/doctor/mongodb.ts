@@ -8,13 +8,13 @@ import {
   type DoctorFinding,
   findingsOrProblem,
   latencyFinding,
-  measureTimes,
+  measureDurationsMs,
   okFinding,
   problemFinding,
   warningFinding,
 } from './finding.ts';
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const SERVER_SELECTION_TIMEOUT_MS = 5_000;
 /**
  * The lowest accepted version of the wire protocol: that of MongoDB 4.2, the oldest version that the driver supports.
  */
@@ -33,7 +33,9 @@ interface MongoFacts {
 /** Checks MongoDB: replica set, write concern, clock, indexes and latency. */
 export async function checkMongo({ stores }: Settings, now: () => Date): Promise<DoctorFinding[]> {
   if (stores.MONGODB_URL === '') return [okFinding('Documents are embedded: there is no MongoDB to check.')];
-  const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
+  const client = new MongoClient(stores.MONGODB_URL, {
+    serverSelectionTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
+  });
   return findingsOrProblem(
     async () => {
       const database = client.db();
@@ -47,7 +49,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
         await checkUniqueIndexes(stores.MONGODB_URL),
         await checkIndexes(stores.MONGODB_URL),
         ...(await checkMigration(stores.MONGODB_URL)),
-        latencyFinding('MongoDB', await measureTimes(() => database.command({ ping: 1 }))),
+        latencyFinding('MongoDB', await measureDurationsMs(() => database.command({ ping: 1 }))),
       ];
     },
     (reason) => `MongoDB does not answer: ${reason}.`,
@@ -106,8 +108,8 @@ export function writeConcernFinding({ writeConcern }: Pick<MongoClient, 'writeCo
 export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = connectMongoDocuments(url);
-  const held = await documents.collections().finally(() => documents.close());
-  return indexesFinding(COLLECTIONS, held);
+  const existingSpecs = await documents.collections().finally(() => documents.close());
+  return indexesFinding(COLLECTIONS, existingSpecs);
 }
 
 /** Checks whether a migration to the database was interrupted. */
@@ -124,19 +126,21 @@ export async function checkMigration(url: string): Promise<DoctorFinding[]> {
  */
 export function indexesFinding(
   declared: readonly CollectionSpec[],
-  held: readonly CollectionSpec[],
+  existing: readonly CollectionSpec[],
 ): DoctorFinding {
-  if (held.length === 0) return okFinding('MongoDB is empty: the first start makes its indexes.');
-  const heldIndexes = new Map(held.flatMap((spec) => indexesByName(spec)));
+  if (existing.length === 0) return okFinding('MongoDB is empty: the first start makes its indexes.');
+  const existingIndexes = new Map(existing.flatMap((spec) => indexesByName(spec)));
   const all = declared.flatMap((spec) => indexesByName(spec));
-  const lacking = all.filter(
-    ([name, index]) => indexDeclarationOf(heldIndexes.get(name)) !== indexDeclarationOf(index),
+  const missingOrDifferent = all.filter(
+    ([name, index]) => indexDeclarationOf(existingIndexes.get(name)) !== indexDeclarationOf(index),
   );
-  if (lacking.length === 0)
+  if (missingOrDifferent.length === 0)
     return okFinding(`MongoDB has the ${all.length} indexes that the service reads by.`);
-  const names = lacking.map(([name, { unique }]) => (unique ? `${name} (unique)` : name)).join(', ');
+  const names = missingOrDifferent
+    .map(([name, { unique }]) => (unique ? `${name} (unique)` : name))
+    .join(', ');
   const message = `MongoDB lacks indexes, or declares them differently: ${names}.`;
-  if (lacking.some(([, { unique }]) => unique)) return problemFinding(message, INDEXES_REMEDY);
+  if (missingOrDifferent.some(([, { unique }]) => unique)) return problemFinding(message, INDEXES_REMEDY);
   return warningFinding(message, INDEXES_REMEDY);
 }
 
@@ -144,7 +148,7 @@ function indexesByName({ name, indexes }: CollectionSpec): Array<readonly [name:
   return indexes.map((index) => [`${name}.${index.name}`, index]);
 }
 
-/** The text of an index. Two indexes with the same text are equal. */
+/** The fields and options of an index as text, by which two indexes are compared. */
 function indexDeclarationOf(index: IndexSpec | undefined): string {
   if (index === undefined) return 'none';
   const { fields, unique = false, whenPresent = [] } = index;

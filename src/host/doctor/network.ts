@@ -20,7 +20,7 @@ export async function checkPorts({ http }: Settings): Promise<DoctorFinding[]> {
   const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
   const api = await checkPort('PORT', HOST, PORT, isDarkroomAt);
   if (METRICS_PORT === 0) return [api];
-  const servesMetrics = (address: string) => hasOurMetricsAt(address, METRICS_TOKEN);
+  const servesMetrics = (address: string) => hasDarkroomMetricsAt(address, METRICS_TOKEN);
   return [api, await checkPort('METRICS_PORT', HOST, METRICS_PORT, servesMetrics)];
 }
 
@@ -45,8 +45,8 @@ async function checkPort(
 
 /** The address at which this host reaches its own listener. */
 function reachableAddressOf(host: string, port: number): string {
-  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+  const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reachableHost.includes(':') ? `[${reachableHost}]` : reachableHost}:${port}`;
 }
 
 /** Whether a Darkroom responds: it returns the request id that was sent. */
@@ -56,7 +56,7 @@ async function isDarkroomAt(address: string): Promise<boolean> {
   return response.headers.get('x-request-id') === id;
 }
 
-async function hasOurMetricsAt(address: string, token: string): Promise<boolean> {
+async function hasDarkroomMetricsAt(address: string, token: string): Promise<boolean> {
   const response = await fetch(`${address}/metrics`, {
     ...(token !== '' && { headers: { authorization: `Bearer ${token}` } }),
     signal: AbortSignal.timeout(5_000),
@@ -64,7 +64,7 @@ async function hasOurMetricsAt(address: string, token: string): Promise<boolean>
   return (await response.text()).includes('darkroom_');
 }
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const MAIL_SERVER_TIMEOUT_MS = 5_000;
 const ALL_NETWORKS = ['0.0.0.0/0', '::/0'];
 /** The link-local network, in which clouds serve the metadata and the credentials of a machine. */
 const METADATA_NETWORK_PREFIX = '169.254.';
@@ -77,10 +77,10 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Doctor
     return [warningFinding(message, 'Set it to the address that callers use.')];
   }
   const proxy = reverseProxyFinding(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
-  const reached = await checkReachedService(PUBLIC_URL, stores).catch((error) =>
+  const reachedFinding = await checkReachedService(PUBLIC_URL, stores).catch((error) =>
     unreachableAddressFinding(PUBLIC_URL, innermostMessageOf(error), storesExist(stores)),
   );
-  return [reached, proxy];
+  return [reachedFinding, proxy];
 }
 
 /**
@@ -163,7 +163,7 @@ function* outboundFaultFindings(
     );
 }
 
-/** Signs in at the mail server. No mail is sent. */
+/** Checks the sign-in to the mail server. No mail is sent. */
 export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<DoctorFinding[]> {
   if (SMTP_URL === '') {
     const message =
@@ -179,8 +179,8 @@ export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Pr
   const server = await findingsOrProblem(
     async () => {
       const { createTransport } = await import('nodemailer');
-      const limits = { connectionTimeout: ANSWER_TIMEOUT_MS, greetingTimeout: ANSWER_TIMEOUT_MS };
-      const transport = createTransport({ url: SMTP_URL, ...limits, socketTimeout: ANSWER_TIMEOUT_MS });
+      const limits = { connectionTimeout: MAIL_SERVER_TIMEOUT_MS, greetingTimeout: MAIL_SERVER_TIMEOUT_MS };
+      const transport = createTransport({ url: SMTP_URL, ...limits, socketTimeout: MAIL_SERVER_TIMEOUT_MS });
       await transport.verify().finally(() => transport.close());
       return [okFinding('The mail server takes the sign-in.')];
     },

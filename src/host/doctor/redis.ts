@@ -14,7 +14,7 @@ import {
   type DoctorFinding,
   findingsOrProblem,
   latencyFinding,
-  measureTimes,
+  measureDurationsMs,
   okFinding,
   problemFinding,
   warningFinding,
@@ -51,7 +51,7 @@ async function redisFindings(client: Redis, processes: number, now: () => Date):
     evictionFinding(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
     appendOnlyFileFinding(facts.get('aof_enabled') === '1'),
     clockFinding('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
-    latencyFinding('Redis', await measureTimes(() => client.ping())),
+    latencyFinding('Redis', await measureDurationsMs(() => client.ping())),
   ];
 }
 
@@ -76,7 +76,7 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
 }
 
 /**
- * The findings about processes that use other documents than those that these settings name.
+ * The findings about processes that use other documents than the settings name.
  * @param signatures the signing key of our own documents; null before the first start.
  */
 function deploymentFindings(
@@ -108,9 +108,9 @@ function hostClockFindings(answers: readonly ControlAnswer[]): DoctorFinding[] {
 
 export function redisVersionFinding(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isEnough =
+  const isNewEnough =
     major > MIN_REDIS_VERSION[0] || (major === MIN_REDIS_VERSION[0] && minor >= MIN_REDIS_VERSION[1]);
-  return isEnough
+  return isNewEnough
     ? okFinding(`Redis is ${version}.`)
     : problemFinding(
         `Redis is ${version}, and ${MIN_REDIS_VERSION.join('.')} is needed.`,
@@ -120,14 +120,16 @@ export function redisVersionFinding(version: string): DoctorFinding {
 
 /**
  * The finding about the connection limit of Redis.
- * @param maxClients the limit of the server; null if the server does not tell.
+ * @param maxClients the limit of the server; null if the server does not report it.
  */
 export function redisConnectionsFinding(maxClients: number | null, processes: number): DoctorFinding {
-  const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
-  const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;
+  const neededConnections = CONNECTIONS_PER_PROCESS * (processes + 1);
+  const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${neededConnections}.`;
   if (maxClients === null || maxClients >= RECOMMENDED_CONNECTIONS) return okFinding(message);
   const remedy = 'Raise maxclients of Redis (its default is 10000): connections beyond it are refused.';
-  return maxClients < 2 * needed ? problemFinding(message, remedy) : warningFinding(message, remedy);
+  return maxClients < 2 * neededConnections
+    ? problemFinding(message, remedy)
+    : warningFinding(message, remedy);
 }
 
 function evictionFinding(maxMemory: string, policy: string): DoctorFinding {

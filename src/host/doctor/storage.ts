@@ -13,7 +13,7 @@ import {
   type DoctorFinding,
   findingsOrProblem,
   innermostMessageOf,
-  measureTimes,
+  measureDurationsMs,
   medianOf,
   okFinding,
   problemFinding,
@@ -28,7 +28,7 @@ const MEMORY_FILE_SYSTEMS = new Map([
 /** The size up to which a database is checked completely, which takes a few seconds. */
 const MAX_CHECKED_BYTES = 1_024 * MEGABYTE_BYTES;
 const SLOW_WRITE_MS = 20;
-/** The fewest free inodes. An upload needs a few of them. */
+/** The fewest free inodes without a warning. An upload needs a few of them. */
 const MIN_FREE_INODES = 10_000;
 const MIN_FREE_BYTES = 1_024 * MEGABYTE_BYTES;
 
@@ -153,7 +153,7 @@ async function measureSyncedWriteMs(directory: string): Promise<number> {
   const path = join(directory, `.doctor-${randomText(8)}`);
   const file = await open(path, 'wx');
   try {
-    const times = await measureTimes(async () => {
+    const times = await measureDurationsMs(async () => {
       await file.write(Buffer.alloc(4_096), 0, 4_096, 0);
       await file.datasync();
     });
@@ -199,15 +199,15 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
 }
 
 /**
- * A cache counts as full if at least this share of its space is used. An eviction leaves seven eighths of the space in
- * use.
+ * A cache counts as full if at least this share of its space is used. An eviction leaves seven eighths in use, so a
+ * full cache stays above this share.
  */
 const FULL_CACHE_SHARE = 0.85;
 /**
- * The shortest time since the last use of the oldest file in a full cache. If the oldest file was used more recently,
- * pictures in use are evicted and made again.
+ * The least recently used file of a full cache should have been unused for at least this long. Otherwise the cache
+ * evicts pictures that are still requested.
  */
-const MIN_OLDEST_USE_MS = HOUR_MS;
+const MIN_OLDEST_USE_AGE_MS = HOUR_MS;
 
 /** Checks the cache of delivered pictures: how much it holds, and whether it is large enough. */
 export async function checkDeliveryCache({ stores, delivery }: Settings): Promise<DoctorFinding[]> {
@@ -228,7 +228,8 @@ export function deliveryCacheFinding(
   const age = oldestMs === null ? '' : `; the oldest was asked for ${formatAge(oldestMs)} ago`;
   const megabytes = (size: number) => Math.round(size / MEGABYTE_BYTES);
   const message = `${files} delivered pictures are kept, ${megabytes(bytes)} of ${megabytes(maxBytes)} MB${age}.`;
-  const isSmall = bytes > maxBytes * FULL_CACHE_SHARE && oldestMs !== null && oldestMs < MIN_OLDEST_USE_MS;
+  const isSmall =
+    bytes > maxBytes * FULL_CACHE_SHARE && oldestMs !== null && oldestMs < MIN_OLDEST_USE_AGE_MS;
   return isSmall
     ? warningFinding(message, 'Raise DELIVERY_CACHE_MEGABYTES: pictures that are in use are made again.')
     : okFinding(message);

@@ -10,7 +10,7 @@ import { SessionCookie } from '../../product/accounts/sign-in/cookie.ts';
 
 const OPERATOR_LINK_LIFE_MS = 10 * MINUTE_MS;
 const OPERATOR_SESSION_LIFE_MS = 12 * HOUR_MS;
-const SECRET_LENGTH = 40;
+const OPERATOR_SECRET_CHARACTERS = 40;
 
 /**
  * The operator's sessions and one-time links. Coordination keeps a hash of each until it expires, so that every process
@@ -25,7 +25,7 @@ export class OperatorSessions {
 
   /** Makes a secret that opens one session within ten minutes. */
   async createLink(): Promise<string> {
-    const link = `opl_${randomText(SECRET_LENGTH)}`;
+    const link = `opl_${randomText(OPERATOR_SECRET_CHARACTERS)}`;
     await this.#coordination.setFlag(flagKeyOf('link', link), OPERATOR_LINK_LIFE_MS);
     return link;
   }
@@ -44,7 +44,7 @@ export class OperatorSessions {
 
   /** Begins a session, and returns its secret. */
   async begin(): Promise<string> {
-    const session = `ops_${randomText(SECRET_LENGTH)}`;
+    const session = `ops_${randomText(OPERATOR_SECRET_CHARACTERS)}`;
     await this.#coordination.setFlag(flagKeyOf('session', session), OPERATOR_SESSION_LIFE_MS);
     return session;
   }
@@ -78,9 +78,9 @@ const SESSION_COOKIE = {
   token: /^ops_[0-9A-Za-z]+$/,
   header: 'Authorization: Bearer <OPERATOR_TOKEN>',
 };
-const BEARER_CREDENTIAL = /^bearer +(\S+)$/i;
+const BEARER_CREDENTIAL_PATTERN = /^bearer +(\S+)$/i;
 
-interface AccessOptions {
+interface OperatorAccessOptions {
   /** OPERATOR_TOKEN; '' if none is set. */
   token: string;
   sessions: OperatorSessions;
@@ -95,10 +95,10 @@ interface AccessOptions {
  * call gets 404.
  */
 export class OperatorAccess {
-  readonly #options: AccessOptions;
+  readonly #options: OperatorAccessOptions;
   readonly #cookie: SessionCookie;
 
-  constructor(options: AccessOptions) {
+  constructor(options: OperatorAccessOptions) {
     this.#options = options;
     this.#cookie = new SessionCookie(options.publicUrl, SESSION_COOKIE);
   }
@@ -137,7 +137,7 @@ export class OperatorAccess {
   async #checkAccess(request: FastifyRequest): Promise<void> {
     const { authorization } = request.headers;
     if (authorization !== undefined) {
-      const [, token = ''] = BEARER_CREDENTIAL.exec(authorization.trim()) ?? [];
+      const [, token = ''] = BEARER_CREDENTIAL_PATTERN.exec(authorization.trim()) ?? [];
       return this.#verifyCredential(request, async () => this.#matchesToken(token));
     }
     const session = this.#cookie.tokenOf(request);

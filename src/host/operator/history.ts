@@ -9,7 +9,10 @@ import type { ProcessMessage } from '../processes/messages.ts';
 export const LOAD_SAMPLE_INTERVAL_MS = 10_000;
 /** The most samples, which cover an hour. */
 const MAX_SAMPLES = 360;
-/** Limit on the series of a host: some twenty fixed ones, and one per reason of a refusal and per role of a process. */
+/**
+ * The most series of a host: some twenty fixed ones, and one for each reason of refusals, each source of delivered
+ * pictures and each role of processes.
+ */
 const MAX_SERIES = 80;
 const MAX_MARKS = 200;
 /** Values in excerpts are rounded to this number of significant digits. */
@@ -41,8 +44,8 @@ export interface LoadHistoryExcerpt {
 }
 
 /**
- * The load of a host in its last hour, in the memory of its primary: a ring buffer of columns, 250 kB at most. A series
- * begins with its first value other than zero, so that unused series take no memory.
+ * The load of a host in its last hour, in the memory of its primary: a ring buffer of columns. A series begins with its
+ * first value other than zero, so that unused series take no memory.
  */
 export class LoadHistory {
   readonly #at = new Float64Array(MAX_SAMPLES);
@@ -72,12 +75,15 @@ export class LoadHistory {
   excerptSince(afterMs = 0): LoadHistoryExcerpt {
     const kept = Math.min(this.#count, MAX_SAMPLES);
     const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);
-    const wanted = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);
+    const wantedSlots = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);
     const oldest = this.#at[slots[0] ?? 0] ?? 0;
     return {
-      at: wanted.map((slot) => this.#at[slot] ?? 0),
+      at: wantedSlots.map((slot) => this.#at[slot] ?? 0),
       series: Object.fromEntries(
-        [...this.#columns].map(([name, column]) => [name, wanted.map((slot) => roundValue(column[slot]))]),
+        [...this.#columns].map(([name, column]) => [
+          name,
+          wantedSlots.map((slot) => roundValue(column[slot])),
+        ]),
       ),
       marks: this.#marks.filter(({ at }) => at > afterMs && at >= oldest - LOAD_SAMPLE_INTERVAL_MS),
     };
@@ -145,12 +151,12 @@ export class LoadRecorder {
   readonly #options: LoadRecorderOptions;
   readonly #snapshots = new Map<string, LoadSnapshot[]>();
   /** The processes that have sent a snapshot in this round. A hung process sends none. */
-  readonly #heard = new Set<string>();
+  readonly #heardProcessIds = new Set<string>();
   /**
    * The row that `currentRow` has computed since the last round. It is cached, because every open page requests it
    * every few seconds.
    */
-  #now: LoadRow | null = null;
+  #cachedRow: LoadRow | null = null;
 
   constructor(options: LoadRecorderOptions) {
     this.#options = options;
@@ -160,29 +166,29 @@ export class LoadRecorder {
   receive(processId: string, snapshot: LoadSnapshot): void {
     const kept = this.#snapshots.get(processId) ?? [];
     this.#snapshots.set(processId, [...kept.slice(1 - MAX_SNAPSHOTS), snapshot]);
-    this.#heard.add(processId);
+    this.#heardProcessIds.add(processId);
   }
 
   /** Forgets a process, because it has ended. */
   forget(processId: string): void {
     this.#snapshots.delete(processId);
-    this.#now = null;
+    this.#cachedRow = null;
   }
 
   /** Records the load since the round before. */
   async sample(): Promise<void> {
     const { history, nowMs, readOwn } = this.#options;
     this.receive(PRIMARY_PROCESS_ID, await readOwn());
-    const row = this.#rowOver(2, [...this.#heard]);
-    this.#heard.clear();
-    this.#now = null;
+    const row = this.#rowOver(2, [...this.#heardProcessIds]);
+    this.#heardProcessIds.clear();
+    this.#cachedRow = null;
     if (row !== null) history.record(nowMs(), row);
   }
 
   /** The load of the host in the half minute before the last round; null before the second round. */
   currentRow(): LoadRow | null {
-    this.#now ??= this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
-    return this.#now;
+    this.#cachedRow ??= this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
+    return this.#cachedRow;
   }
 
   /**

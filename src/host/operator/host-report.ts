@@ -1,6 +1,6 @@
 import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
 import type { RestartReason } from '../../platform/metrics/host.ts';
-import { type HostVerdict, type SilentProcess, verdictsOnHost } from '../admin/verdicts.ts';
+import { type HostVerdict, type ProcessSilence, verdictsOnHost } from '../admin/verdicts.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
 import type { HistoryMark, LoadHistory, LoadHistoryExcerpt, LoadRecorder } from './history.ts';
 
@@ -30,14 +30,16 @@ interface HostReporterOptions {
   nowMs: () => number;
 }
 
-const RESTART_WORDS: Record<RestartReason, string> = {
+const RESTART_REASON_TEXTS: Record<RestartReason, string> = {
   hung: 'hung',
   signal: 'was killed',
   memory: 'was killed because memory ran out',
   exit: 'ended by itself',
 };
 
-/** Reports the state of the host as its primary sees it, and what was done to it. */
+/**
+ * Reports the state of the host as its primary sees it, with the restarts of its processes and the operators' changes.
+ */
 export class HostReporter {
   readonly #options: HostReporterOptions;
   /** The limits of the host. They are read once, because the kernel spreads them over many small files. */
@@ -57,7 +59,7 @@ export class HostReporter {
   /** Records that a process died and is replaced. */
   recordRestart(reason: RestartReason, processId: number): void {
     this.#restarts[reason] += 1;
-    const text = `Process ${processId} ${RESTART_WORDS[reason]} and is replaced`;
+    const text = `Process ${processId} ${RESTART_REASON_TEXTS[reason]} and is replaced`;
     this.#lastRestart = { atMs: this.#options.nowMs(), text };
     this.recordMark({ kind: 'restart', by: '', text });
   }
@@ -77,20 +79,24 @@ export class HostReporter {
       cpuByRole: row?.cpuByRole ?? {},
       memoryByRole: row?.memoryByRole ?? {},
       countByRole: row?.countByRole ?? {},
-      verdicts: verdictsOnHost({ row, silent: this.#silentProcesses(live), restart: this.#restartAgo() }),
+      verdicts: verdictsOnHost({
+        row,
+        silent: this.#silenceOfProcesses(live),
+        restart: this.#lastRestartWithAge(),
+      }),
       processes: live,
       history: history.excerptSince(afterMs),
     };
   }
 
-  #silentProcesses(live: readonly SupervisedProcess[]): SilentProcess[] {
+  #silenceOfProcesses(live: readonly SupervisedProcess[]): ProcessSilence[] {
     const { hostId, hangTimeoutMs: timeoutMs } = this.#options;
     return live
       .filter(({ isServing }) => isServing)
       .map(({ processId, silentMs }) => ({ name: `${hostId}/${processId}`, silentMs, timeoutMs }));
   }
 
-  #restartAgo(): { text: string; agoMs: number } | undefined {
+  #lastRestartWithAge(): { text: string; agoMs: number } | undefined {
     if (this.#lastRestart === undefined) return undefined;
     const { atMs, text } = this.#lastRestart;
     return { text, agoMs: this.#options.nowMs() - atMs };

@@ -9,12 +9,12 @@ import type { BenchRun, BenchRunsQuery } from './schema.ts';
 const REPORT_HEAD_BYTES = 32_768;
 const MAX_REPORT_FILES = 2_000;
 const MAX_LISTED_RUNS = 500;
-/** The most bytes of a report. The report of a load of several hours has about ten megabytes. */
+/** The most bytes of a report. The report of a load test of several hours has about ten megabytes. */
 const MAX_REPORT_BYTES = 128 * 1024 * 1024;
 /** Matches a field at the first level of a report, as JSON.stringify writes it. */
-const TOP_LEVEL_FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
-const COMMIT_FIELD = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
-const NAME_TIMESTAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
+const TOP_LEVEL_FIELD_PATTERN = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
+const COMMIT_FIELD_PATTERN = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
+const NAME_TIMESTAMP_PATTERN = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
 
 /**
  * The bench and tune reports in a folder. Only files of the folder itself are read: no path and no link leads out of
@@ -47,7 +47,7 @@ export class BenchReports {
    * @throws ApiError not_found for a name that is not a file of the folder.
    */
   async read(name: string): Promise<{ bytes: number; stream: Readable }> {
-    const file = await this.#fileAt(name);
+    const file = await this.#findFile(name);
     if (file === null || file.size === 0 || file.size > MAX_REPORT_BYTES)
       throw new ApiError('not_found', 'There is no such report: the list of runs has the names of all.', {
         param: 'name',
@@ -59,7 +59,7 @@ export class BenchReports {
   async #readNewestRuns(): Promise<BenchRun[]> {
     const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
     const newest = names
-      .sort((one, other) => (timestampOf(one) < timestampOf(other) ? 1 : -1))
+      .sort((one, other) => (timestampInName(one) < timestampInName(other) ? 1 : -1))
       .slice(0, MAX_REPORT_FILES);
     const runs: BenchRun[] = [];
     for (const name of newest) {
@@ -70,7 +70,7 @@ export class BenchReports {
   }
 
   async #readRun(name: string): Promise<BenchRun | null> {
-    const file = await this.#fileAt(name);
+    const file = await this.#findFile(name);
     if (file === null) return null;
     const key = `${name}/${file.size}/${file.mtimeMs}`;
     const known = this.#runsByFile.get(key);
@@ -85,15 +85,15 @@ export class BenchReports {
   }
 
   /** The facts of a regular file of the folder; null if the name is not that of such a file. */
-  async #fileAt(name: string): Promise<{ size: number; mtimeMs: number; mtime: Date } | null> {
+  async #findFile(name: string): Promise<{ size: number; mtimeMs: number; mtime: Date } | null> {
     if (basename(name) !== name || !name.endsWith('.json') || name.includes('\0')) return null;
     const found = await lstat(join(this.folder, name)).catch(() => null);
     return found?.isFile() ? found : null;
   }
 }
 
-function timestampOf(name: string): string {
-  return NAME_TIMESTAMP.exec(name)?.slice(1).join('') ?? '';
+function timestampInName(name: string): string {
+  return NAME_TIMESTAMP_PATTERN.exec(name)?.slice(1).join('') ?? '';
 }
 
 async function readHead(path: string): Promise<string> {
@@ -113,13 +113,13 @@ function toBenchRun(
   { size, mtime }: { size: number; mtime: Date },
 ): BenchRun | null {
   const fields = Object.fromEntries(
-    [...head.matchAll(TOP_LEVEL_FIELD)].map(([, field = '', value = 'null']) => [
+    [...head.matchAll(TOP_LEVEL_FIELD_PATTERN)].map(([, field = '', value = 'null']) => [
       field,
       JSON.parse(value) as unknown,
     ]),
   );
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  const [, commit = 'null'] = COMMIT_FIELD.exec(head) ?? [];
+  const [, commit = 'null'] = COMMIT_FIELD_PATTERN.exec(head) ?? [];
   const suite = text(fields.suite) ?? text(fields.kind);
   if (suite === null) return null;
   const kind = text(fields.kind) ?? (suite === 'tune' ? 'tune' : 'table');

@@ -228,7 +228,7 @@ function installRunRoute(app: FastifyInstance, { reports }: OperatorRoutesOption
  * Runs a command of `npm run admin` for running processes, with the same bounds and the same effect.
  * @param param the field of the call that the error names if a word is refused.
  * @returns what each process answered.
- * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
+ * @throws ApiError invalid_param for a word that is refused; invalid_state when a process failed to run the command.
  */
 async function runCommand(
   { ip }: FastifyRequest,

@@ -25,7 +25,8 @@ const REPORT_ROUND_TIMEOUT_MS = 2 * HEARTBEAT_INTERVAL_MS;
  * reconnected.
  *
  * New connections are assigned to all processes in turn, so a closed one may return to the same process. Each process
- * therefore closes all connections that it has more than the least busy one; these are then distributed evenly.
+ * therefore closes as many connections as its load exceeds the lowest one, and all closed connections are then
+ * distributed evenly.
  * @param loads the mean number of concurrent calls of each process, including waiting ones.
  * @returns a number above 0 for each process that has to close connections.
  */
@@ -46,12 +47,12 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
  */
 export class ConnectionBalancer<T> {
   readonly #options: ConnectionBalancerOptions<T>;
-  readonly #known = new Set<T>();
+  readonly #watched = new Set<T>();
   /** The loads of the current round, one per process. */
   readonly #loads = new Map<T, number>();
   #roundMs: number;
   /** The releases that the previous round computed. */
-  #before = new Map<T, number>();
+  #previousReleases = new Map<T, number>();
 
   constructor(options: ConnectionBalancerOptions<T>) {
     this.#options = options;
@@ -60,36 +61,37 @@ export class ConnectionBalancer<T> {
 
   /** Adds a process. Each round waits for the load of this process. */
   watch(process: T): void {
-    this.#known.add(process);
+    this.#watched.add(process);
   }
 
   /** Records the load of a process since its last heartbeat. */
   report(process: T, load: number): void {
     const nowMs = this.#options.clock.elapsedMs();
     this.#loads.set(process, load);
-    if (this.#loads.size === this.#known.size || nowMs - this.#roundMs >= REPORT_ROUND_TIMEOUT_MS)
+    if (this.#loads.size === this.#watched.size || nowMs - this.#roundMs >= REPORT_ROUND_TIMEOUT_MS)
       this.#endRound(nowMs);
   }
 
   forget(process: T): void {
-    this.#known.delete(process);
+    this.#watched.delete(process);
     this.#loads.delete(process);
   }
 
   /**
-   * Releases only connections that two rounds in a row agree on. The processes report at different times, so a single
-   * round may mix loads from before and after a change. The first round after a release is such a round.
+   * Releases only as many connections as both this round and the previous one computed. The processes report at
+   * different times, so a single round may mix loads from before and after a change. The first round after a release is
+   * such a round.
    */
   #endRound(nowMs: number): void {
     const now = connectionsToRelease(this.#loads);
     let released = false;
     for (const [process, count] of now) {
-      const agreed = Math.min(count, this.#before.get(process) ?? 0);
-      if (agreed === 0) continue;
-      this.#options.release(process, agreed);
+      const releaseCount = Math.min(count, this.#previousReleases.get(process) ?? 0);
+      if (releaseCount === 0) continue;
+      this.#options.release(process, releaseCount);
       released = true;
     }
-    this.#before = released ? new Map() : now;
+    this.#previousReleases = released ? new Map() : now;
     this.#loads.clear();
     this.#roundMs = nowMs;
   }

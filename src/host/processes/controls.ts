@@ -51,7 +51,7 @@ const CONTROLS_CHANNEL = 'controls';
 const CONTROL_TIMEOUTS_MS: Record<ProcessControl['kind'], number> = {
   pools: 5_000,
   load: 5_000,
-  // The timeout is short, because the console asks again soon, and names a process that did not answer.
+  // The timeout is short, because the console soon requests the state again, and names a process that did not answer.
   state: 1_500,
   log: 5_000,
   set: 60_000,

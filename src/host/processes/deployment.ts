@@ -4,10 +4,10 @@ import { type StoresSettings, storeAddressesOf } from '../../platform/stores/ope
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /**
- * How long a deployment's mark stays in Redis after the primaries last renewed it. After the last primary has ended,
- * another deployment may use the prefix.
+ * How long a deployment's mark stays in Redis after the primaries last renewed it. Once it has expired, another
+ * deployment may use the prefix.
  */
-const MARK_LIFE_MS = 10 * MINUTE_MS;
+const DEPLOYMENT_MARK_LIFE_MS = 10 * MINUTE_MS;
 const MARK_RENEWAL_INTERVAL_MS = MINUTE_MS;
 const FINGERPRINT_CHARACTERS = 16;
 
@@ -34,14 +34,14 @@ export async function holdRedisPrefix(
   coordination: Pick<Coordination, 'lease'>,
   { mark, prefix, log }: { mark: string; prefix: string; log: { error(message: string): void } },
 ): Promise<void> {
-  const hold = () => coordination.lease('deployment', mark, MARK_LIFE_MS);
-  const met = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
+  const hold = () => coordination.lease('deployment', mark, DEPLOYMENT_MARK_LIFE_MS);
+  const conflictMessage = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
   if (!(await hold()))
     throw new Error(
-      `${met} ${SEPARATION_ADVICE} If the other one has ended for good, its mark expires ${MARK_LIFE_MS / MINUTE_MS} minutes after it.`,
+      `${conflictMessage} ${SEPARATION_ADVICE} If the other one has ended for good, its mark expires ${DEPLOYMENT_MARK_LIFE_MS / MINUTE_MS} minutes after it.`,
     );
   const renew = async () => {
-    if (!(await hold())) log.error(`${met} ${SEPARATION_ADVICE}`);
+    if (!(await hold())) log.error(`${conflictMessage} ${SEPARATION_ADVICE}`);
   };
   // While Redis cannot be reached, the mark cannot be renewed. The next round tries again.
   setInterval(() => void renew().catch(() => undefined), MARK_RENEWAL_INTERVAL_MS).unref();

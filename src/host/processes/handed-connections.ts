@@ -70,7 +70,7 @@ export function untestedNodeWarning(version: string = process.versions.node): st
  */
 export function rescueConnections(worker: Worker, anotherListens: () => boolean): HandedConnections {
   const channel = worker.process;
-  const handed = new Map<number, ClusterConnection>();
+  const unconfirmed = new Map<number, ClusterConnection>();
   let sent = 0;
   /**
    * The key by which Node's cluster primary knows the listening address. It comes in the primary's reply to the listen
@@ -81,7 +81,7 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   const sendAndRemember = (message: ClusterMessage, connection?: ClusterConnection, ...rest: unknown[]) => {
     if (message.act === 'newconn' && message.seq !== undefined && connection !== undefined) {
       sent += 1;
-      handed.set(message.seq, connection);
+      unconfirmed.set(message.seq, connection);
     } else if (message.ack !== undefined && message.key !== undefined) {
       key = message.key;
     }
@@ -89,7 +89,7 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   };
   channel.send = sendAndRemember as typeof channel.send;
   channel.on('internalMessage', ({ act, ack }: ClusterMessage) => {
-    if (ack !== undefined) handed.delete(ack);
+    if (ack !== undefined) unconfirmed.delete(ack);
     if (act === 'close') key = undefined;
   });
   let isDisconnected = false;
@@ -101,16 +101,16 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
     for (let poll = 0; poll < MAX_CHANNEL_POLLS && worker.isConnected(); poll += 1)
       await pause(CHANNEL_POLL_MS);
     if (!isDisconnected) channel.emit('disconnect');
-    for (const [ack, connection] of [...handed]) {
+    for (const [ack, connection] of [...unconfirmed]) {
       if (anotherListens()) channel.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
       else connection.close();
     }
-    handed.clear();
+    unconfirmed.clear();
   });
 
   return {
     isListening: () => key !== undefined,
-    isFree: () => handed.size === 0,
+    isFree: () => unconfirmed.size === 0,
     sent: () => sent,
     end() {
       channel.emit('internalMessage', { cmd: 'NODE_CLUSTER', act: 'close', key });

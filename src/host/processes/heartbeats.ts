@@ -15,9 +15,9 @@ interface HeartbeatsOptions<T> {
  */
 export class Heartbeats<T> {
   readonly #options: HeartbeatsOptions<T>;
-  readonly #lastMs = new Map<T, number>();
+  readonly #lastBeatMs = new Map<T, number>();
   #checkedMs: number;
-  #cancel: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
 
   constructor(options: HeartbeatsOptions<T>) {
     this.#options = options;
@@ -26,47 +26,49 @@ export class Heartbeats<T> {
 
   /** Adds a process, which must send heartbeats from then on. */
   watch(process: T): void {
-    this.#lastMs.set(process, this.#options.clock.elapsedMs());
-    if (this.#cancel !== undefined) return;
+    this.#lastBeatMs.set(process, this.#options.clock.elapsedMs());
+    if (this.#cancelCheck !== undefined) return;
     this.#checkedMs = this.#options.clock.elapsedMs();
-    this.#cancel = this.#options.clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
+    this.#cancelCheck = this.#options.clock.after(HEARTBEAT_INTERVAL_MS, () => this.#reportSilent());
   }
 
   beat(process: T): void {
-    if (this.#lastMs.has(process)) this.#lastMs.set(process, this.#options.clock.elapsedMs());
+    if (this.#lastBeatMs.has(process)) this.#lastBeatMs.set(process, this.#options.clock.elapsedMs());
   }
 
   forget(process: T): void {
-    this.#lastMs.delete(process);
+    this.#lastBeatMs.delete(process);
     // The timer runs only while processes are watched, because it keeps the primary alive.
-    if (this.#lastMs.size > 0) return;
-    this.#cancel?.();
-    this.#cancel = undefined;
+    if (this.#lastBeatMs.size > 0) return;
+    this.#cancelCheck?.();
+    this.#cancelCheck = undefined;
   }
 
   /** Milliseconds since the last heartbeat of a process; 0 for a process that is not watched. */
   silentMs(process: T): number {
     const nowMs = this.#options.clock.elapsedMs();
-    return nowMs - (this.#lastMs.get(process) ?? nowMs);
+    return nowMs - (this.#lastBeatMs.get(process) ?? nowMs);
   }
 
   /**
-   * Checks for hung processes. If the primary itself has paused, heartbeats may still be unread, so every timeout
+   * Reports hung processes. If the primary itself has paused, heartbeats may still be unread, so every timeout
    * starts again.
    */
-  #check(): void {
+  #reportSilent(): void {
     const { timeoutMs, onSilent, clock } = this.#options;
     const nowMs = clock.elapsedMs();
     const wasPaused = nowMs - this.#checkedMs > timeoutMs / 2 + HEARTBEAT_INTERVAL_MS;
     this.#checkedMs = nowMs;
-    for (const [process, beatMs] of this.#lastMs) {
-      if (wasPaused) this.#lastMs.set(process, nowMs);
+    for (const [process, beatMs] of this.#lastBeatMs) {
+      if (wasPaused) this.#lastBeatMs.set(process, nowMs);
       else if (nowMs - beatMs > timeoutMs) {
-        this.#lastMs.delete(process);
+        this.#lastBeatMs.delete(process);
         onSilent(process);
       }
     }
-    this.#cancel =
-      this.#lastMs.size === 0 ? undefined : clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
+    this.#cancelCheck =
+      this.#lastBeatMs.size === 0
+        ? undefined
+        : clock.after(HEARTBEAT_INTERVAL_MS, () => this.#reportSilent());
   }
 }

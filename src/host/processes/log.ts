@@ -39,7 +39,7 @@ function createStdoutStream(): DestinationStream {
   stream.on('write', () => {
     isFailing = false;
   });
-  // A process writes its waiting lines before it ends. On a full disk, the stream would otherwise retry for ever.
+  // A process flushes its waiting lines before it ends. On a full disk, flushSync would retry for ever.
   const flush = stream.flushSync.bind(stream);
   stream.flushSync = () => {
     if (!isFailing) flush();
@@ -47,7 +47,7 @@ function createStdoutStream(): DestinationStream {
   return stream;
 }
 
-/** Formats a log entry as one line. A response is shown with its request. */
+/** The format of a log entry on a terminal: one line. For a response, it shows the request. */
 const TERMINAL_FORMAT: PrettyOptions = {
   sync: true,
   singleLine: true,
@@ -58,7 +58,7 @@ const TERMINAL_FORMAT: PrettyOptions = {
   },
 };
 
-/** An additional protection: these fields are removed if headers or settings are logged by mistake. */
+/** The fields that are removed from every line, in case headers or settings are logged by mistake. */
 const REDACTED_FIELDS = {
   paths: [
     '*.authorization',

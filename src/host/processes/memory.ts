@@ -75,12 +75,12 @@ function namesInFolder(folder: string): string[] {
 /** Whether the library can be loaded. If not, the dynamic loader would only print a warning and continue without it. */
 function canBePreloaded(library: string): boolean {
   if (process.platform !== 'linux' || !isAbsolute(library)) return false;
-  const tried = spawnSync(process.execPath, ['--version'], {
+  const trial = spawnSync(process.execPath, ['--version'], {
     env: { LD_PRELOAD: library },
     encoding: 'utf8',
     timeout: 10_000,
   });
-  return tried.status === 0 && tried.stderr === '';
+  return trial.status === 0 && trial.stderr === '';
 }
 
 const YOUNG_GENERATION_OPTIONS = ['--max-semi-space-size', '--min-semi-space-size'];

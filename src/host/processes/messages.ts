@@ -13,7 +13,7 @@ export type ProcessMessage =
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }
-  /** Tells the process to close this number of connections, each with its next response. */
+  /** Makes the process close this number of connections, each with its next response. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 

@@ -9,7 +9,7 @@ type MetricsMessage =
   | { type: 'metrics'; id: number | null; metrics: ProcessMetrics };
 
 /** The timeout of the answer of a process. A busy process takes some milliseconds. */
-const ANSWER_TIMEOUT_MS = 2_000;
+const METRICS_ANSWER_TIMEOUT_MS = 2_000;
 
 /**
  * Collects the metrics of all API processes of a host. Each primary has one collection.
@@ -42,7 +42,7 @@ export function createMetricsCollection(): () => Promise<string> {
     const id = lastId;
     const key = `${worker.id}/${id}`;
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ANSWER_TIMEOUT_MS);
+      const timer = setTimeout(resolve, METRICS_ANSWER_TIMEOUT_MS);
       waiting.set(key, resolve);
       worker.send({ type: 'collectMetrics', id } satisfies MetricsMessage, () => undefined);
       timer.unref();

@@ -52,10 +52,11 @@ export function createProcessControls(options: {
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
-  function setLevel({ level, forMs, by }: Extract<ProcessControl, { kind: 'log' }>): void {
+  function setLogLevel({ level, forMs, by }: Extract<ProcessControl, { kind: 'log' }>): void {
     clearTimeout(resetTimer);
     const before = log.level;
-    // The line is written at the more verbose of both levels, so that a change to `silent` is logged too.
+    // The line is written before or after the change, whichever level allows it, so that a change to `silent` is logged
+    // too.
     const isLogged = log.isLevelEnabled('info');
     const audit = () => log.info({ by, before, after: level, forMs }, 'The log level was changed');
     if (isLogged) audit();
@@ -93,7 +94,7 @@ export function createProcessControls(options: {
       case 'load':
         return { ...(await readLoad()) };
       case 'log':
-        setLevel(control);
+        setLogLevel(control);
         return { level: control.level };
       case 'set':
         capacity.set(control.name, control.value);

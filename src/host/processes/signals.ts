@@ -27,7 +27,7 @@ export function handleSignals({ supervisor, reporter, log, environment, stop }: 
       void stop();
     });
   process.on('SIGHUP', () => {
-    if (!isSettingsFileRight(environment, log)) return;
+    if (!isSettingsFileValid(environment, log)) return;
     log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
     reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
@@ -40,10 +40,10 @@ export function handleSignals({ supervisor, reporter, log, environment, stop }: 
 }
 
 /**
- * Whether the next start would accept the settings file. The processes of now keep their settings, because they share
- * them with the primary; the log names those that wait for a restart.
+ * Whether the next start would accept the settings file. Processes that start now still get the settings of the
+ * primary, so the log names the changed settings that need a restart.
  */
-function isSettingsFileRight(environment: NodeJS.ProcessEnv, log: Logger): boolean {
+function isSettingsFileValid(environment: NodeJS.ProcessEnv, log: Logger): boolean {
   try {
     const pending = pendingSettings(environment);
     if (pending.length > 0)

@@ -7,10 +7,13 @@ export const SPARE_PROCESS_ARGUMENT = '--spare';
 /**
  * Milliseconds after the start of the service until its spare starts. A service that soon ends again needs no spare.
  */
-const DELAY_AFTER_START_MS = 15_000;
+const SPARE_DELAY_AFTER_START_MS = 15_000;
 /** Milliseconds after the use of a spare until the next spare starts. Other processes need the CPU first. */
-const DELAY_AFTER_USE_MS = 5_000;
-/** The score for Linux's out-of-memory killer, the same as that of image processes. */
+const SPARE_DELAY_AFTER_USE_MS = 5_000;
+/**
+ * The score for Linux's out-of-memory killer, the same as that of image processes: they are killed before processes
+ * that serve.
+ */
 const SPARE_OOM_SCORE = '800';
 const OOM_SCORE_FILE = '/proc/self/oom_score_adj';
 
@@ -33,7 +36,7 @@ export class SpareProcess {
   /** Keeps a spare process from now on. */
   keep(): void {
     this.#isKept = true;
-    this.#createAfter(DELAY_AFTER_START_MS);
+    this.#createAfter(SPARE_DELAY_AFTER_START_MS);
   }
 
   is(worker: Worker): boolean {
@@ -45,7 +48,7 @@ export class SpareProcess {
     const worker = this.#worker;
     this.#worker = undefined;
     this.#cancel();
-    if (this.#isKept) this.#createAfter(DELAY_AFTER_USE_MS);
+    if (this.#isKept) this.#createAfter(SPARE_DELAY_AFTER_USE_MS);
     return worker;
   }
 

@@ -11,21 +11,21 @@ import {
   untestedNodeWarning,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { deathSentence, MemoryKills } from './memory-kills.ts';
+import { deathSentence, MemoryKillDetector } from './memory-kills.ts';
 import { type ProcessMessage, sendToProcess } from './messages.ts';
 import { SPARE_PROCESS_ARGUMENT, SpareProcess } from './spare.ts';
 
 /** A process that lived at least this long counts as healthy, so its replacement probably will be too. */
-const HEALTHY_MS = 5_000;
-const FIRST_DELAY_MS = 100;
-const MAX_DELAY_MS = 10_000;
+const MIN_HEALTHY_LIFE_MS = 5_000;
+const FIRST_RESTART_DELAY_MS = 100;
+const MAX_RESTART_DELAY_MS = 10_000;
 /** The timeout of a start. A process that exceeds it is killed and replaced. */
 const START_TIMEOUT_MS = 60_000;
 /** The number of consecutive early deaths, over all processes, after which no process is started again. */
 const MAX_EARLY_EXITS = 8;
 /** The number of attempts to start a replacement, and the pause between attempts. */
-const REPLACE_TRIES = 3;
-const REPLACE_PAUSE_MS = 1_000;
+const MAX_REPLACEMENT_TRIES = 3;
+const REPLACEMENT_RETRY_PAUSE_MS = 1_000;
 export interface SupervisorOptions {
   processes: number;
   drainTimeoutMs: number;
@@ -72,11 +72,11 @@ export class Supervisor {
   /** Processes that listened until they hung. */
   readonly #hung = new Set<Worker>();
   readonly #heartbeats: Heartbeats<Worker>;
-  readonly #balance: ConnectionBalancer<Worker>;
+  readonly #balancer: ConnectionBalancer<Worker>;
   /** The successor of each process that is being replaced, while both are alive. */
   readonly #successors = new Map<Worker, Worker>();
   readonly #spare: SpareProcess;
-  readonly #memoryKills: MemoryKills;
+  readonly #memoryKillDetector: MemoryKillDetector;
   #target: number;
   #earlyExits = 0;
   #isStarted = false;
@@ -96,12 +96,12 @@ export class Supervisor {
       onSilent: (worker) => this.#killHung(worker),
       clock: this.#clock,
     });
-    this.#balance = new ConnectionBalancer<Worker>({
+    this.#balancer = new ConnectionBalancer<Worker>({
       release: (worker, connections) => sendToProcess(worker, { type: 'release', connections }),
       clock: this.#clock,
     });
     this.#spare = new SpareProcess(() => this.#create(true), this.#clock);
-    this.#memoryKills = new MemoryKills(this.#clock);
+    this.#memoryKillDetector = new MemoryKillDetector(this.#clock);
     this.#target = options.processes;
   }
 
@@ -139,7 +139,7 @@ export class Supervisor {
    */
   replaceAll(): Promise<void> {
     this.renewSpare();
-    return this.#queued(() => this.#replaceEach()).catch(() => undefined);
+    return this.#queueReplacement(() => this.#replaceEach()).catch(() => undefined);
   }
 
   /**
@@ -148,8 +148,8 @@ export class Supervisor {
    * @throws Error when no replacement starts; the old process then stays.
    */
   replace(processId: number): Promise<boolean> {
-    return this.#queued(async () => {
-      const old = this.#current().find(({ id }) => id === processId);
+    return this.#queueReplacement(async () => {
+      const old = this.#liveWorkers().find(({ id }) => id === processId);
       if (old === undefined) return false;
       await this.#replaceOne(old);
       return true;
@@ -163,7 +163,7 @@ export class Supervisor {
 
   /** Changes the number of processes: starts more, or drains the oldest. Resolves when the number is reached. */
   resize(processes: number): Promise<void> {
-    return this.#queued(() => this.#resizeTo(processes));
+    return this.#queueReplacement(() => this.#resizeTo(processes));
   }
 
   /** Stops listening, then drains every process, and resolves when all have ended. */
@@ -178,7 +178,7 @@ export class Supervisor {
   /** Every live process that does not drain. */
   processes(): SupervisedProcess[] {
     const nowMs = this.#clock.elapsedMs();
-    return this.#current().map((worker) => ({
+    return this.#liveWorkers().map((worker) => ({
       processId: worker.id,
       pid: worker.process.pid ?? 0,
       isServing: this.#serving.has(worker),
@@ -223,7 +223,7 @@ export class Supervisor {
     worker.on('message', (message: ProcessMessage) => {
       if (message.type === 'alive') {
         this.#heartbeats.beat(worker);
-        if (this.#serving.has(worker)) this.#balance.report(worker, message.load);
+        if (this.#serving.has(worker)) this.#balancer.report(worker, message.load);
       }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
@@ -235,7 +235,7 @@ export class Supervisor {
       this.#serving.add(worker);
       if (this.#isStarted) sendToProcess(worker, { type: 'started' });
       this.#heartbeats.watch(worker);
-      this.#balance.watch(worker);
+      this.#balancer.watch(worker);
       this.#whenServing(message.port);
       resolve();
     });
@@ -266,33 +266,33 @@ export class Supervisor {
       return;
     }
     this.#heartbeats.forget(worker);
-    this.#balance.forget(worker);
+    this.#balancer.forget(worker);
     const wasHung = this.#hung.delete(worker);
     const everServed = this.#serving.delete(worker) || wasHung;
     const livedMs = this.#clock.elapsedMs() - startedMs;
     this.#startedMs.delete(worker);
     this.#connections.delete(worker);
-    // If the process dies while its successor starts, no second successor is started.
+    // The successor now counts towards the target, so that no second one is started.
     this.#successors.delete(worker);
     this.#options.onGone(worker.id);
     if (this.#leaving.delete(worker) || this.#stopping) return;
-    const reason = wasHung ? 'hung' : this.#memoryKills.deathReason(signal);
+    const reason = wasHung ? 'hung' : this.#memoryKillDetector.deathReason(signal);
     const death = { processId: worker.id, pid: worker.process.pid, code, signal, livedMs };
     this.#options.log.error(death, deathSentence(reason));
     this.#options.onDeath(reason, worker.id);
-    this.#earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : this.#earlyExits + 1;
+    this.#earlyExits = everServed && livedMs >= MIN_HEALTHY_LIFE_MS ? 0 : this.#earlyExits + 1;
     if (this.#earlyExits >= MAX_EARLY_EXITS && this.#serving.size === 0) {
       this.#options.onHopeless(
-        `${this.#earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+        `${this.#earlyExits} API processes in a row died within ${MIN_HEALTHY_LIFE_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
       return;
     }
     setTimeout(
       () =>
         !this.#stopping &&
-        this.#countedTowardsTarget().length < this.#target &&
+        this.#workersTowardsTarget().length < this.#target &&
         this.#fork(this.#spare.take()),
-      delayAfter(this.#earlyExits),
+      restartDelayMs(this.#earlyExits),
     );
   }
 
@@ -300,7 +300,7 @@ export class Supervisor {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     this.#serving.delete(worker);
-    this.#balance.forget(worker);
+    this.#balancer.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     sendToProcess(worker, { type: 'drain' });
     // The process ends itself after its calls. The margin covers the closing of its pools.
@@ -323,30 +323,30 @@ export class Supervisor {
         return await this.#drain(old);
       } catch (error) {
         this.#successors.delete(old);
-        if (tries >= REPLACE_TRIES && !old.isDead()) throw error;
+        if (tries >= MAX_REPLACEMENT_TRIES && !old.isDead()) throw error;
         this.#options.log.warn(
           { err: error, processId: old.id },
           'A replacement did not start; it is tried again',
         );
       }
-      await sleep(REPLACE_PAUSE_MS);
+      await sleep(REPLACEMENT_RETRY_PAUSE_MS);
     }
   }
 
   async #replaceEach(): Promise<void> {
     const kept: number[] = [];
-    const before = this.#current();
+    const before = this.#liveWorkers();
     for (const old of before) {
       if (this.#leaving.has(old)) continue;
       await this.#replaceOne(old).catch((error) => {
         kept.push(old.id);
-        const message = `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`;
+        const message = `No replacement of an API process started in ${MAX_REPLACEMENT_TRIES} tries: it stays as it was`;
         this.#options.log.error({ err: error, processId: old.id }, message);
       });
     }
     if (kept.length < before.length)
       this.#options.log.info(
-        { before: idsOf(before), after: idsOf(this.#current()) },
+        { before: idsOf(before), after: idsOf(this.#liveWorkers()) },
         `${before.length - kept.length} of ${before.length} API processes were replaced one by one`,
       );
     if (kept.length > 0)
@@ -356,18 +356,18 @@ export class Supervisor {
       );
   }
 
-  #current(): Worker[] {
+  #liveWorkers(): Worker[] {
     return [...this.#startedMs.keys()].filter((worker) => !this.#leaving.has(worker) && !worker.isDead());
   }
 
   /** The processes that count towards the target number. */
-  #countedTowardsTarget(): Worker[] {
+  #workersTowardsTarget(): Worker[] {
     const starting = new Set(this.#successors.values());
-    return this.#current().filter((worker) => !starting.has(worker));
+    return this.#liveWorkers().filter((worker) => !starting.has(worker));
   }
 
   /** Runs work after the previous replacement has ended or failed. */
-  #queued<T>(work: () => Promise<T>): Promise<T> {
+  #queueReplacement<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#replacing.then(work);
     this.#replacing = done.then(
       () => undefined,
@@ -378,11 +378,11 @@ export class Supervisor {
 
   async #resizeTo(processes: number): Promise<void> {
     this.#target = processes;
-    const missing = Math.max(0, this.#target - this.#current().length);
+    const missing = Math.max(0, this.#target - this.#liveWorkers().length);
     await Promise.all(Array.from({ length: missing }, () => this.#fork().listening));
     await Promise.all(
-      this.#current()
-        .slice(0, this.#current().length - this.#target)
+      this.#liveWorkers()
+        .slice(0, this.#liveWorkers().length - this.#target)
         .map((worker) => this.#drain(worker)),
     );
   }
@@ -393,7 +393,7 @@ function idsOf(workers: readonly Worker[]): number[] {
 }
 
 /** The delay before a dead process is replaced: 0, 100, 200, 400 … 10,000 ms. */
-function delayAfter(earlyExits: number): number {
+function restartDelayMs(earlyExits: number): number {
   if (earlyExits === 0) return 0;
-  return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), MAX_DELAY_MS);
+  return Math.min(FIRST_RESTART_DELAY_MS * 2 ** (earlyExits - 1), MAX_RESTART_DELAY_MS);
 }

@@ -38,7 +38,7 @@ export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGr
 
 /**
  * The seconds for which the CPU quota has throttled this process's group, or a parent, since the group was created. The
- * result is that of the most throttled group, or null if no group counts them.
+ * result is that of the most throttled group, or null if no group reports it.
  */
 export function readThrottledSeconds(files: ControlGroupFiles = {}): number | null {
   const seconds = findGroupFolders('cpu', files).flatMap(
@@ -48,8 +48,8 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
 }
 
 /**
- * The number of processes of this process's group that the kernel has killed because memory ran out, or null if no
- * group counts them. The counts of parents are left out: they include other services.
+ * The number of processes of this process's group that the kernel has killed because memory ran out, or null if the
+ * group does not report it. The counts of parents are left out, because they include other services.
  */
 export function readMemoryKills(files: ControlGroupFiles = {}): number | null {
   const counts = findGroupFolders('memory', files).flatMap((group) =>

@@ -34,7 +34,7 @@ export interface FileCacheFigures {
 /**
  * A cache of files that can be made again, within a space of `maxBytes`. The path of a file is
  * `<owner>/<group>/<name>`: the account for which it is made, its source, and its name within that group. Each of the
- * three is safe as a file name. All processes with the same storage share them, and they survive a restart. When the
+ * three is safe as a file name. All processes with the same storage share the files, which survive a restart. When the
  * space is used up, the least recently used files of the owner with the most bytes are evicted, so that one owner
  * cannot evict the files of the others. No failure reaches a caller: a file that cannot be written is not cached, and a
  * file that cannot be read counts as missing.
@@ -87,12 +87,12 @@ export class FileCache {
 
   /** Writes a file. Returns false if the file is not cached, because it is too large or there is no space for it. */
   async write(path: string, facts: CachedFileFacts, bytes: Uint8Array): Promise<boolean> {
-    const writing = this.#write(path, packFile(facts, bytes));
-    this.#pendingWrites.add(writing);
+    const write = this.#write(path, packFile(facts, bytes));
+    this.#pendingWrites.add(write);
     try {
-      return await writing;
+      return await write;
     } finally {
-      this.#pendingWrites.delete(writing);
+      this.#pendingWrites.delete(write);
     }
   }
 
@@ -194,7 +194,7 @@ export class FileCache {
 type CachedFileFacts = Readonly<Record<string, unknown>>;
 
 const CHECKSUM_BYTES = 4;
-const LENGTH_BYTES = 4;
+const LENGTH_FIELD_BYTES = 4;
 
 /**
  * Packs a file of the cache: the CRC-32 of everything after it, the length of the facts, the facts as JSON, the bytes.
@@ -202,7 +202,7 @@ const LENGTH_BYTES = 4;
  */
 export function packFile(facts: CachedFileFacts, bytes: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(facts));
-  const head = Buffer.alloc(CHECKSUM_BYTES + LENGTH_BYTES);
+  const head = Buffer.alloc(CHECKSUM_BYTES + LENGTH_FIELD_BYTES);
   head.writeUInt32BE(text.length, CHECKSUM_BYTES);
   const file = Buffer.concat([head, text, bytes]);
   file.writeUInt32BE(crc32(file.subarray(CHECKSUM_BYTES)));
@@ -211,11 +211,11 @@ export function packFile(facts: CachedFileFacts, bytes: Uint8Array): Buffer {
 
 /** Unpacks a file of the cache; null if it is damaged, for example cut off by a power failure. */
 function unpackFile(file: Buffer): { facts: CachedFileFacts; bytes: Buffer } | null {
-  if (file.length < CHECKSUM_BYTES + LENGTH_BYTES) return null;
+  if (file.length < CHECKSUM_BYTES + LENGTH_FIELD_BYTES) return null;
   const content = file.subarray(CHECKSUM_BYTES);
   if (crc32(content) !== file.readUInt32BE()) return null;
-  const end = LENGTH_BYTES + content.readUInt32BE();
-  const facts = JSON.parse(content.subarray(LENGTH_BYTES, end).toString()) as CachedFileFacts;
+  const end = LENGTH_FIELD_BYTES + content.readUInt32BE();
+  const facts = JSON.parse(content.subarray(LENGTH_FIELD_BYTES, end).toString()) as CachedFileFacts;
   return { facts, bytes: content.subarray(end) };
 }
 

@@ -52,7 +52,10 @@ const MAX_CONCURRENT_FILE_STATS = 32;
 const open = promisify(openFile);
 const read = promisify(readFile);
 
-/** Files in a directory of this host, which its processes share. The time of a file is that of its last use. */
+/**
+ * Files in a directory of this host, which its processes share. The modification time of a file is the time of its last
+ * use.
+ */
 export class DiskStorage implements FileStorage {
   readonly kind = 'disk';
   readonly useResolutionMs = MINUTE_MS;
@@ -141,7 +144,7 @@ async function readWholeFile(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Recording a use takes a write of the object, so it is done at most four times a day. */
+/** Recording a use writes the object again, so it is done at most four times a day. */
 const BUCKET_USE_RESOLUTION_MS = 6 * HOUR_MS;
 const CACHE_FILE_MEDIA_TYPE = 'application/octet-stream';
 
@@ -152,7 +155,10 @@ interface BucketStorageOptions {
   maxFileBytes: number;
 }
 
-/** Files in the object store, which all hosts share. The time of an object is that of its last use. */
+/**
+ * Files in the object store, which all hosts share. Each recorded use stores the object again, so its storage time is
+ * the time of its last use.
+ */
 export class BucketStorage implements FileStorage {
   readonly kind = 'bucket';
   readonly useResolutionMs = BUCKET_USE_RESOLUTION_MS;

@@ -14,7 +14,7 @@ import type {
 import { withoutAbsentFields } from '../values/present.ts';
 import { type ListPageMeta, sendCreated, successEnvelope } from './envelope.ts';
 import { invalidParamError } from './errors/errors.ts';
-import { CURSOR_PATTERN } from './fields.ts';
+import { CURSOR_SCHEMA } from './fields.ts';
 import { type ClampBounds, clamp } from './hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -35,7 +35,7 @@ export const PagingQuery = {
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the previous page, with the same filters; not together with page.',
-      documented: CURSOR_PATTERN,
+      documented: CURSOR_SCHEMA,
     }),
   ),
 };

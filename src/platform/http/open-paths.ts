@@ -110,7 +110,7 @@ async function readHealth(options: HealthOptions): Promise<HealthReport> {
   const { checks, checkTimeoutMs, clockDifferenceMs, remarks } = options;
   const parts = await Promise.all(
     Object.entries(checks).map(
-      async ([name, check]) => [name, await checkState(check, checkTimeoutMs)] as const,
+      async ([name, check]) => [name, await readPartState(check, checkTimeoutMs)] as const,
     ),
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
@@ -127,11 +127,11 @@ async function readHealth(options: HealthOptions): Promise<HealthReport> {
  * The state of a part: `ok`, `failing`, or a text that says that it did not answer in time. Reasons are only logged,
  * because the response is public.
  */
-async function checkState(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
+async function readPartState(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   const ended = new AbortController();
-  const late = sleep(timeoutMs, `did not answer within ${timeoutMs} ms`, { signal: ended.signal });
+  const timeout = sleep(timeoutMs, `did not answer within ${timeoutMs} ms`, { signal: ended.signal });
   try {
-    return await Promise.race([check().then(() => 'ok'), late]);
+    return await Promise.race([check().then(() => 'ok'), timeout]);
   } catch {
     return 'failing';
   } finally {
@@ -168,11 +168,11 @@ export function countOpenPathCalls(app: FastifyInstance, options: OpenPathsOptio
   app.addHook('onRequest', (request, _reply, done) => {
     const { url = '', config } = request.routeOptions;
     const isCounted = !url.startsWith('/api/') && !PROBE_PATHS.includes(url) && !config?.isUncounted;
-    if (isCounted) return count(request);
+    if (isCounted) return countOpenPathCall(request);
     done();
   });
 
-  async function count(request: FastifyRequest): Promise<void> {
+  async function countOpenPathCall(request: FastifyRequest): Promise<void> {
     const key = `${hostId}/${clientNetworkOf(request.ip)}`;
     const question = { rate: { key, limit: requestsPerMinute, windowMs: RATE_WINDOW_MS } };
     // The metrics must be readable while a store is unavailable.

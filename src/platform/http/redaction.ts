@@ -51,8 +51,8 @@ function fieldWithoutSecret(field: string): string {
   if (SECRET_FIELD_PATTERN.test(decodePercentEncoding(name) ?? name)) return `${name}=${REDACTED_TEXT}`;
   const value = rest.join('=');
   if (!/:\/\/|%3a/i.test(value)) return field;
-  const spaced = value.replaceAll('+', ' ');
-  const text = decodePercentEncoding(spaced) ?? spaced;
+  const withSpaces = value.replaceAll('+', ' ');
+  const text = decodePercentEncoding(withSpaces) ?? withSpaces;
   const shown = withoutUrlSecrets(text);
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }

@@ -63,8 +63,8 @@ export function createHttpServer(
 
 function createFastify(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
-    // Fastify creates a child logger for each request. With a custom factory, it would check that each child logger has
-    // all methods.
+    // A logger whose `child` is cheap is used instead of a factory of child loggers, because Fastify would check the
+    // methods of each child that a factory makes.
     loggerInstance: new RequestLog(() => log as FastifyBaseLogger) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,

@@ -42,7 +42,7 @@ export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
 
 /**
  * An id in the same form whose last part is derived from a seed: equal seeds give equal ids. Eight characters are
- * slightly more likely, because 62 does not divide the range of a byte evenly; that costs less than a bit.
+ * slightly more likely, because 62 does not divide the range of a byte evenly; that costs less than a bit of entropy.
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {
   const digest = hash('sha256', seed, 'buffer').subarray(0, RANDOM_CHARACTERS);

@@ -21,7 +21,7 @@ const SLUG_REGEX = new RegExp(SLUG_PATTERN);
 export const RESERVED_ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
 /** The ASCII spelling of Latin letters that Unicode does not decompose. */
-const FOLDED_LETTERS: Readonly<Record<string, string>> = {
+const ASCII_SPELLINGS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',
@@ -64,16 +64,16 @@ export function reservedSlugMessage(slug: string, kind: string): string | null {
 }
 
 /**
- * Derives a slug from a name. Accents are folded (`Größe élan` becomes `grosse-elan`), and every other run of
- * characters becomes one hyphen. A leading `builtin` is removed, because the prefix is reserved. A name without usable
- * characters returns `fallback`, and a fixed word of a route gets a number.
+ * Derives a slug from a name. Letters with accents become ASCII letters (`Größe élan` becomes `grosse-elan`), and every
+ * other run of characters becomes one hyphen. A leading `builtin` is removed, because the prefix is reserved. A name
+ * without usable characters returns `fallback`, and a fixed word of a route gets a number.
  */
 export function slugFromName(name: string, fallback: string): string {
   const stem = name
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
     .toLowerCase()
-    .replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS[letter] ?? '')
+    .replace(/[ßæœøłđðþı]/g, (letter) => ASCII_SPELLINGS[letter] ?? '')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')
     .replace(/^(?:builtin(?:-|$))+/, '')

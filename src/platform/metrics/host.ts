@@ -63,7 +63,7 @@ function declareProcessMetrics(table: () => Promise<ProcessTableRow[]>): void {
   /** The CPU time of each process at the last scrape. */
   let known = new Map<string, number>();
   let reading: Promise<void> | undefined;
-  /** The three metrics of one scrape come from the same measurement. */
+  /** Shares one measurement among the three metrics of a scrape. */
   const collect = () => {
     reading ??= read().finally(() => {
       reading = undefined;

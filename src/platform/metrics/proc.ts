@@ -51,14 +51,14 @@ const FILES_PER_TURN = 64;
  */
 export async function readProcessTable(root = process.pid, proc = '/proc'): Promise<ProcessTableRow[]> {
   const names = await readdir(proc).catch(() => []);
-  const living: ProcessStat[] = [];
+  const liveStats: ProcessStat[] = [];
   for (const [index, pid] of names.filter((name) => /^\d+$/.test(name)).entries()) {
     if (index % FILES_PER_TURN === FILES_PER_TURN - 1) await nextTurn();
     const stat = readProcessStat(proc, pid);
-    if (stat !== null) living.push(stat);
+    if (stat !== null) liveStats.push(stat);
   }
-  const byParent = Map.groupBy(living, ({ parent }) => parent);
-  const family = [...living.filter(({ pid }) => pid === root), ...descendantsOf(root, byParent)];
+  const byParent = Map.groupBy(liveStats, ({ parent }) => parent);
+  const family = [...liveStats.filter(({ pid }) => pid === root), ...descendantsOf(root, byParent)];
   const usualNiceness = family[0]?.niceness ?? 0;
   const rows = family.map((one) => readTableRow(one, { root, proc, usualNiceness }));
   return rows.filter((row) => row !== null);

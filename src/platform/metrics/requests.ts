@@ -52,7 +52,7 @@ export class RequestMeter {
   readonly #observers = new Map<string, Map<string, Map<number, DurationObserver>>>();
 
   constructor() {
-    this.#startAtZero(NO_ROUTE_LABEL);
+    this.#startRefusalsAtZero(NO_ROUTE_LABEL);
   }
 
   recordResponse({ method, route, status, seconds, storeSeconds, refusal }: AnsweredRequest): void {
@@ -62,14 +62,14 @@ export class RequestMeter {
     if (refusal !== undefined) this.#refusals.inc({ route, ...refusal });
   }
 
-  #startAtZero(route: string): void {
+  #startRefusalsAtZero(route: string): void {
     for (const reason of ALERTED_REASONS)
       this.#refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
   }
 
   #observerOf(method: string, route: string, status: number): DurationObserver {
     const ofRoute = getOrCreate(this.#observers, route, () => {
-      this.#startAtZero(route);
+      this.#startRefusalsAtZero(route);
       return new Map<string, Map<number, DurationObserver>>();
     });
     const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, DurationObserver>());

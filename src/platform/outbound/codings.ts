@@ -44,8 +44,8 @@ export const SUPPORTED_CODINGS_TEXT = 'gzip, deflate, br and zstd';
 /** Names that mean no coding. Uploads to S3 have `aws-chunked`, and some object stores send it back with the file. */
 const IDENTITY_CODINGS: readonly string[] = ['', 'identity', 'aws-chunked'];
 /**
- * The most codings of a body: that of the file, as an object store keeps it, and that of the response. Each one costs
- * the CPU time of a body of its own.
+ * The most codings of a body: that of the file, as an object store keeps it, and that of the response. Decoding each of
+ * them takes as much CPU time as decoding another body.
  */
 export const MAX_CODINGS = 2;
 const MAX_CODING_NAME_CHARACTERS = 40;

@@ -32,7 +32,7 @@ const SWITCHING_PROTOCOLS_STATUS = 101;
 /**
  * The most bytes of a response's headers. This is Node's default; it is set explicitly because the peer is not trusted.
  */
-const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_RESPONSE_HEADER_BYTES = 16 * 1024;
 /** The most interim responses (1xx). A server sends one or two; more are an error. */
 const MAX_INTERIM_RESPONSES = 16;
 
@@ -56,19 +56,22 @@ export function exchangeHttp(
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const client = openRequest(target, call);
-  let begun: () => number | undefined = () => undefined;
+  let statusSoFar: () => number | undefined = () => undefined;
   const leftMs = Math.max(0, target.connectByMs - performance.now());
   let timer = setTimeout(() => client.destroy(tooSlowError('to connect')), leftMs);
   const fail = (error: unknown) => {
     clearTimeout(timer);
-    reject(outboundErrorOf(error, call.signal, begun()));
+    reject(outboundErrorOf(error, call.signal, statusSoFar()));
   };
   client.once('socket', (socket) => {
     socket.prependOnceListener('connect', () => checkPeer(client, socket, allowed));
-    begun = watchStatus(socket);
+    statusSoFar = watchStatus(socket);
     socket.once(target.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      timer = setTimeout(() => client.destroy(tooSlowError('to answer', begun())), call.answerTimeoutMs);
+      timer = setTimeout(
+        () => client.destroy(tooSlowError('to answer', statusSoFar())),
+        call.answerTimeoutMs,
+      );
     });
   });
   client.once('response', (response) => {
@@ -79,7 +82,8 @@ export function exchangeHttp(
   });
   refuseUnexpectedResponses(client);
   client.on('error', fail);
-  // A connection that closes first ends the exchange. After a response or an error, this event has no effect.
+  // If the connection closes before a response, the exchange fails. After a response or an error, the promise is
+  // already settled, so this has no effect.
   client.once('close', () =>
     fail(new OutboundError('connection', 'connection failed: it was closed without an answer')),
   );
@@ -139,7 +143,7 @@ function openRequest(
     method,
     headers,
     lookup,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
     ...withoutAbsentFields({ signal }),
   };
   return url.protocol === 'https:'

@@ -39,7 +39,7 @@ interface PostOptions {
 
 /** The requests that the service makes to addresses from users. Nothing else may call such an address. */
 export interface OutboundRequests {
-  /** Fetches the image at a URL. Every failure is an ApiError, as `fetchImage` says. */
+  /** Fetches the image at a URL. Every failure is an ApiError. */
   fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage>;
   /**
    * Checks whether a webhook may be sent to a URL now.
@@ -100,7 +100,7 @@ const DNS_TIMEOUT_MS = 1_500;
 const MAX_DNS_TRIES = 2;
 const HOSTS_FILE = '/etc/hosts';
 /** DNS error codes for a missing name, or missing addresses of a family. */
-const NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
+const DNS_NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
 
 /**
  * Resolves names by the hosts file, and by DNS over separate sockets with timeouts. The system's resolver would occupy
@@ -133,7 +133,7 @@ async function queryDns(hostname: string): Promise<ResolvedAddress[]> {
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
   if (addresses.length > 0) return addresses;
   const failure = [v4, v6].find(
-    (answer) => answer.status === 'rejected' && !NOT_FOUND_CODES.includes(answer.reason?.code),
+    (answer) => answer.status === 'rejected' && !DNS_NOT_FOUND_CODES.includes(answer.reason?.code),
   );
   if (failure?.status === 'rejected') throw failure.reason;
   return [];
@@ -164,8 +164,8 @@ interface FetchedImage {
   extension: string | null;
 }
 
-const IMAGE_RULES: TargetRules = { allowsHttp: true, allowsAnyPort: true };
-const FETCH_HEADERS = {
+const IMAGE_TARGET_RULES: TargetRules = { allowsHttp: true, allowsAnyPort: true };
+const IMAGE_FETCH_HEADERS = {
   accept: 'image/*,*/*;q=0.1',
   'accept-encoding': 'identity',
   'user-agent': 'Darkroom',
@@ -177,7 +177,7 @@ const MAX_LOCATION_CHARACTERS = 2048;
 /**
  * Fetches the image at a URL that a user gave.
  * @throws ApiError 400 invalid_param (not allowed, a redirect, an HTTP error, empty, or a content coding that cannot be
- * undone), 413 payload_too_large, 503 provider_unavailable with reason url_unavailable (the host failed or was too
+ * decoded), 413 payload_too_large, 503 provider_unavailable with reason url_unavailable (the host failed or was too
  * slow, perhaps only for a while); the signal's reason when the caller aborted.
  */
 async function fetchImage(
@@ -189,10 +189,10 @@ async function fetchImage(
   const deadline = AbortSignal.timeout(timeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   try {
-    const target = await resolveTarget(text, IMAGE_RULES, network, ended);
+    const target = await resolveTarget(text, IMAGE_TARGET_RULES, network, ended);
     const call = {
       method: 'GET',
-      headers: FETCH_HEADERS,
+      headers: IMAGE_FETCH_HEADERS,
       answerTimeoutMs: timeoutMs,
       signal: ended,
     } as const;
@@ -245,12 +245,12 @@ function undecodableBodyError(
   param?: string,
 ): ApiError {
   if (fault === 'large') return imageTooLargeError(limitBytes, param);
-  const what = {
+  const faultText = {
     unknown: `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`,
     many: `is coded as "${coding}" with more than ${MAX_CODINGS} content codings or ${MAX_ZSTD_FRAMES} zstd frames: serve it as it is`,
     damaged: `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`,
   }[fault];
-  const refusal = invalidParamError(param ?? 'url', `The body of the url ${what}.`, { coding });
+  const refusal = invalidParamError(param ?? 'url', `The body of the url ${faultText}.`, { coding });
   // The cause is logged, but never sent to the caller.
   refusal.cause = cause;
   return refusal;

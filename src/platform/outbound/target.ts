@@ -28,7 +28,7 @@ export interface NetworkRules {
   /** Networks that may be reached although they are not public. */
   allowed: BlockList;
   resolve: ResolveHostName;
-  /** The timeout for the name, TCP and TLS together. */
+  /** The timeout for DNS, TCP and TLS together. */
   connectTimeoutMs: number;
 }
 
@@ -62,7 +62,7 @@ export async function resolveTarget(
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
-  const addresses = await untilAborted(resolveAddresses(url, network.resolve), ended);
+  const addresses = await rejectOnAbort(resolveAddresses(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAddressAllowed(address, network.allowed))) {
     throw isIpAddress(url)
       ? targetRefusedError(`${url.hostname} is not a public address`)
@@ -149,7 +149,7 @@ async function resolveAddresses({ hostname }: URL, resolve: ResolveHostName): Pr
 }
 
 /** Rejects when the signal aborts. The look-up itself cannot be aborted, so its result is ignored then. */
-function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(errorOfAbortedSignal(signal, 'to resolve its name'));
   signal.addEventListener('abort', abort, { once: true });
@@ -203,7 +203,7 @@ const GLOBAL_UNICAST_V6 = blockListOf(['2000::/3']);
 /**
  * Matches an interface identifier of ISATAP (RFC 5214): `0:5efe` or `200:5efe` and an IPv4 address, under any prefix.
  */
-const ISATAP_INTERFACE_ID = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
+const ISATAP_INTERFACE_ID_PATTERN = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
 /**
  * Whether an IP address in text belongs to the public internet. Text that is not an address, or has a zone, does not.
@@ -213,7 +213,8 @@ export function isPublicAddress(address: string): boolean {
   if (version === 0 || address.includes('%')) return false;
   if (
     version === 6 &&
-    (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP_INTERFACE_ID.test(ipv6Groups(address).join(':')))
+    (!networksContain(GLOBAL_UNICAST_V6, address) ||
+      ISATAP_INTERFACE_ID_PATTERN.test(ipv6Groups(address).join(':')))
   )
     return false;
   return (

@@ -21,7 +21,7 @@ const SCRIPT_PATTERN = programPattern(
  * The tokens of each language that have a colour, as one expression per language. The first alternative that matches
  * decides the kind of a token.
  */
-const LANGUAGE_TOKENS: Readonly<Record<Language, RegExp>> = {
+const LANGUAGE_TOKEN_PATTERNS: Readonly<Record<Language, RegExp>> = {
   sh: tokenPattern(
     HASH_COMMENT_TOKEN,
     STRING_TOKEN,
@@ -54,7 +54,7 @@ function tokenPattern(...parts: readonly string[]): RegExp {
 export function highlightedHtml(code: string, language: Language): string {
   let html = '';
   let end = 0;
-  for (const match of code.matchAll(LANGUAGE_TOKENS[language])) {
+  for (const match of code.matchAll(LANGUAGE_TOKEN_PATTERNS[language])) {
     const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
     html += `${escapeHtmlText(code.slice(end, match.index))}<span class="${kind}">${escapeHtmlText(match[0])}</span>`;
     end = match.index + match[0].length;

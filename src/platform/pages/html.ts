@@ -30,7 +30,7 @@ export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
  */
 function renderRows(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
-  const groups = new GroupCounter();
+  const groups = new RadioGroupCounter();
   for (const block of blocks) {
     const html = blockHtml(block, groups);
     const last = rows.at(-1);
@@ -48,7 +48,7 @@ function rowHtml({ text, beside }: { text: string[]; beside: string[] }): string
 }
 
 /** Counts the groups of radio buttons of a page, so that each has its own name. */
-class GroupCounter {
+class RadioGroupCounter {
   #last = 0;
 
   next(): number {
@@ -57,7 +57,7 @@ class GroupCounter {
   }
 }
 
-function blockHtml(block: PageBlock, groups: GroupCounter): string {
+function blockHtml(block: PageBlock, groups: RadioGroupCounter): string {
   switch (block.kind) {
     case 'heading': {
       const anchor = headingAnchor(block.text);
@@ -126,9 +126,9 @@ function fieldsHtml({ summary, fields }: FieldsBlock): string {
 }
 
 function fieldHtml({ name, takes, note, fallback, description }: DocumentedField): string {
-  const noted = note === undefined ? '' : ` <span class="note">${escapeHtmlText(note)}</span>`;
-  const otherwise = fallback === undefined ? '' : `<code>${escapeHtmlText(fallback)}</code>`;
-  return `<tr><th scope="row"><code>${escapeHtmlText(name)}</code>${noted}</th><td class="takes">${escapeHtmlText(takes)}</td><td class="fallback">${otherwise}</td><td>${inlineHtml(description)}</td></tr>`;
+  const noteHtml = note === undefined ? '' : ` <span class="note">${escapeHtmlText(note)}</span>`;
+  const fallbackHtml = fallback === undefined ? '' : `<code>${escapeHtmlText(fallback)}</code>`;
+  return `<tr><th scope="row"><code>${escapeHtmlText(name)}</code>${noteHtml}</th><td class="takes">${escapeHtmlText(takes)}</td><td class="fallback">${fallbackHtml}</td><td>${inlineHtml(description)}</td></tr>`;
 }
 
 function samplesHtml({ samples }: SamplesBlock, group: number): string {
@@ -137,11 +137,11 @@ function samplesHtml({ samples }: SamplesBlock, group: number): string {
       `<pre tabindex="0" role="group" aria-label="${escapeHtmlText(label)}"><code>${highlightedHtml(code, language)}</code></pre>`,
   );
   const [only, ...others] = samples;
-  const bar =
+  const header =
     only !== undefined && others.length === 0
       ? `<div class="bar"><span>${escapeHtmlText(only.label)}</span></div>`
       : tabsHtml(samples, group);
-  return `<div class="samples">${bar}${panels.join('')}</div>`;
+  return `<div class="samples">${header}${panels.join('')}</div>`;
 }
 
 /** Tabs made of one radio button per language. The style sheet shows the sample of the chosen language. */

@@ -40,14 +40,14 @@ export function parseBlocks(markdown: string): PageBlock[] {
   return blocks;
 }
 
-const LIST_ITEM_START = /^(?:- |\d+\. )/m;
+const LIST_ITEM_START_PATTERN = /^(?:- |\d+\. )/m;
 
 function parseText(lines: string): PageBlock {
   const [, signs, heading] = /^(##|###) (.+)$/.exec(lines) ?? [];
   if (heading !== undefined) return headingBlock(heading, signs === '##' ? 2 : 3);
   if (lines.startsWith('| ')) return parseTable(lines);
-  if (lines.search(LIST_ITEM_START) !== 0) return paragraphBlock(...parseProse(lines));
-  const [, ...items] = lines.split(LIST_ITEM_START);
+  if (lines.search(LIST_ITEM_START_PATTERN) !== 0) return paragraphBlock(...parseProse(lines));
+  const [, ...items] = lines.split(LIST_ITEM_START_PATTERN);
   return { kind: 'list', isNumbered: /^\d/.test(lines), items: items.map(parseProse) };
 }
 

@@ -29,7 +29,7 @@ export class CopyProgressReporter {
   }
 }
 
-/** The number of pages to copy in one step: more than any database has. They would take 8 TB. */
+/** The number of pages to copy in one step: more than any database has, because so many pages take 8 TB. */
 const MAX_DATABASE_PAGES = 2 ** 31 - 1;
 
 export interface BackupReport {
@@ -126,16 +126,16 @@ async function copyObjects(
  * object was copied before or is deleted.
  */
 async function copyObject(from: string, to: string): Promise<boolean> {
-  const isNeedless = (error: unknown) =>
+  const isCopiedOrDeleted = (error: unknown) =>
     isFileMissingError(error) || (error as NodeJS.ErrnoException).code === 'EEXIST';
   try {
     await link(from, to).catch((error) => {
-      if (isNeedless(error)) throw error;
+      if (isCopiedOrDeleted(error)) throw error;
       return copyFile(from, to).then(() => syncFile(to));
     });
     return true;
   } catch (error) {
-    if (isNeedless(error)) return false;
+    if (isCopiedOrDeleted(error)) return false;
     throw error;
   }
 }

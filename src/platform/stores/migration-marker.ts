@@ -1,6 +1,9 @@
 import type { CollectionSpec, DocumentCollection, DocumentStore, DocumentWithId } from './documents/port.ts';
 
-/** Holds one document while a migration fills the stores. Only a migration to such stores can be continued. */
+/**
+ * The collection that has one document while a migration fills the stores. By this document, a later run recognises the
+ * unfinished migration, and a start refuses the stores.
+ */
 export const MIGRATION_MARKER: CollectionSpec & { id: string } = {
   name: 'migrations',
   indexes: [],

@@ -34,7 +34,7 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** Whether documents and coordination live in the primary. */
+/** Whether documents and coordination are in the primary. */
 export function hasEmbeddedStores(settings: StoresSettings): boolean {
   return settings.MONGODB_URL === '';
 }
@@ -138,15 +138,18 @@ export async function connectStores(
   const objects = await openObjectStore(settings);
   if (hasEmbeddedStores(settings)) {
     const { withDirectReads } = await import('./documents/embedded/direct-reader.ts');
-    const remote = documentsWithTimeouts(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
+    const remote = documentsWithTimeouts(
+      documentsOverChannel(channel),
+      new StoreTimeout(PRIMARY_TIMEOUT_OPTIONS),
+    );
     const documents = withDirectReads(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const port = coordinationOverChannel(channel, log);
-    const coordination = withTimeouts(port, new StoreTimeout(PRIMARY_TIMEOUT));
+    const coordination = withTimeouts(port, new StoreTimeout(PRIMARY_TIMEOUT_OPTIONS));
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = connectMongoDocuments(settings.MONGODB_URL);
-  const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT));
+  const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT_OPTIONS));
   return combineStores(documents, await connectRedisCoordination(settings, log), objects);
 }
 
@@ -154,8 +157,12 @@ export async function connectStores(
  * The timeouts of calls to the primary. Its disk may be slow, but the primary is never unavailable while its processes
  * run.
  */
-const PRIMARY_TIMEOUT = { name: 'The primary process', timeoutMs: 10_000, timeoutWhenSilentMs: 1_000 };
-const MONGODB_TIMEOUT = { name: 'MongoDB', timeoutMs: 5_000, timeoutWhenSilentMs: 500 };
+const PRIMARY_TIMEOUT_OPTIONS = {
+  name: 'The primary process',
+  timeoutMs: 10_000,
+  timeoutWhenSilentMs: 1_000,
+};
+const MONGODB_TIMEOUT_OPTIONS = { name: 'MongoDB', timeoutMs: 5_000, timeoutWhenSilentMs: 500 };
 
 /** Connects to Redis, which coordinates the hosts of a cluster. */
 export async function connectRedisCoordination(
@@ -210,7 +217,7 @@ export function combineStores(
 /**
  * Creates the check of free disk space. Embedded documents are on the disk of DATA_DIR, as are the objects unless they
  * are in a bucket. The disks of MongoDB and of a bucket are not checked.
- * @returns a function that throws StorageFullError while only the reserve of the disk is left.
+ * @returns a function that throws StorageFullError if only the reserve of the disk is left.
  */
 export function createFreeSpaceCheck(
   settings: StoresSettings,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StorageFullError, StoreUnavailableError } from './documents/port.ts';
 
-const INITIAL_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 5_000;
+const INITIAL_RETRY_PAUSE_MS = 250;
+const MAX_RETRY_PAUSE_MS = 5_000;
 
 /**
  * Whether the cause of an error is a store that was unavailable or did not respond. The same step succeeds once the
@@ -18,8 +18,8 @@ export function isStoreOutage(error: unknown): boolean {
  * @throws the error of the step if no store is its cause, or once the signal is aborted.
  */
 export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const passes = (error: unknown) => isStoreOutage(error) || isCausedBy(error, StorageFullError);
-  return repeatUntilSuccess(step, (error) => !passes(error) || signal.aborted, signal);
+  const isTemporary = (error: unknown) => isStoreOutage(error) || isCausedBy(error, StorageFullError);
+  return repeatUntilSuccess(step, (error) => !isTemporary(error) || signal.aborted, signal);
 }
 
 /**
@@ -43,7 +43,7 @@ async function repeatUntilSuccess<T>(
   isLast: (error: unknown, pauseMs: number) => boolean,
   signal?: AbortSignal,
 ): Promise<T> {
-  for (let pauseMs = INITIAL_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+  for (let pauseMs = INITIAL_RETRY_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_RETRY_PAUSE_MS)) {
     try {
       return await step();
     } catch (error) {

@@ -11,20 +11,20 @@ export function wrapMethods<P extends object>(
   port: P,
   interceptorOf: (method: string) => StoreStepInterceptor,
 ): P {
-  const wrapping: Record<string, unknown> = {};
+  const wrapped: Record<string, unknown> = {};
   const methods = port as Record<string, PortMethod>;
   for (const name of methodNames(port)) {
     const intercept = interceptorOf(name);
-    wrapping[name] = (...args: unknown[]) => intercept(() => methods[name]?.(...args));
+    wrapped[name] = (...args: unknown[]) => intercept(() => methods[name]?.(...args));
   }
-  return wrapping as P;
+  return wrapped as P;
 }
 
 /** The names of the methods of an object: its own, and those of its class. */
 function methodNames(port: object): string[] {
-  const ofClass: object = Object.getPrototypeOf(port);
-  const inherited = ofClass === Object.prototype ? [] : Object.getOwnPropertyNames(ofClass);
-  return [...Object.keys(port), ...inherited.filter((name) => name !== 'constructor')];
+  const prototype: object = Object.getPrototypeOf(port);
+  const inheritedNames = prototype === Object.prototype ? [] : Object.getOwnPropertyNames(prototype);
+  return [...Object.keys(port), ...inheritedNames.filter((name) => name !== 'constructor')];
 }
 
 /** Wraps each method of documents and of their collections. */
@@ -78,7 +78,7 @@ export class StoreTimeout {
       };
       // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
       const timer = setTimeout(() => setImmediate(giveUp), limitMs);
-      this.#observeSilence(step)
+      this.#runAndRecordSilence(step)
         .then(resolve, reject)
         .finally(() => {
           isAnswered = true;
@@ -87,7 +87,7 @@ export class StoreTimeout {
     });
   }
 
-  async #observeSilence<T>(step: () => Promise<T>): Promise<T> {
+  async #runAndRecordSilence<T>(step: () => Promise<T>): Promise<T> {
     try {
       const answer = await step();
       this.#isSilent = false;

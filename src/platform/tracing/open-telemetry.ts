@@ -33,7 +33,7 @@ export function createOpenTelemetryTracing(): Tracing {
     resource,
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  // Sets up W3C's traceparent and the context that follows asynchronous calls.
+  // Registers the propagator of W3C's traceparent, and a context manager that follows asynchronous calls.
   provider.register();
   const tracer = provider.getTracer(SERVICE_NAME);
 

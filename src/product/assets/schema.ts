@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
-import { componentSchema, HTTP_ADDRESS_PATTERN } from '../../platform/http/fields.ts';
+import { componentSchema, HTTP_ADDRESS_SCHEMA } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';
 import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, UPLOAD_URL_LIFE_MS } from './limits.ts';
@@ -89,7 +89,7 @@ export type UploadResult = Static<typeof UploadResult>;
 
 /** The body of an upload by URL, in JSON. */
 export const UrlUploadBody = Type.Object(
-  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS_PATTERN }) },
+  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS_SCHEMA }) },
   { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
 );
 

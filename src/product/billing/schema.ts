@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, DATE_OR_INSTANT_PATTERN, int64Field } from '../../platform/http/fields.ts';
+import { componentSchema, DATE_OR_INSTANT_SCHEMA, int64Field } from '../../platform/http/fields.ts';
 
 export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
@@ -51,14 +51,14 @@ export const UsageQuery = Type.Object({
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
-      documented: DATE_OR_INSTANT_PATTERN,
+      documented: DATE_OR_INSTANT_SCHEMA,
     }),
   ),
   to: Type.Optional(
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
-      documented: DATE_OR_INSTANT_PATTERN,
+      documented: DATE_OR_INSTANT_SCHEMA,
     }),
   ),
   groupBy: Type.Optional(

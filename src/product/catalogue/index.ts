@@ -1,4 +1,4 @@
-import type { ViolationContext } from '../../platform/http/errors/violations.ts';
+import type { WithinKeyword } from '../../platform/http/errors/violations.ts';
 import { likelyNames, nearestName } from '../../platform/ids/nearest.ts';
 import { distinctValues, isJsonObject } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
@@ -96,7 +96,7 @@ export function findOp(name: string | undefined): Op | undefined {
 export const OP_NAMES = Object.keys(OPS) as OpName[];
 
 /** The context for an error about a field that was sent beside the op, but belongs in its `parameters`. */
-export const WITHIN_PARAMETERS: ViolationContext = {
+export const WITHIN_PARAMETERS: WithinKeyword = {
   field: 'parameters',
   names: (sent) => Object.keys(findMeantOp(sent)?.parameters.properties ?? {}),
   keyed: stepKeyedBy,
@@ -113,7 +113,7 @@ function findMeantOp({ op }: Readonly<Record<string, unknown>>): Op | undefined 
  * The same context for `parameters` without an op beside them, such as those of variants: the field may belong to any
  * op.
  */
-export const WITHIN_ANY_PARAMETERS: ViolationContext = {
+export const WITHIN_ANY_PARAMETERS: WithinKeyword = {
   field: 'parameters',
   names: () => distinctValues(ALL_OPS.flatMap(({ parameters }) => Object.keys(parameters.properties))),
 };

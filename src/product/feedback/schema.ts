@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, NOT_BLANK_PATTERN } from '../../platform/http/fields.ts';
+import { componentSchema, NOT_BLANK_SCHEMA } from '../../platform/http/fields.ts';
 
 export const FEEDBACK_KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MAX_FEEDBACK_MESSAGE_CHARACTERS = 4000;
@@ -22,7 +22,7 @@ export const FeedbackRequest = Type.Object(
     }),
     message: Type.String({
       description: `At most ${MAX_FEEDBACK_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
-      documented: { ...NOT_BLANK_PATTERN, maxLength: MAX_FEEDBACK_MESSAGE_CHARACTERS },
+      documented: { ...NOT_BLANK_SCHEMA, maxLength: MAX_FEEDBACK_MESSAGE_CHARACTERS },
     }),
     op: Type.Optional(op),
     context: Type.Optional(context),

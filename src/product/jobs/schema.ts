@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import {
   anyObjectField,
   anyValueField,
-  DATE_OR_INSTANT_PATTERN,
+  DATE_OR_INSTANT_SCHEMA,
   dryRunQueryFields,
   flagField,
   instantField,
@@ -29,7 +29,7 @@ const momentField = (description: string) => {
   const millis = { type: 'string', pattern: '^\\d{1,13}$' };
   return Type.String({
     description,
-    documented: { anyOf: [millis, { type: 'string', ...DATE_OR_INSTANT_PATTERN }] },
+    documented: { anyOf: [millis, { type: 'string', ...DATE_OR_INSTANT_SCHEMA }] },
   });
 };
 

@@ -2,10 +2,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import {
   componentSchema,
   instantField,
-  NOT_BLANK_PATTERN,
-  UNRESERVED_SLUG_PATTERN,
-  VERSION_NUMBER_PATTERN,
-  VERSIONED_REFERENCE_PATTERN,
+  NOT_BLANK_SCHEMA,
+  UNRESERVED_SLUG_SCHEMA,
+  VERSION_NUMBER_SCHEMA,
+  VERSIONED_REFERENCE_SCHEMA,
 } from '../../platform/http/fields.ts';
 import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import {
@@ -54,7 +54,7 @@ const fallback = Type.Object(
 const name = Type.String({
   maxLength: MAX_NAME_CHARACTERS,
   description: 'Not blank.',
-  documented: NOT_BLANK_PATTERN,
+  documented: NOT_BLANK_SCHEMA,
 });
 const description = Type.String({
   maxLength: MAX_DESCRIPTION_CHARACTERS,
@@ -75,7 +75,7 @@ export const NewPreset = Type.Object(
         pattern: SLUG_PATTERN,
         maxLength: MAX_PRESET_SLUG_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-        documented: UNRESERVED_SLUG_PATTERN,
+        documented: UNRESERVED_SLUG_SCHEMA,
       }),
     ),
   },
@@ -200,7 +200,7 @@ export type PresetListQuery = Static<typeof PresetListQuery>;
 export const PresetParams = Type.Object({
   slug: Type.String({
     description: 'Slug or id; slug@version if the endpoint reads a version.',
-    documented: VERSIONED_REFERENCE_PATTERN,
+    documented: VERSIONED_REFERENCE_SCHEMA,
   }),
 });
 export type PresetParams = Static<typeof PresetParams>;
@@ -209,7 +209,7 @@ export const PresetReadQuery = Type.Object({
   version: Type.Optional(
     Type.String({
       description: 'The same as slug@version; a positive integer.',
-      documented: VERSION_NUMBER_PATTERN,
+      documented: VERSION_NUMBER_SCHEMA,
     }),
   ),
 });
@@ -219,7 +219,7 @@ export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
   version: Type.String({
     description: 'A superseded version, a positive integer.',
-    documented: VERSION_NUMBER_PATTERN,
+    documented: VERSION_NUMBER_SCHEMA,
   }),
 });
 export type PresetVersionParams = Static<typeof PresetVersionParams>;

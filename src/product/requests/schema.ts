@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.t
 import {
   anyValueField,
   componentSchema,
-  DATE_OR_INSTANT_PATTERN,
+  DATE_OR_INSTANT_SCHEMA,
   flagField,
   instantField,
   int32Field,
@@ -81,11 +81,11 @@ const filterFields = {
   from: Type.Optional(
     Type.String({
       description: 'Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
-      documented: DATE_OR_INSTANT_PATTERN,
+      documented: DATE_OR_INSTANT_SCHEMA,
     }),
   ),
   to: Type.Optional(
-    Type.String({ description: 'Answered before, in the same forms.', documented: DATE_OR_INSTANT_PATTERN }),
+    Type.String({ description: 'Answered before, in the same forms.', documented: DATE_OR_INSTANT_SCHEMA }),
   ),
 };
 

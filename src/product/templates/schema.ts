@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import {
   componentSchema,
-  NOT_BLANK_PATTERN,
-  UNRESERVED_SLUG_PATTERN,
-  VERSIONED_REFERENCE_PATTERN,
+  NOT_BLANK_SCHEMA,
+  UNRESERVED_SLUG_SCHEMA,
+  VERSIONED_REFERENCE_SCHEMA,
 } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
@@ -51,7 +51,7 @@ const contentFields = {
   name: Type.String({
     maxLength: MAX_TEMPLATE_NAME_CHARACTERS,
     description: 'Not blank.',
-    documented: NOT_BLANK_PATTERN,
+    documented: NOT_BLANK_SCHEMA,
   }),
   description: Type.String({
     maxLength: MAX_DESCRIPTION_CHARACTERS,
@@ -77,7 +77,7 @@ const slug = Type.String({
   pattern: SLUG_PATTERN,
   maxLength: MAX_SLUG_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-  documented: UNRESERVED_SLUG_PATTERN,
+  documented: UNRESERVED_SLUG_SCHEMA,
 });
 
 const variableName = { type: 'string', pattern: TEMPLATE_VARIABLE_PATTERN };
@@ -195,7 +195,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 export const TemplateParams = Type.Object({
   templateId: Type.String({
     description: 'Template id or own slug; id@version if the endpoint reads a version.',
-    documented: VERSIONED_REFERENCE_PATTERN,
+    documented: VERSIONED_REFERENCE_SCHEMA,
   }),
 });
 export type TemplateParams = Static<typeof TemplateParams>;

@@ -4,7 +4,7 @@ import type { Renders } from '../../imaging/renders/renders.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../platform/http/errors/errors.ts';
 import { type FieldHint, unknownWordError } from '../../platform/http/errors/violations.ts';
-import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_PATTERN } from '../../platform/http/fields.ts';
+import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_SCHEMA } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
@@ -37,7 +37,7 @@ const RenderBody = Type.Object(
       Type.String({
         description:
           'Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html.',
-        documented: VERSIONED_REFERENCE_PATTERN,
+        documented: VERSIONED_REFERENCE_SCHEMA,
       }),
     ),
     ...Type.Partial(Type.Object(RENDER_PAGE_FIELDS)).properties,

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT_PATTERN, instantField, oneOfField } from '../../platform/http/fields.ts';
+import { DATE_OR_INSTANT_SCHEMA, instantField, oneOfField } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
@@ -113,7 +113,7 @@ export const RedeliverFailedBody = Type.Object(
   {
     since: Type.String({
       description: 'Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
-      documented: DATE_OR_INSTANT_PATTERN,
+      documented: DATE_OR_INSTANT_SCHEMA,
     }),
   },
   { title: 'RedeliverBody', additionalProperties: false, examples: [{ since: '2026-01-31T12:00:00Z' }] },

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { deathSentence, MemoryKills } from '../../../src/host/processes/memory-kills.ts';
+import { deathSentence, MemoryKillDetector } from '../../../src/host/processes/memory-kills.ts';
 
 t.test('a kill by the kernel within the last seconds is the reason of a death by SIGKILL', async (t) => {
   let kills = 5;
@@ -9,7 +9,7 @@ t.test('a kill by the kernel within the last seconds is the reason of a death by
     passTime = callback;
     return () => undefined;
   };
-  const memoryKills = new MemoryKills({ after }, () => kills);
+  const memoryKills = new MemoryKillDetector({ after }, () => kills);
   t.equal(memoryKills.deathReason('SIGKILL'), 'signal');
   kills = 6;
   t.equal(memoryKills.deathReason('SIGKILL'), 'memory');

@@ -93,8 +93,8 @@ async function readJobRequest({ values, op, parameters }: ParsedOp): Promise<Job
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
   requireExactlyOneWorkOption([op, preset, steps]);
   const entries = Object.entries(parameters);
-  const isField = ([name]: [string, unknown]) => JOB_FIELD_PARAMETERS.includes(name);
-  const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));
+  const isJobField = ([name]: [string, unknown]) => JOB_FIELD_PARAMETERS.includes(name);
+  const own = Object.fromEntries(entries.filter((entry) => !isJobField(entry)));
   const maxCredits = values['max-credits'] === undefined ? undefined : Number(values['max-credits']);
   if (Number.isNaN(maxCredits)) throw new UsageError('--max-credits must be a number.');
   return {
@@ -103,7 +103,7 @@ async function readJobRequest({ values, op, parameters }: ParsedOp): Promise<Job
     ...(steps !== undefined && { steps: (await readListOption('steps', steps)) as PresetStep[] }),
     ...(variants !== undefined && { variants: (await readListOption('variants', variants)) as JobVariant[] }),
     ...(from !== undefined && { from: { collection: from } }),
-    ...Object.fromEntries(entries.filter(isField)),
+    ...Object.fromEntries(entries.filter(isJobField)),
     ...(Object.keys(own).length > 0 && { parameters: own }),
     ...(collection !== undefined && { collection }),
     ...(model !== undefined && { model }),
@@ -140,10 +140,7 @@ async function waitForJob(client: Darkroom, jobId: string, terminal: Terminal): 
   return job;
 }
 
-/**
- * Prints the result of a job, and returns the exit code. If an item failed, the exit code depends on the job's error
- * code.
- */
+/** Prints the result of a job, and returns the exit code. For a failed job, the job's error code determines it. */
 function printJobResult(job: Job, terminal: Terminal): number {
   terminal.writeResult(job, jobText(job));
   if (job.status !== 'FAILED') return EXIT_CODES.done;

@@ -67,12 +67,16 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
     if (positionals.length === 0) throw new UsageError('Name an image: a file, a folder, an address, or -.');
     const { inputs, hasFolder } = await findInputs(positionals, process.stdin, output);
     const [only] = inputs;
-    const isOne =
+    const isSinglePicture =
       inputs.length === 1 && !hasFolder && values.outputs === undefined && !(await isOutputFolder(output));
     const client = await context.client();
-    const imageWork = await readImageWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
+    const imageWork = await readImageWork(
+      parsed,
+      client,
+      isSinglePicture ? extname(output ?? '').slice(1) : '',
+    );
     if (values['dry-run'] === true) return estimateAll(client, context.terminal, inputs, imageWork);
-    if (only !== undefined && isOne) return transformOne(context, only, imageWork, output);
+    if (only !== undefined && isSinglePicture) return transformOne(context, only, imageWork, output);
     return transformAll(context, inputs, imageWork, readFolderTarget(parsed, inputs.length), layer);
   },
 };
@@ -86,8 +90,8 @@ function readFolderTarget({ values }: ParsedOp, images: number): FolderTarget {
     throw new UsageError(`--concurrency must be 1 to ${MAX_CONCURRENT_IMAGES}.`);
   const hasNames = values.outputs !== undefined;
   const { names = hasNames ? '{input}-{name}.{format}' : '{input}.{format}' } = values;
-  const needed = [images > 1 ? '{input}' : '', hasNames ? '{name}' : ''];
-  const missing = needed.find((field) => !String(names).includes(field));
+  const requiredPlaceholders = [images > 1 ? '{input}' : '', hasNames ? '{name}' : ''];
+  const missing = requiredPlaceholders.find((field) => !String(names).includes(field));
   if (missing !== undefined) throw new UsageError(`--names must have ${missing}: files would have one name.`);
   return { folder: output, names: String(names), concurrency, again: values.again === true };
 }

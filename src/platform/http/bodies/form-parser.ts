@@ -34,8 +34,9 @@ const ENCODED_WORDS_PATTERN = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
 const ENCODED_WORD_PATTERN = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
 
 /**
- * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
- * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last name.
+ * Makes the parser read the full name of a file: `filename*` (RFC 8187) takes precedence over `filename` in either
+ * order, and encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last
+ * name.
  */
 export function keepFullFileNames(parser: BusboyInstance): void {
   partParserOf(parser).on('part', (part) => {
@@ -68,7 +69,7 @@ export function withFullFileName(disposition: string): string {
 function decodeExtendedValue(value: string | undefined): string | null {
   const [, charset = '', encoded] =
     EXTENDED_VALUE_PATTERN.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
-  return encoded === undefined ? null : decodeFileName(decodePercentEncoding(encoded, '%'), charset);
+  return encoded === undefined ? null : decodeFileName(decodeHexBytes(encoded, '%'), charset);
 }
 
 /** The text of encoded words (RFC 2047); null for other text. */
@@ -77,19 +78,16 @@ function decodeEncodedWords(value: string | undefined): string | null {
   if (!ENCODED_WORDS_PATTERN.test(words)) return null;
   const texts = [...words.matchAll(ENCODED_WORD_PATTERN)].map(([, charset = '', kind = '', text = '']) => {
     const isBase64 = kind.toLowerCase() === 'b';
-    const bytes = isBase64
-      ? Buffer.from(text, 'base64')
-      : decodePercentEncoding(text.replaceAll('_', ' '), '=');
+    const bytes = isBase64 ? Buffer.from(text, 'base64') : decodeHexBytes(text.replaceAll('_', ' '), '=');
     return decodeFileName(bytes, charset);
   });
   return texts.includes(null) ? null : texts.join('');
 }
 
 /**
- * Decodes percent encoding.
- * @param sign the character before two hexadecimal digits.
+ * Decodes bytes that are written as two hexadecimal digits after a sign: `%` in percent-encoding, `=` in encoded words.
  */
-function decodePercentEncoding(text: string, sign: '%' | '='): Buffer {
+function decodeHexBytes(text: string, sign: '%' | '='): Buffer {
   const hex = new RegExp(`${sign}([0-9a-f]{2})`, 'gi');
   return Buffer.from(
     text.replace(hex, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),

@@ -15,14 +15,14 @@ export const LARGE_JSON_BODY_BYTES = 256 * 1024;
  * The most names and values of a large body. A list or an object counts as a value too, so an object with two fields
  * counts as five. Parsing this many takes 50 ms.
  */
-const MAX_JSON_VALUES = 1_000_000;
+const MAX_JSON_NAMES_AND_VALUES = 1_000_000;
 /** The most distinct names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
-const MAX_JSON_NAMES = 20_000;
+const MAX_DISTINCT_JSON_NAMES = 20_000;
 
 const formatCount = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_VALUES)} names and values (${formatCount(MAX_JSON_VALUES / 5)} rows of two fields) and ${formatCount(MAX_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_JSON_NAMES_AND_VALUES)} names and values (${formatCount(MAX_JSON_NAMES_AND_VALUES / 5)} rows of two fields) and ${formatCount(MAX_DISTINCT_JSON_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** The field that errors name if the whole body is the JSON text. */
 const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
@@ -60,8 +60,9 @@ export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<vo
       const message = `${sent.name} has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
       throw sent.refuse(message, { limit: MAX_JSON_DEPTH });
     }
-    if (values > MAX_JSON_VALUES) throw tooManyError('names and values', MAX_JSON_VALUES, sent);
-    if (names > MAX_JSON_NAMES) throw tooManyError('different names', MAX_JSON_NAMES, sent);
+    if (values > MAX_JSON_NAMES_AND_VALUES)
+      throw tooManyError('names and values', MAX_JSON_NAMES_AND_VALUES, sent);
+    if (names > MAX_DISTINCT_JSON_NAMES) throw tooManyError('different names', MAX_DISTINCT_JSON_NAMES, sent);
     if (to >= raw.length) return;
     yield;
   }
@@ -86,7 +87,7 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
       sent,
     );
   }
-  if (FORBIDDEN_VALUE_HINT.test(text)) refuseForbiddenValues(value, sent);
+  if (FORBIDDEN_VALUE_PATTERN.test(text)) refuseForbiddenValues(value, sent);
   return value;
 }
 
@@ -137,13 +138,13 @@ const LOOSE_JSON_WORDS: Readonly<Record<string, string>> = {
  */
 function looseJsonValue(text: string): unknown {
   if (text.length > MAX_LOOSE_JSON_CHARACTERS) return undefined;
-  const strict = text.replace(LOOSE_JSON_TOKENS, (part, quoted, single, dropped, word, colon = '') => {
+  const strictText = text.replace(LOOSE_JSON_TOKENS, (part, quoted, single, dropped, word, colon = '') => {
     if (quoted !== undefined) return part;
     if (single !== undefined) return JSON.stringify(single.replaceAll("\\'", "'"));
     if (dropped !== undefined) return '';
     return colon === '' ? (LOOSE_JSON_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
   });
-  return strict === text ? undefined : parseJsonOrUndefined(strict);
+  return strictText === text ? undefined : parseJsonOrUndefined(strictText);
 }
 
 /** Removes a byte order mark. Some shells and editors write one, but JSON does not allow it. */
@@ -151,8 +152,11 @@ function withoutByteOrderMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** Matches the forbidden name, and escapes that can spell it. Text without a match has no forbidden value. */
-const FORBIDDEN_VALUE_HINT = /__proto__|\\u/;
+/**
+ * Matches `__proto__`, and escapes, which can spell that name or half of a surrogate pair. Text without a match has no
+ * forbidden value.
+ */
+const FORBIDDEN_VALUE_PATTERN = /__proto__|\\u/;
 
 /**
  * Refuses values that are not allowed. `__proto__` is an own property after JSON.parse, but sets the prototype in code
@@ -185,13 +189,13 @@ function tooManyError(what: string, limit: number, { name, param }: SentField): 
 
 export function emptyBodyError(schema?: unknown, { name, refuse } = BODY_FIELD): ApiError {
   const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
-  const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
-  return refuse(`${name} is empty: send a JSON document${suchAs}.`);
+  const examplePhrase = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
+  return refuse(`${name} is empty: send a JSON document${examplePhrase}.`);
 }
 
 /** How costly a JSON text is to parse. */
 interface JsonComplexity {
-  /** Levels of nested lists and objects. */
+  /** The most levels of nested lists and objects. */
   deepest: number;
   /** The number of names and values, including lists and objects, counted from commas, colons and brackets. */
   values: number;
@@ -201,7 +205,7 @@ interface JsonComplexity {
 
 /**
  * The start value of the FNV-1a hashes of names. It is secret, because a caller could otherwise choose names with equal
- * hashes.
+ * hashes, which would be counted as one name.
  */
 const NAME_HASH_SEED = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;
@@ -215,8 +219,8 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
   Buffer.from('"\\[]{},:');
 
 /**
- * Counts JSON text in one pass over its bytes, which can be interrupted.
- * @returns a function that continues from its last end, and returns the sizes of everything before `end`.
+ * Counts the names and values of JSON text in one pass over its bytes, which can be interrupted.
+ * @returns a function that continues from its last end, and returns the counts of everything before `end`.
  */
 function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonComplexity> {
   const sizes: JsonComplexity = { deepest: 0, values: 0, names: 0 };

@@ -37,8 +37,8 @@ export class LargeBodyQueue {
       await nextTurn();
       return body;
     } finally {
-      // The next body waits until the handler has validated this one and has made its first checks. The pause is long
-      // enough for their time too.
+      // The turn ends only after the handler has validated this body and made its first checks. The pause that follows
+      // is a multiple of the turn, so it accounts for them too.
       setImmediate(endTurn);
     }
   }
@@ -140,8 +140,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 function openContainer(isList: boolean, openedAt: number): OpenContainer {
   const inside = openedAt + 1;
-  const nothing = { list: [], object: {}, isCut: false, isBehindEntry: false };
-  return { ...nothing, isList, openedAt, pieceAt: inside, entryAt: inside };
+  const empty = { list: [], object: {}, isCut: false, isBehindEntry: false };
+  return { ...empty, isList, openedAt, pieceAt: inside, entryAt: inside };
 }
 
 /** Parses a text without a large list or object. */

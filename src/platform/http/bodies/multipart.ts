@@ -9,10 +9,10 @@ import { LARGE_JSON_BODY_BYTES } from './json.ts';
 import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './streamed-body.ts';
 
 /** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */
-const MAX_FIELD_BYTES = LARGE_JSON_BODY_BYTES;
+const MAX_TEXT_FIELD_BYTES = LARGE_JSON_BODY_BYTES;
 const MAX_FORM_FIELDS = 64;
 /** The most bytes of the headers of a part: its name, its file name and its type take far less. */
-const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_PART_HEADER_BYTES = 16 * 1024;
 const MAX_PART_HEADERS = 32;
 /** The most files whose part is not named `file`. */
 const MAX_ADDITIONAL_FILES = 31;
@@ -76,7 +76,7 @@ export class Multipart implements Disposable {
     this.#parser = createParser(request, options.fileLimitBytes, this.#maxFiles);
     // Without a listener, an error would end the process. The readers of the files get the error anyway.
     this.#laterFiles.on('error', () => undefined);
-    // After an error of the file, the caller does not await the fields.
+    // If the file fails, the caller does not await the fields, and their rejection would end the process.
     this.#ended.promise.catch(() => undefined);
   }
 
@@ -143,7 +143,7 @@ export class Multipart implements Disposable {
     parser.on('file', (name, stream, filename, _encoding, type) => {
       // Without a listener, an error would end the process. The parser reports the same error.
       stream.on('error', () => undefined);
-      // A part without a type is text/plain; if the type is not of an image, the bytes decide.
+      // If the type is not of an image (text/plain if the part has none), the bytes decide the format.
       const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
       if (name === 'file' && !this.#hasFailed) this.#acceptFile(stream, filename ?? null, declaredType);
       else this.#acceptOtherFile(name, stream, declaredType);
@@ -151,7 +151,7 @@ export class Multipart implements Disposable {
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
       parser.on(limit, () => this.#fail(tooManyPartsError()));
     parser.on('field', (name, value, _nameIsCut, isCut) => {
-      if (isCut) this.#fail(bodyTooLargeError(`field ${name}`, MAX_FIELD_BYTES, name));
+      if (isCut) this.#fail(bodyTooLargeError(`field ${name}`, MAX_TEXT_FIELD_BYTES, name));
       if (name in this.#fields)
         this.#fail(invalidParamError(name, `${name} is given more than once: send it once.`));
       this.#fields[name] = value;
@@ -194,7 +194,7 @@ export class Multipart implements Disposable {
 
   #finish(): void {
     this.#checkSize(Math.max(1, this.#fileParts.length));
-    // This event occurs after an error as well.
+    // `finish` occurs after an error as well.
     if (this.#hasFailed) return;
     this.#firstFile.reject(missingFileError(this.#fields, this.otherFileNames));
     this.#laterFiles.push(null);
@@ -242,7 +242,7 @@ export async function concatenateBytes(chunks: readonly Uint8Array[]): Promise<U
 }
 
 function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: number): BusboyInstance {
-  // One file beyond the limit is parsed, so that the refusal can name it.
+  // One more file is parsed, so that the error is about too many files and not about too many parts.
   const files = maxFiles + 1 + MAX_ADDITIONAL_FILES;
   try {
     const parser = new Busboy({
@@ -251,9 +251,9 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
       limits: {
         fileSize: fileLimitBytes + 1,
         fields: MAX_FORM_FIELDS,
-        fieldSize: MAX_FIELD_BYTES,
+        fieldSize: MAX_TEXT_FIELD_BYTES,
         headerPairs: MAX_PART_HEADERS,
-        headerSize: MAX_HEADER_BYTES,
+        headerSize: MAX_PART_HEADER_BYTES,
         files,
         parts: files + MAX_FORM_FIELDS,
       },
@@ -330,8 +330,8 @@ function malformedFormError(): ApiError {
 }
 
 /**
- * The error for a form without a boundary. Its Content-Type was written by hand, because clients that build the form
- * set the boundary too.
+ * The error for a form without a boundary. Its Content-Type was probably set by hand, because clients that build a form
+ * also set the boundary.
  */
 function missingBoundaryError(): ApiError {
   const message =

@@ -54,7 +54,7 @@ export async function collectBody(
 
 /**
  * Passes each chunk of a body to `take`. An async iterator would spend as much CPU on promises as the chunks themselves
- * take. If `take` refuses a chunk, the body is paused and stays open.
+ * take. If `take` throws, the body is paused and stays open.
  * @throws the error of `take`, or invalid_param on `body` when the body was cut off.
  */
 function forEachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
@@ -117,8 +117,8 @@ function enlargedBuffer(buffer: Buffer<ArrayBuffer>, used: number, needed: numbe
 
 /**
  * Frees the memory of a chunk without waiting for the garbage collector. Buffers are outside the JavaScript heap, and
- * V8 runs full collections as they grow; at 2 MB per call, these cost as much CPU as the picture. The chunk must not be
- * used any more.
+ * V8 runs full collections as they accumulate; with bodies of 2 MB, these collections cost as much CPU time as the work
+ * on the pictures. The chunk must not be used any more.
  */
 function freeChunk({ buffer, byteLength }: Buffer): void {
   const ownsBuffer = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;

@@ -21,7 +21,7 @@ export function clientGoneSignal(reply: FastifyReply): AbortSignal {
  */
 const IPV6_NETWORK_GROUPS = 4;
 const IPV6_ADDRESS_GROUPS = 8;
-const IPV4_MAPPED_ADDRESS = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const IPV4_MAPPED_ADDRESS_PATTERN = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const UNTRUSTED_PROXY_WARNING =
   'X-Forwarded-For came with a request, but TRUST_PROXY is not set: all callers of a proxy count as one address, and one of them can lock the others out. Set TRUST_PROXY to the address of the proxy; if there is no proxy, ignore this warning.';
 
@@ -31,8 +31,8 @@ const UNTRUSTED_PROXY_WARNING =
  */
 export function clientNetworkOf(address: string): string {
   if (!address.includes(':')) return address;
-  const mapped = IPV4_MAPPED_ADDRESS.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
+  const mappedIpv4 = IPV4_MAPPED_ADDRESS_PATTERN.exec(address)?.[1];
+  if (mappedIpv4 !== undefined) return mappedIpv4;
   if (isIP(address) !== 6) return address;
   return `${ipv6Groups(address).slice(0, IPV6_NETWORK_GROUPS).join(':')}::/64`;
 }

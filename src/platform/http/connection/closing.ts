@@ -37,7 +37,7 @@ export class ReleasableConnections {
     server.addHook('onRequest', (request, reply, done) => {
       if (options.isWork(request)) {
         this.#changeConcurrency(1);
-        // This event occurs once, even if the client disconnects before its response.
+        // `close` occurs once, even if the client disconnects before its response.
         reply.raw.once('close', () => this.#changeConcurrency(-1));
       }
       done();
@@ -83,7 +83,7 @@ export class ReleasableConnections {
 }
 
 /** How long a client may continue to send unread data after its response was sent. */
-const LINGER_MS = 5_000;
+const MAX_LINGER_MS = 5_000;
 /**
  * How long a connection may be idle before it is closed. It is longer than a client needs between a response and its
  * next request.
@@ -99,8 +99,8 @@ const DRAIN_POLL_MS = 20;
 export function closeAfterResponse(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
-    const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    socket.once('close', () => clearTimeout(late));
+    const lingerTimer = setTimeout(() => socket.destroy(), MAX_LINGER_MS).unref();
+    socket.once('close', () => clearTimeout(lingerTimer));
     socket.once('end', () => socket.destroy());
     socket.resume();
   };

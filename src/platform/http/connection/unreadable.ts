@@ -12,7 +12,7 @@ import { ApiError, invalidParamError } from '../errors/errors.ts';
 import { apiErrorBody, failureHeaders } from '../errors/failures.ts';
 import { closeAfterResponse } from './closing.ts';
 
-/** The errors of Node's parser and of its timers for a connection. */
+/** An error of Node's HTTP parser, or of a timeout of a connection. */
 interface SocketError extends Error {
   code?: string;
 }
@@ -29,8 +29,8 @@ export function answerUnparsableRequest(error: SocketError, socket: Socket): voi
 }
 
 /**
- * Refuses a request of HTTP/1.1 without a Host header (RFC 9112, 3.2), in the envelope, which Node's own refusal has
- * not. Two Host headers are refused because a proxy may use the first of them and the service the second.
+ * Refuses a request of HTTP/1.1 without a Host header (RFC 9112, 3.2), in the envelope, which Node's own refusal lacks.
+ * Two Host headers are refused because a proxy may use the first of them and the service the second.
  */
 export function requireOneHostHeader(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { rawHeaders, httpVersion } }, _reply, done) => {
@@ -105,8 +105,8 @@ declare module 'fastify' {
 }
 
 /**
- * Lets a prefix declare how paths with malformed percent-encoding are refused. Such a path reaches no route and no
- * hook. It is refused with 400 if no prefix of it is declared.
+ * Lets the routes below a prefix declare how paths with malformed percent-encoding are refused. Such a path reaches no
+ * route and no hook. It is refused with 400 if no prefix of it is declared.
  */
 export function decorateWithUnreadablePaths(app: FastifyInstance): void {
   app.decorate('unreadablePaths', new Map());

@@ -87,7 +87,7 @@ export function applyCorrection(call: CorrectableCall, correction: CallCorrectio
 }
 
 /**
- * A copy of the query or the body with the change; null if the change does not fit what was sent.
+ * A copy of the query or the body with the change; null if what was sent does not allow the change.
  * @param isText whether the values of the container are text, as in a query.
  */
 function applyToContainer(container: unknown, correction: CallCorrection, isText: boolean): unknown {

@@ -43,8 +43,8 @@ export interface ApiErrorContext {
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
   /**
-   * Changes that certainly correct this fault. If they can be proven, `details.fix` contains them together with the
-   * changes for all other faults.
+   * Changes that certainly correct this fault. If the corrected call passes all checks, `details.fix` contains them
+   * together with the changes for all other faults.
    */
   corrections?: readonly CallCorrection[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */

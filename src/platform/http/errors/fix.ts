@@ -121,8 +121,8 @@ export async function withProvenFix(
   const mistakes = await findMistakes(refusal, call, check, pictureSize);
   const corrected = mistakes.flatMap(({ fix }) => (fix === undefined ? [] : [fix]));
   if (corrected.length === 0) return refusal;
-  const isFixed = corrected.length === mistakes.length;
-  return refusal.withDetails(isFixed ? { fix: corrected.flat() } : { mistakes });
+  const areAllCorrected = corrected.length === mistakes.length;
+  return refusal.withDetails(areAllCorrected ? { fix: corrected.flat() } : { mistakes });
 }
 
 function sentCallOf(request: FastifyRequest): CorrectableCall {
@@ -145,8 +145,9 @@ interface CallMistake {
 }
 
 /**
- * The mistakes in a call, in the order in which it is refused for them. A field that cannot be corrected is left out of
- * the copy, so that the fields after it are checked as well. Empty if two changes contradict each other.
+ * The mistakes in a call, in the order in which it is refused for them. A field that cannot be corrected is removed
+ * from the checked copy of the call, so that the fields after it are checked as well. Empty if two changes contradict
+ * each other.
  */
 async function findMistakes(
   first: ApiError,
@@ -159,7 +160,10 @@ async function findMistakes(
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
     const hasShares = refusal.corrections.some((correction) => 'share' in correction);
     const size = hasShares ? await pictureSize() : null;
-    const corrections = addedToSamePart(correctionsInPixels(refusal.corrections, size, call) ?? [], call);
+    const corrections = withAdditionsInSamePart(
+      correctionsInPixels(refusal.corrections, size, call) ?? [],
+      call,
+    );
     if (corrections.some(changesMoreThanFields)) return [...mistakes, ...separateMistakes(corrections)];
     if (mistakes.length + corrections.length > MAX_CORRECTIONS) return [];
     if (corrections.length > 0) {
@@ -170,7 +174,7 @@ async function findMistakes(
     }
     const isPartial = mistakes.some(({ fix }) => fix === undefined);
     call = applyCorrection(call, { param: refusal.path, remove: true });
-    // If the refused field was not sent, it may be missing only because of what was left out.
+    // If the refused field was not sent, it may be missing only because another field was removed from the copy.
     if (call !== null || !isPartial) addUncorrectedMistake(mistakes, refusal);
     if (call === null) return mistakes;
   }
@@ -195,8 +199,8 @@ function withCorrections(
 function separateMistakes(corrections: readonly CallCorrection[]): CallMistake[] {
   const [first] = corrections;
   if (first === undefined) return [];
-  const areNames = corrections.every((correction) => 'rename' in correction);
-  return areNames
+  const areRenames = corrections.every((correction) => 'rename' in correction);
+  return areRenames
     ? corrections.map((correction) => ({ param: correction.param, fix: [correction] }))
     : [{ param: first.param, fix: [...corrections] }];
 }
@@ -207,9 +211,9 @@ function separateMistakes(corrections: readonly CallCorrection[]): CallMistake[]
  */
 function addUncorrectedMistake(mistakes: CallMistake[], { path, message, details = {} }: ApiError): void {
   const { suggest, instead } = details;
-  const leadsHere = ({ fix = [] }: CallMistake) =>
+  const hasChangeToPath = ({ fix = [] }: CallMistake) =>
     fix.some((correction) => ('rename' in correction ? correction.rename : correction.param) === path);
-  const cause = mistakes.find(leadsHere);
+  const cause = mistakes.find(hasChangeToPath);
   const kept = mistakes.filter((one) => one !== cause && !(cause && one.param.startsWith(path)));
   const mistake = { param: cause?.param ?? path, message, ...withoutAbsentFields({ suggest, instead }) };
   mistakes.splice(0, mistakes.length, ...kept, mistake);
@@ -234,7 +238,10 @@ function isMove({ param, rename }: { param: string; rename: string }): boolean {
  * A copy of corrections that belong together. If the first one changes a field of the query, the others add their
  * fields to the query as well.
  */
-function addedToSamePart(corrections: readonly CallCorrection[], call: CorrectableCall): CallCorrection[] {
+function withAdditionsInSamePart(
+  corrections: readonly CallCorrection[],
+  call: CorrectableCall,
+): CallCorrection[] {
   const [first] = corrections;
   if (first === undefined || correctedPartOf(first, call) !== 'query') return [...corrections];
   return corrections.map((correction) =>

@@ -93,9 +93,10 @@ function numberAsTextRemedy(value: unknown, schema: TSchema): Remedy {
 
 /** Removes quotes and thousands separators, and turns a decimal comma into a point. */
 function normalizedNumberText(text: string, { type }: TSchema): string {
-  const bare = text.trim().replace(/^(["'])(.*)\1$/, '$2');
-  if (/^[-+]?\d{1,3}([,_ ]\d{3})+$/.test(bare) && type === 'integer') return bare.replaceAll(/[,_ ]/g, '');
-  return type === 'number' && /^[-+]?\d+,\d+$/.test(bare) ? bare.replace(',', '.') : bare;
+  const unquoted = text.trim().replace(/^(["'])(.*)\1$/, '$2');
+  if (/^[-+]?\d{1,3}([,_ ]\d{3})+$/.test(unquoted) && type === 'integer')
+    return unquoted.replaceAll(/[,_ ]/g, '');
+  return type === 'number' && /^[-+]?\d+,\d+$/.test(unquoted) ? unquoted.replace(',', '.') : unquoted;
 }
 
 /**
@@ -114,7 +115,7 @@ function shareForPercentage(value: number, { type, minimum = 0, maximum }: TSche
  */
 const MIN_PERCENTAGE = 2;
 
-/** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */
+/** The remedy for a number with a per cent sign, in a field for a percentage, a share, another number, or pixels. */
 function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
   if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
   if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };

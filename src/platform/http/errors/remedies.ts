@@ -36,21 +36,21 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
     return bareTextRemedy(value, schema.items).says === ''
       ? flatRowsRemedy(value, schema.items)
       : textForListRemedy(value);
-  if (Array.isArray(value)) return wordsRemedy(value, schema);
+  if (Array.isArray(value)) return wordListRemedy(value, schema);
   const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
   if (remedy.says !== '' || !['string', 'boolean'].includes(typeof value)) return remedy;
   const text = String(value);
   const word = wordRemedy(text, acceptedWordsOf(schema));
   return word.says === '' &&
-    WORDS_FOR_NOTHING.includes(text.trim().toLowerCase()) &&
+    NO_VALUE_WORDS.includes(text.trim().toLowerCase()) &&
     (number !== undefined || schema.enum !== undefined)
     ? { says: ' Leave it out.', remove: true }
     : word;
 }
 
 /** The texts by which programs and people mean "no value" where a number or one of several words is expected. */
-const WORDS_FOR_NOTHING = ['', 'null', 'nil', 'none', 'undefined', 'nan', 'auto', 'default'];
+const NO_VALUE_WORDS = ['', 'null', 'nil', 'none', 'undefined', 'nan', 'auto', 'default'];
 
 /**
  * The remedy for a text in place of a list of texts: one text of the list, or several texts with commas between them.
@@ -110,8 +110,12 @@ function flatRowsRemedy(value: string, { required = [] }: TSchema): Remedy {
     .split(/[\s,;|x]+/)
     .filter((part) => part !== '')
     .map(Number);
-  const isWhole = names.length > 1 && numbers.length > 0 && numbers.length % names.length === 0;
-  if (!isWhole || numbers.some((number) => !Number.isFinite(number)) || numbers.length > MAX_ROW_NUMBERS)
+  const areRowsComplete = names.length > 1 && numbers.length > 0 && numbers.length % names.length === 0;
+  if (
+    !areRowsComplete ||
+    numbers.some((number) => !Number.isFinite(number)) ||
+    numbers.length > MAX_ROW_NUMBERS
+  )
     return { says: '' };
   const rows = Array.from({ length: numbers.length / names.length }, (_, row) =>
     Object.fromEntries(names.map((name, at) => [name, numbers[row * names.length + at]])),
@@ -121,8 +125,8 @@ function flatRowsRemedy(value: string, { required = [] }: TSchema): Remedy {
 
 /** The remedy for a list of numbers in place of an object, such as `[10, 10, 50, 50]` in place of a rectangle. */
 function numberListRemedy(value: readonly unknown[], { required = [] }: TSchema): Remedy {
-  const isWhole = value.length === required.length && value.every(Number.isFinite);
-  if (!isWhole || value.length < 2) return { says: '' };
+  const isComplete = value.length === required.length && value.every(Number.isFinite);
+  if (!isComplete || value.length < 2) return { says: '' };
   const replace = Object.fromEntries((required as string[]).map((name, at) => [name, value[at]]));
   return { says: ` Send ${excerptOf(replace)}.`, replace };
 }
@@ -154,11 +158,11 @@ export function wordRemedy(value: string, known: readonly string[]): Remedy {
 }
 
 /**
- * The remedy for a list in a field that expects one value: the only entry of the list, or one of its words. If the
- * field also accepts a list, some words of the list are misspelt. A list with more entries than there are known words
- * has no remedy.
+ * The remedy for a list of words. Where one value is expected: the only value of the list, or else a choice of its
+ * words. Where a list is accepted, some of its words are misspelt and are corrected. A list with more entries than
+ * there are known words, or with a word that is like no known word or like several, has no remedy.
  */
-function wordsRemedy(value: readonly unknown[], schema: TSchema): Remedy {
+function wordListRemedy(value: readonly unknown[], schema: TSchema): Remedy {
   const isListAccepted = alternativesOf(schema).some(({ type }) => type === 'array');
   if (new Set(value).size === 1 && !isListAccepted)
     return { says: ' Send the value itself.', replace: value[0] };
@@ -215,7 +219,10 @@ function patternRemedy(value: string, pattern: string): Remedy {
 /** The most characters of a text that are used for a suggested slug. */
 const MAX_SLUG_CHARACTERS = 100;
 
-/** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
+/**
+ * The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never corrected to a size such
+ * as 16x9, which would be pixels.
+ */
 function separatorRemedy(value: string, pattern: string): Remedy {
   const [, first, , second] = TWO_NUMBERS_PATTERN.exec(value) ?? [];
   if (first === undefined) return { says: '' };

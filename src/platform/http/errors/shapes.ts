@@ -37,26 +37,26 @@ class ShareOfSide {
  * Recognises one wrong shape. It returns the declared fields to send in place of the first undeclared field, or of all
  * of them.
  */
-type Recognizer = (object: MisshapenObject) => Reshaping | undefined;
+type ShapeRecognizer = (object: MisshapenObject) => Reshaping | undefined;
 
-const RECOGNIZERS: readonly Recognizer[] = [
-  asListEntry,
-  asKey,
-  asWrapper,
-  asBracketedName,
-  asNameWithUnit,
-  asFlag,
-  asScale,
-  asEdges,
-  asNumberRow,
-  asRecognizableValue,
+const SHAPE_RECOGNIZERS: readonly ShapeRecognizer[] = [
+  recognizeListEntry,
+  recognizeKeyAsValue,
+  recognizeWrapper,
+  recognizeBracketedName,
+  recognizeNameWithUnit,
+  recognizeFlag,
+  recognizeScale,
+  recognizeEdges,
+  recognizeNumberRow,
+  recognizeIdsOrUrls,
 ];
 
 /** Finds the declared fields that were meant by undeclared ones; undefined if the wrong shape is not known. */
 export function findReshaping(object: MisshapenObject): Reshaping | undefined {
   const { sent, schema } = object;
   const isFree = (name: string) => Object.hasOwn(schema.properties ?? {}, name) && !Object.hasOwn(sent, name);
-  for (const recognize of RECOGNIZERS) {
+  for (const recognize of SHAPE_RECOGNIZERS) {
     const reshaping = recognize(object);
     if (reshaping !== undefined && Object.keys(reshaping.by).every(isFree)) return reshaping;
   }
@@ -86,7 +86,7 @@ export function reshapingCorrections(param: string, { of, by }: Reshaping): Call
  * Recognises fields of a list's entry that were sent without the list. For example, x, y, width and height belong in an
  * entry of `regions`, and op and parameters in an entry of `steps`.
  */
-function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeListEntry({ names, sent, schema }: MisshapenObject): Reshaping | undefined {
   const [list] =
     Object.entries<TSchema>(schema.properties ?? {}).find(([name, { items }]) => {
       const { properties: fields = {}, required = [] } = (items ?? {}) as TSchema;
@@ -108,7 +108,7 @@ function asListEntry({ names, sent, schema }: MisshapenObject): Reshaping | unde
  * Recognises a key that should be the value of a declared field. For example, `{"resize": {"width": 9}}` means an op
  * and its parameters.
  */
-function asKey({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeKeyAsValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const by: Reshaping['by'] | undefined = schema.within?.keyed?.(name, sent[name]);
   return by && { of: [name], by };
 }
@@ -116,7 +116,7 @@ function asKey({ names: [name], sent, schema }: MisshapenObject): Reshaping | un
 /**
  * Recognises an undeclared object, or its JSON text, around declared fields: `{"viewport": {"width": 9, "height": 9}}`.
  */
-function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
   const inner = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
   if (!isJsonObject(inner) || Object.keys(inner).length === 0 || isMisspelt(name, schema)) return undefined;
@@ -124,7 +124,7 @@ function asWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping 
 }
 
 /** Recognises a nested field as some libraries write it in a query: `parameters[width]` for width. */
-function asBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
+function recognizeBracketedName({ names: [name], sent }: MisshapenObject): Reshaping | undefined {
   const [, inner] = /^\w+\[(\w+)\]$/.exec(name) ?? [];
   return inner === undefined ? undefined : { of: [name], by: { [inner]: numberIfNumeric(sent[name]) } };
 }
@@ -144,7 +144,11 @@ const UNITS_IN_NAMES: readonly (readonly [end: RegExp, unit: string, factor: num
 ];
 
 /** Recognises another unit in a name: `{"maxKB": 200}` for maxBytes, or `{"expiresInMinutes": 5}`. */
-export function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+export function recognizeNameWithUnit({
+  names: [name],
+  sent,
+  schema,
+}: MisshapenObject): Reshaping | undefined {
   const [end, unit, factor] = UNITS_IN_NAMES.find(([pattern]) => pattern.test(name)) ?? [];
   const number = numberIfNumeric(sent[name]);
   if (end === undefined || typeof number !== 'number') return undefined;
@@ -157,7 +161,7 @@ export function asNameWithUnit({ names: [name], sent, schema }: MisshapenObject)
  * Recognises a value that was sent as the name of a flag: `{"horizontal": true}` is the value `horizontal` of the field
  * `axis`.
  */
-function asFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   if (String(sent[name]) !== 'true') return undefined;
   const fields = Object.entries<TSchema>(schema.properties ?? {});
   const [field, ...others] = fields.flatMap(([one, { enum: words = [] }]) =>
@@ -170,7 +174,7 @@ function asFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | u
 const SCALE_NAME_PATTERN = /^(scale|factor|zoom|percent(age)?|resize)$/i;
 
 /** Recognises the factor of a reduced size: `scale=0.5` or `percent=50` is a share of the width. */
-function asScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;
   const isOfPicture = ['width', 'enlarge'].every((field) => Object.hasOwn(properties, field));
   const [, digits = '', sign] = /^(\d*\.?\d+)(%?)$/.exec(String(sent[name])) ?? [];
@@ -191,7 +195,7 @@ const EDGE_NAMES = [
 ];
 
 /** Recognises a rectangle by its edges: `{"x1": 10, "y1": 10, "x2": 90, "y2": 70}` is 80 pixels wide. */
-function asEdges({ names, sent }: MisshapenObject): Reshaping | undefined {
+function recognizeEdges({ names, sent }: MisshapenObject): Reshaping | undefined {
   const edges = EDGE_NAMES.find((four) => four.every((name) => names.includes(name)));
   const [left, top, right, bottom] = (edges ?? []).map((name) => Number(sent[name]));
   if (left === undefined || top === undefined || right === undefined || bottom === undefined)
@@ -206,7 +210,7 @@ const RECTANGLE_FIELDS = ['x', 'y', ...SIZE_FIELDS];
 const GEOMETRY_PATTERN = /^(\d{1,6})x(\d{1,6})[+ ](\d{1,6})[+ ](\d{1,6})$/;
 
 /** Recognises numbers in a row: a size such as `1200x630` or `[1200, 630]`, or a rectangle such as `10,10,80,60`. */
-function asNumberRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeNumberRow({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const [, width, height, x, y] = (GEOMETRY_PATTERN.exec(String(sent[name])) ?? []).map(Number);
   if (y !== undefined) return { of: [name], by: { x, y, width, height } };
   const numbers = numbersIn(sent[name]);
@@ -227,12 +231,13 @@ const FIELDS_BY_VALUE_PATTERN: readonly (readonly [value: RegExp, fields: readon
  * Recognises ids of assets, or URLs, that were sent under a wrong name. If there are several, they become the entries
  * of one list, or, in their order, the values of the fields that were not sent.
  */
-function asRecognizableValue({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+function recognizeIdsOrUrls({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;
   const values = [sent[name]].flat();
   if (values.length === 0) return undefined;
-  const isOf = (pattern: RegExp) => values.every((value) => typeof value === 'string' && pattern.test(value));
-  const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => isOf(pattern)) ?? [];
+  const allMatch = (pattern: RegExp) =>
+    values.every((value) => typeof value === 'string' && pattern.test(value));
+  const [, fields = []] = FIELDS_BY_VALUE_PATTERN.find(([pattern]) => allMatch(pattern)) ?? [];
   const free = fields.filter((field) => Object.hasOwn(properties, field) && !Object.hasOwn(sent, field));
   const list = free.find((field) => properties[field].type === 'array');
   // A misspelt name is renamed, unless its list would be refused under the right name.
@@ -249,10 +254,10 @@ function asRecognizableValue({ names: [name], sent, schema }: MisshapenObject): 
  */
 export function sizeCorrections(param: string, value: unknown): CallCorrection[] {
   const numbers = numbersIn(value);
-  const isSide = SIZE_FIELDS.some((field) => siblingPath(param, field) === param);
+  const isOfSide = SIZE_FIELDS.some((field) => siblingPath(param, field) === param);
   // Two numbers with a comma between them are more likely one number with a thousands separator.
   const isSize = numbers.length === SIZE_FIELDS.length && !(typeof value === 'string' && value.includes(','));
-  if (!isSide || !isSize) return [];
+  if (!isOfSide || !isSize) return [];
   return SIZE_FIELDS.map((field, at): CallCorrection => {
     const side = siblingPath(param, field);
     return side === param ? { param, replace: numbers[at] } : { param: side, add: numbers[at] };

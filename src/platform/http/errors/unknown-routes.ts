@@ -33,9 +33,8 @@ interface FoundRoute {
 }
 
 /**
- * An unknown path is 404 not_found; a known one with another method is 405 with Allow. Both are sent before
- * authentication. This function must be called before any route is declared, because it records each route when it is
- * declared.
+ * Refuses an unknown path with 404 not_found, and a wrong method with 405 and Allow, both before authentication. It
+ * must be called before any route is declared, because it records each route when it is declared.
  */
 export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: MeantCallFinder): void {
   const table = createRouteTable(findMeantCalls);
@@ -45,11 +44,11 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
     table.add(url, methods);
     if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
   });
-  app.setNotFoundHandler(refuse);
-  // This runs before the body is checked, so that a wrong method is reported first.
+  app.setNotFoundHandler(refuseUnknownPath);
+  // This hook runs before the body is checked, so that a wrong method is reported first.
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404 || hasParameters(request)) refuseWrongMethod(request);
-    if (request.is404 || hasEmptyLastParameter(request)) refuse(request);
+    if (request.is404 || hasEmptyLastParameter(request)) refuseUnknownPath(request);
     done();
   });
 
@@ -60,7 +59,7 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
     if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
   }
 
-  function refuse(request: FastifyRequest): never {
+  function refuseUnknownPath(request: FastifyRequest): never {
     const path = pathOf(request);
     const allowed = request.is404 ? table.methodsOf(path) : [];
     if (allowed.length > 0) throw methodNotAllowed(request, allowed);
@@ -127,10 +126,12 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
   /** The call of a route. It has no corrections if a part of its path is not known. */
   function routeCall(preferred: string, { url, path }: FoundRoute): MeantCall {
     const method = recommendedMethod(url, preferred) ?? preferred;
-    const isWhole = !path.includes(':');
+    const isPathKnown = !path.includes(':');
     return {
       call: `${method} ${openApiPathOf(url)}`,
-      corrections: isWhole ? requestLineCorrections({ ...(method !== preferred && { method }), path }) : [],
+      corrections: isPathKnown
+        ? requestLineCorrections({ ...(method !== preferred && { method }), path })
+        : [],
     };
   }
 
@@ -168,8 +169,9 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
     },
     /**
      * Suggests the path that was probably meant. This is the path without a trailing slash, with a missing `/api/v1`,
-     * or with a similar spelling of its last segment. The whole path is compared if its level has no paths. If no path
-     * is similar, the calls that the last segment names are suggested, or the existing paths of the same level.
+     * or with a similar spelling of its last segment. If there are no paths on its level, the whole path is compared.
+     * If no path is similar, the calls that the last segment names are suggested, or the existing paths of the same
+     * level.
      * @returns the end of a message, and the calls of which one was probably meant.
      */
     suggestPath(method: string, path: string): PathSuggestion {
@@ -183,8 +185,8 @@ function createRouteTable(findMeantCalls: MeantCallFinder) {
       const calls = served === undefined ? findMeantCalls(word) : [routeCall(method, served)];
       if (calls.length > 0) return pathSuggestionOf(calls);
       const sibling = nearestName(word, [...siblings.keys()]);
-      const near = siblings.size > 0 ? siblings.get(sibling ?? '') : nearestUrl(tail, urls);
-      const found = near === undefined ? urlsWithWordsOf(tail, urls) : [near];
+      const nearUrl = siblings.size > 0 ? siblings.get(sibling ?? '') : nearestUrl(tail, urls);
+      const found = nearUrl === undefined ? urlsWithWordsOf(tail, urls) : [nearUrl];
       if (found.length > 0)
         return pathSuggestionOf(
           found.map((url) =>
@@ -240,9 +242,9 @@ function withoutTrailingSlashes(path: string): string {
 function urlsWithWordsOf(path: string, urls: readonly string[]): string[] {
   const wordsOf = (one: string) =>
     (one.split('/').at(-1) ?? '').split('-').map((word) => word.replace(/s$/, ''));
-  const wanted = wordsOf(path);
-  if (wanted.some((word) => word === '')) return [];
-  const found = urls.filter((url) => wanted.every((word) => wordsOf(url).includes(word)));
+  const words = wordsOf(path);
+  if (words.some((word) => word === '')) return [];
+  const found = urls.filter((url) => words.every((word) => wordsOf(url).includes(word)));
   return [...new Set(found)].slice(0, MAX_SUGGESTED_PATHS);
 }
 

@@ -21,8 +21,7 @@ const DOCUMENTING_FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int6
 
 const AJV_OPTIONS: Options = {
   allErrors: false,
-  // The schema of schemas is not compiled, because that would add a tenth of a second to the first call of each
-  // process.
+  // The meta-schema is not compiled, because that would add a tenth of a second to the first call of each process.
   validateSchema: false,
   // Errors then contain the value and the schema of its field, for the message.
   verbose: true,

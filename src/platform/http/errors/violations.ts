@@ -43,7 +43,7 @@ export interface ViolationSubject {
  * The value of the schema keyword `within`: the field that holds other fields, which callers may have sent beside it
  * instead.
  */
-export interface ViolationContext {
+export interface WithinKeyword {
   /**
    * The name of a field that holds an object, such as `parameters`. Which names it allows depends on the fields beside
    * it.
@@ -96,14 +96,14 @@ export function missingFieldDiagnosis(
   param: string,
   sent: unknown,
   schema: Partial<TSchema>,
-  contract: ViolationSubject,
+  subject: ViolationSubject,
 ): Diagnosis {
   const name = param.split('.').at(-1) ?? param;
   const { properties = {} } = schema;
   const field: TSchema | undefined = properties[name];
   const expected =
-    field === undefined ? 'it' : `${describeExpectedValue(field, contract.formats)}${descriptionHint(field)}`;
-  const message = `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
+    field === undefined ? 'it' : `${describeExpectedValue(field, subject.formats)}${descriptionHint(field)}`;
+  const message = `${param} is missing, and ${subject.owner} needs it: send ${expected}.`;
   const [unknown, ...others] = undeclaredNamesIn(sent, { properties });
   const suggest = field?.enum;
   if (unknown === undefined || !isJsonObject(sent)) return { message, ...withoutAbsentFields({ suggest }) };
@@ -113,10 +113,10 @@ export function missingFieldDiagnosis(
       message: `${message} ${reshapingHint(reshaping)}`,
       corrections: reshapingCorrections(param, reshaping),
     };
-  const isMeant = nearestName(unknown, Object.keys(properties)) === name;
+  const isRenameLikely = nearestName(unknown, Object.keys(properties)) === name;
   return {
     message: `${message} ${unknown} was sent, which is not a field here.`,
-    ...(isMeant && { corrections: [{ param: siblingPath(param, unknown), rename: param }] }),
+    ...(isRenameLikely && { corrections: [{ param: siblingPath(param, unknown), rename: param }] }),
   };
 }
 
@@ -125,10 +125,10 @@ export function missingFieldDiagnosis(
  * every other field.
  */
 function descriptionHint({ type, enum: words, pattern, examples, format, description }: TSchema): string {
-  const isPlain =
+  const isPlainText =
     type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);
   const [sentence] = String(description ?? '').split(/\.(?: |$)/);
-  return isPlain && sentence ? ` (${sentence})` : '';
+  return isPlainText && sentence ? ` (${sentence})` : '';
 }
 
 /** Fields of an object that its schema does not declare. */
@@ -151,14 +151,14 @@ const MAX_CORRECTED_NAMES = 20;
 
 export function undeclaredFieldsDiagnosis(
   { param, names, sent, schema }: UndeclaredFields,
-  contract: ViolationSubject,
+  subject: ViolationSubject,
 ): Diagnosis {
   const [name, ...others] = names;
   const declared = Object.keys(schema.properties ?? {});
-  if (name === '') return { message: `A ${contract.noun} has no name: write name=value, or leave it out.` };
+  if (name === '') return { message: `A ${subject.noun} has no name: write name=value, or leave it out.` };
   const reshaping = isJsonObject(sent) ? findReshaping({ names, sent, schema }) : undefined;
   if (reshaping !== undefined) {
-    const message = `${reshapingHint(reshaping)} ${param} is not a ${contract.noun} of ${contract.owner}.`;
+    const message = `${reshapingHint(reshaping)} ${param} is not a ${subject.noun} of ${subject.owner}.`;
     return { message, corrections: reshapingCorrections(param, reshaping) };
   }
   const instead: FieldHint | undefined = Object.hasOwn(schema.instead ?? {}, name)
@@ -179,7 +179,7 @@ export function undeclaredFieldsDiagnosis(
   const message =
     typeof schema.elsewhere === 'string'
       ? `${param} is not a field here: ${schema.elsewhere}.`
-      : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.`;
+      : `${param} is not a ${subject.noun} of ${subject.owner}, which ${takes}.`;
   const suggest = first?.words ?? [];
   return { message: hintFirst(hint, message), corrections, ...(suggest.length > 1 && { suggest }) };
 }
@@ -203,7 +203,7 @@ function replacementDiagnosis(param: string, instead: FieldHint): Diagnosis {
  * the object itself.
  */
 function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
-  const within: ViolationContext | undefined = schema.within;
+  const within: WithinKeyword | undefined = schema.within;
   if (within !== undefined && isJsonObject(sent)) {
     const words = likelyNames(wrong, within.names(sent));
     if (words.length > 0) return words.map((word) => `${within.field}.${word}`);
@@ -216,7 +216,7 @@ function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>
  * checked. The next check says whether the name exists there.
  */
 function pathCandidatesWithin(name: string, sent: unknown, { within }: Partial<TSchema>): string[] {
-  const context: ViolationContext | undefined = within;
+  const context: WithinKeyword | undefined = within;
   return isJsonObject(sent) && context?.checks?.(sent) ? [`${context.field}.${name}`] : [];
 }
 
@@ -237,9 +237,9 @@ export function mismatchedValueDiagnosis(
   { path, name = path }: { path: string; name?: string },
   value: unknown,
   schema: TSchema,
-  contract: ViolationSubject,
+  subject: ViolationSubject,
 ): Diagnosis {
-  const message = `${name} is ${excerptOf(value)}, but ${describeExpectedValue(schema, contract.formats)} is expected.`;
+  const message = `${name} is ${excerptOf(value)}, but ${describeExpectedValue(schema, subject.formats)} is expected.`;
   const { suggest, instead, ...remedy } = remedyOf(value, schema);
   const size = sizeCorrections(path, value);
   return {

@@ -33,14 +33,14 @@ type IsSigned = (request: FastifyRequest) => boolean;
  */
 export function installCors(app: FastifyInstance, origins: string): void {
   const named = new Set(origins.split(','));
-  const isEvery = named.has('*');
+  const allowsEveryOrigin = named.has('*');
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers;
     if (origin === undefined) return done();
-    const isNamed = isEvery || named.has(origin);
-    if (!isNamed && !isPublicRead(request)) return done();
-    allowOrigin(reply, isNamed && !isEvery ? origin : '*');
-    if (isNamed && isPreflight(request)) {
+    const isConfigured = allowsEveryOrigin || named.has(origin);
+    if (!isConfigured && !isPublicRead(request)) return done();
+    allowOrigin(reply, isConfigured && !allowsEveryOrigin ? origin : '*');
+    if (isConfigured && isPreflight(request)) {
       allowRequests(reply, ALLOWED_METHODS).code(204).send();
       return;
     }

@@ -25,8 +25,9 @@ type ResponseStorage = 'kept' | 'unkept';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `kept`: the response for an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
-     * contains a new secret and is never stored. If absent, the header is ignored. A function decides by the request.
+     * `kept`: the response for an Idempotency-Key is stored and replayed. `unkept`: a successful response contains a
+     * new secret, so it is not stored, and a repeat is refused. If absent, the header is ignored. A function decides by
+     * the request.
      */
     idempotency?: ResponseStorage | ((request: FastifyRequest) => ResponseStorage | undefined);
     /** Brings a stored response up to date before it is replayed. */
@@ -58,7 +59,7 @@ export function installIdempotency(
 
   // Each hook returns a promise only for a request with a key, because most have none.
   app.addHook('preValidation', (request, reply, done) => {
-    if (request.headers['idempotency-key'] !== undefined) return begin(request, reply);
+    if (request.headers['idempotency-key'] !== undefined) return beginRun(request, reply);
     done();
   });
 
@@ -70,11 +71,11 @@ export function installIdempotency(
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const run = runs.get(request);
-    if (run !== undefined) return keep(run, request, reply, payload);
+    if (run !== undefined) return settleRun(run, request, reply, payload);
     done();
   });
 
-  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  async function beginRun(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
     if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
     const wellFormed = requireWellFormedKey(sent);
@@ -109,7 +110,12 @@ export function installIdempotency(
     return bytes > maxBytesPerOwner ? null : response;
   }
 
-  async function keep(run: IdempotentRun, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  async function settleRun(
+    run: IdempotentRun,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+  ) {
     runs.delete(request);
     try {
       if (reply.statusCode >= 500 || run.mayRunAgain) await coordination.forgetIdempotent(run.key, run.token);

@@ -52,10 +52,10 @@ export function acceptWarnings(request: FastifyRequest, contentType: string): Ca
   const { accept = '' } = request.headers;
   if (JSON_ACCEPT_HEADERS.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
   // Fastify copies the options of a route at each access, so they are read only when they are needed.
-  const wanted = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
-  if (wanted === undefined) return [];
+  const acceptedType = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
+  if (acceptedType === undefined) return [];
   const ignored: CallWarning = { code: 'no_effect', name: 'Accept' };
-  const [, format] = /^image\/(\w+)$/.exec(wanted) ?? [];
+  const [, format] = /^image\/(\w+)$/.exec(acceptedType) ?? [];
   const isOtherImage = format !== undefined && contentType.startsWith('image/');
   return isOtherImage ? [ignored, { code: 'did_you_mean', name: 'format', value: format }] : [ignored];
 }

@@ -97,16 +97,16 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
     // The most severe possible level is checked first, because Fastify copies the options of the route at each access.
     const highest: Level = reply.statusCode >= 500 ? 'error' : 'info';
-    if (log.isLevelEnabled(highest)) write(request, reply, highest);
+    if (log.isLevelEnabled(highest)) writeAccessLine(request, reply, highest);
     done();
   });
 
-  function write(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
+  function writeAccessLine(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
     const route = request.routeOptions.url ?? null;
     const refusal = recordedErrorOf(request);
-    const isSummed = refusal !== undefined && summarisedReasonOf(refusal) !== undefined;
+    const isSummarised = refusal !== undefined && summarisedReasonOf(refusal) !== undefined;
     const isProbe = highest === 'info' && PROBE_PATHS.includes(route ?? '');
-    const level = isSummed || isProbe ? 'debug' : highest;
+    const level = isSummarised || isProbe ? 'debug' : highest;
     if (log.isLevelEnabled(level)) log[level](accessLogFieldsOf(request, reply, route), 'answered');
   }
 }
@@ -136,7 +136,7 @@ function accessLogFieldsOf(request: FastifyRequest, reply: FastifyReply, route: 
     query: loggedQueryOf(request),
     requestBytes: announcedBytes(request) ?? undefined,
     code: refusal?.code,
-    // It is the name of a field, which may be a key that the caller sent in the wrong place.
+    // The name of a refused field may be a secret that the caller sent in the wrong place.
     param: refusal?.param && textWithoutSecrets(refusal.param),
     reason: refusal?.details?.reason,
     cause: refusal?.cause instanceof Error ? refusal.cause.message : undefined,

@@ -8,7 +8,7 @@ import { type ApiError, invalidParamError } from '../errors/errors.ts';
 import { DRY_RUN_QUERY_NAMES } from '../fields.ts';
 import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
 
-const [DRY_RUN] = DRY_RUN_QUERY_NAMES;
+const [DRY_RUN_FIELD] = DRY_RUN_QUERY_NAMES;
 
 /**
  * Refuses a field that was sent in the query but belongs in the body of the same call, and the other way around. It
@@ -20,14 +20,14 @@ export function installMisplacedFields(app: FastifyInstance): void {
     const inQuery = fieldNamesOf(route.schema?.querystring);
     const inBody = fieldNamesOf(route.schema?.body);
     if (inBody.size === 0) return;
-    const ofBody = [...inBody].filter((name) => !inQuery.has(name));
-    const read = bodyFieldNamesOf(route) ?? inBody;
-    const ofQuery = [...inQuery].filter((name) => !read.has(name));
+    const onlyInBody = [...inBody].filter((name) => !inQuery.has(name));
+    const readInBody = bodyFieldNamesOf(route) ?? inBody;
+    const onlyInQuery = [...inQuery].filter((name) => !readInBody.has(name));
     route.preValidation = [
       ...[route.preValidation ?? []].flat(),
       ({ url, query, body }, _reply, done) => {
-        const refusal = url.includes('?') ? misplacedFieldsRefusal(query, ofBody, 'body') : undefined;
-        done(refusal ?? misplacedFieldsRefusal(body, ofQuery, 'query'));
+        const refusal = url.includes('?') ? misplacedFieldsRefusal(query, onlyInBody, 'body') : undefined;
+        done(refusal ?? misplacedFieldsRefusal(body, onlyInQuery, 'query'));
       },
     ];
   });
@@ -40,16 +40,16 @@ export function installMisplacedFields(app: FastifyInstance): void {
 export function refuseMisspeltDryRuns(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const read = fieldNamesOf(route.schema?.querystring);
-    if (!read.has(DRY_RUN)) return;
-    const isMisspelt = (name: string) => !read.has(name) && nearestName(name, [...read]) === DRY_RUN;
+    if (!read.has(DRY_RUN_FIELD)) return;
+    const isMisspelt = (name: string) => !read.has(name) && nearestName(name, [...read]) === DRY_RUN_FIELD;
     route.preValidation = [
       ...[route.preValidation ?? []].flat(),
       ({ query }, _reply, done) => {
         const sent = query as Record<string, unknown>;
-        const name = sent[DRY_RUN] === undefined ? Object.keys(sent).find(isMisspelt) : undefined;
+        const name = sent[DRY_RUN_FIELD] === undefined ? Object.keys(sent).find(isMisspelt) : undefined;
         if (name === undefined) return done();
-        const message = `${name} is not read, so this would be no dry run: did you mean ${DRY_RUN}?`;
-        done(invalidParamError(name, message, undefined, [{ param: name, rename: DRY_RUN }]));
+        const message = `${name} is not read, so this would be no dry run: did you mean ${DRY_RUN_FIELD}?`;
+        done(invalidParamError(name, message, undefined, [{ param: name, rename: DRY_RUN_FIELD }]));
       },
     ];
   });
@@ -93,7 +93,8 @@ const MIN_FAILURE_STATUS = 400;
  *
  * `ignored_parameter:<name>` names a field that the route does not read, followed by `did_you_mean:<name>` if a field
  * of the route has a similar name. Only successful responses have it. Routes that check their query themselves refuse
- * such fields. Fields of a response are accepted in a body without a warning, because clients send responses back.
+ * such fields. Fields of a response are accepted in a body without a warning, because clients change what they have
+ * read and send it back.
  *
  * `clamped:<name>` names a field whose value was replaced by a bound.
  */
@@ -102,8 +103,12 @@ export function installFieldWarnings(app: FastifyInstance): void {
     const { schema = {} } = route;
     const readInQuery = route.validatorCompiler === undefined ? fieldNamesOf(schema.querystring) : null;
     const readInBody = bodyFieldNamesOf(route);
-    const [ofQuery, ofBody] = [clampedFieldsOf(schema.querystring), clampedFieldsOf(schema.body)];
-    if (readInQuery === null && readInBody === null && ofQuery.length + ofBody.length === 0) return;
+    const [clampedInQuery, clampedInBody] = [
+      clampedFieldsOf(schema.querystring),
+      clampedFieldsOf(schema.body),
+    ];
+    if (readInQuery === null && readInBody === null && clampedInQuery.length + clampedInBody.length === 0)
+      return;
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       ({ url, query, body }, reply, _payload, done) => {
@@ -114,7 +119,11 @@ export function installFieldWarnings(app: FastifyInstance): void {
                 ...ignoredFieldWarnings(body, readInBody),
               ]
             : [];
-        const warnings = [...ignored, ...clampedWarnings(query, ofQuery), ...clampedWarnings(body, ofBody)];
+        const warnings = [
+          ...ignored,
+          ...clampedWarnings(query, clampedInQuery),
+          ...clampedWarnings(body, clampedInBody),
+        ];
         addWarnings(reply, warnings);
         done();
       },
@@ -161,13 +170,11 @@ function ignoredFieldWarnings(sent: unknown, known: ReadonlySet<string> | null):
 function bodyFieldNamesOf({ schema }: RouteOptions): ReadonlySet<string> | null {
   const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
   if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
-  const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: DataProperty }>);
+  const answers = Object.values(
+    (schema?.response ?? {}) as Record<string, { properties?: { data?: unknown } }>,
+  );
   const data = answers.flatMap(({ properties }) => [...fieldNamesOf(properties?.data)]);
   return new Set([...fieldNamesOf(body), ...data]);
-}
-
-interface DataProperty {
-  data?: unknown;
 }
 
 export function fieldNamesOf(schema: unknown): ReadonlySet<string> {

@@ -135,17 +135,17 @@ function apiPathsFirst(paths: DocumentNode): DocumentNode {
 }
 
 function completeOperation(operation: DocumentNode): void {
-  const facts = operation[ROUTE_TRAITS_KEY] as RouteTraits | undefined;
+  const traits = operation[ROUTE_TRAITS_KEY] as RouteTraits | undefined;
   delete operation[ROUTE_TRAITS_KEY];
-  if (facts?.idempotency) {
+  if (traits?.idempotency) {
     const parameters = (operation.parameters ?? []) as unknown[];
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
   }
   const names = [
     ...COMMON_RESPONSE_HEADERS,
-    ...(facts?.isPublic ? [] : RATE_WINDOW_HEADERS),
-    ...(facts?.isImageCall ? IMAGE_HEADERS : []),
-    ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),
+    ...(traits?.isPublic ? [] : RATE_WINDOW_HEADERS),
+    ...(traits?.isImageCall ? IMAGE_HEADERS : []),
+    ...(traits?.idempotency ? ['Idempotency-Replayed'] : []),
   ];
   const responses = (operation.responses ?? {}) as Record<string, DocumentNode>;
   for (const [status, response] of Object.entries(responses)) {
@@ -256,14 +256,17 @@ function sortedByName(schemas: DocumentNode): DocumentNode {
 }
 
 /**
- * Examples for path parameters on the documentation page. Calls that read get the name of a built-in op, preset or
- * template. All other calls get an unused id, so that trying a call neither changes nor deletes anything.
+ * Examples of path parameters for calls that read: built-in objects, so that trying a call on the documentation page
+ * returns something.
  */
 const BUILT_IN_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
+/**
+ * Examples for all other calls and parameters: unused ids, so that trying a call neither changes nor deletes anything.
+ */
 const UNUSED_ID_EXAMPLES: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,

@@ -8,7 +8,7 @@ interface StaticOptions {
   find: (name: string) => Promise<StaticFile | undefined>;
 }
 
-const CACHE_FOREVER = 'public, max-age=31536000, immutable';
+const CACHE_CONTROL_FOREVER = 'public, max-age=31536000, immutable';
 
 /** Serves GET {prefix}/{file}: a file that browsers may cache for ever, because its name contains its hash. */
 export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions): Promise<void> {
@@ -21,7 +21,7 @@ export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions
         const message = 'There is no such file: load the page again, which names its files.';
         throw new ApiError('not_found', message, { param: 'file' });
       }
-      return sendStaticContent(reply, file.type, file.body, CACHE_FOREVER);
+      return sendStaticContent(reply, file.type, file.body, CACHE_CONTROL_FOREVER);
     },
   );
 }

@@ -14,7 +14,10 @@ interface QueuedMember {
   claimableMs: number;
 }
 
-/** The members of a due set with their due times. It implements `schedule` and the methods after it in Coordination. */
+/**
+ * The members of a due set with their due times. It implements `schedule`, `claimDue` and the other methods of
+ * Coordination for due sets.
+ */
 export class DueMemberSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueMemberState>();
@@ -40,12 +43,16 @@ export class DueMemberSet {
   claim(limit: number, leaseMs: number, holder: string): DueClaims {
     const nowMs = this.#now();
     const members: string[] = [];
-    for (let front = this.#first(); front && front.claimableMs <= nowMs; front = this.#first()) {
+    for (
+      let front = this.#firstClaimable();
+      front && front.claimableMs <= nowMs;
+      front = this.#firstClaimable()
+    ) {
       if (members.length === limit) return { members, nextInMs: 0 };
       this.#put(front.member, { claimableMs: nowMs + leaseMs, holder, scheduledMs: null });
       members.push(front.member);
     }
-    const next = this.#first();
+    const next = this.#firstClaimable();
     return { members, nextInMs: next === undefined ? null : next.claimableMs - nowMs };
   }
 
@@ -90,7 +97,7 @@ export class DueMemberSet {
   }
 
   /** The first entry that is not outdated. */
-  #first(): QueuedMember | undefined {
+  #firstClaimable(): QueuedMember | undefined {
     for (let front = this.#queue.peek(); front !== undefined; front = this.#queue.peek()) {
       if (this.#entries.get(front.member)?.claimableMs === front.claimableMs) return front;
       this.#queue.pop();

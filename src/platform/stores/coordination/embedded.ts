@@ -132,7 +132,7 @@ export class EmbeddedCoordination implements Coordination {
 
   async publish(channel: string, message: string): Promise<number> {
     let processes = this.#listeners.deliver(channel, message) ? 1 : 0;
-    for (const pass of this.#observers) processes += pass(channel, message);
+    for (const observer of this.#observers) processes += observer(channel, message);
     return processes;
   }
 

@@ -112,18 +112,18 @@ class SlotOwners {
     for (const [name, { requestedMs }] of this.#owners)
       if (requestedMs <= now - seenMs) this.#owners.delete(name);
     const owner = ownerOf(holder);
-    const held = new Map<string, number>();
-    for (const name of holders.map(ownerOf)) held.set(name, (held.get(name) ?? 0) + 1);
-    const mine = held.get(owner) ?? 0;
+    const slotsByOwner = new Map<string, number>();
+    for (const name of holders.map(ownerOf)) slotsByOwner.set(name, (slotsByOwner.get(name) ?? 0) + 1);
+    const ownSlots = slotsByOwner.get(owner) ?? 0;
     const { waitsSinceMs: since = now } = this.#owners.get(owner) ?? {};
     const others = [...this.#owners].filter(([name]) => name !== owner);
-    const isBehind = others.some(([name, { requestedMs, waitsSinceMs }]) => {
+    const isOtherFirst = others.some(([name, { requestedMs, waitsSinceMs }]) => {
       if (waitsSinceMs === undefined || requestedMs <= now - waitMs) return false;
-      const theirs = held.get(name) ?? 0;
-      return theirs < mine || (theirs === mine && waitsSinceMs < since);
+      const otherSlots = slotsByOwner.get(name) ?? 0;
+      return otherSlots < ownSlots || (otherSlots === ownSlots && waitsSinceMs < since);
     });
     const share = others.length > 0 ? Math.ceil(limit / 2) : Math.max(1, limit - 1);
-    const mayTake = holders.includes(holder) || (holders.length < limit && !isBehind && mine < share);
+    const mayTake = holders.includes(holder) || (holders.length < limit && !isOtherFirst && ownSlots < share);
     this.#owners.set(owner, { requestedMs: now, ...(!mayTake && { waitsSinceMs: since }) });
     return mayTake;
   }

@@ -3,9 +3,12 @@ import { type DocumentStore, sortBy } from '../documents/port.ts';
 import type { Coordination, IdempotencyBeginning, StoredHttpResponse } from './port.ts';
 
 const TOKEN_CHARACTERS = 16;
-const SWEEP_INTERVAL_MS = 60_000;
-const SWEEP_BATCH_SIZE = 100;
-/** The most attempts to begin a request. An attempt fails if the key changes its owner between two queries. */
+const EXPIRY_SWEEP_INTERVAL_MS = 60_000;
+const MAX_RECORDS_PER_SWEEP = 100;
+/**
+ * The most attempts to begin a request. An attempt fails if another request deletes or replaces the record of the key
+ * between two queries.
+ */
 const MAX_BEGIN_ATTEMPTS = 3;
 
 interface IdempotencyRecord {
@@ -46,7 +49,7 @@ export function createIdempotencyRecords(
   /** Deletes one small batch of expired records. If there are more, the next request deletes the next batch. */
   function sweepWhenDue(): void {
     if (sweeping !== null || now() < sweepDueMs) return;
-    sweepDueMs = now() + SWEEP_INTERVAL_MS;
+    sweepDueMs = now() + EXPIRY_SWEEP_INTERVAL_MS;
     sweeping = sweep()
       .catch(() => undefined)
       .finally(() => {
@@ -56,10 +59,10 @@ export function createIdempotencyRecords(
 
   async function sweep(): Promise<void> {
     const expired = { expiresAt: { $lte: instantIn(0) } };
-    const found = await records.find(expired, { limit: SWEEP_BATCH_SIZE, fields: ['_id'] });
+    const found = await records.find(expired, { limit: MAX_RECORDS_PER_SWEEP, fields: ['_id'] });
     if (found.length === 0) return;
     await records.deleteMany({ ...expired, _id: { $in: found.map(({ _id }) => _id) } });
-    if (found.length === SWEEP_BATCH_SIZE) sweepDueMs = 0;
+    if (found.length === MAX_RECORDS_PER_SWEEP) sweepDueMs = 0;
   }
 
   return {
@@ -91,7 +94,7 @@ export function createIdempotencyRecords(
     async forgetIdempotent(key, token) {
       await records.deleteOne({ _id: key, token });
     },
-    /** Resolves when no operation is running. */
+    /** Resolves when no deletion of expired records is running. */
     async close() {
       await sweeping;
     },

@@ -72,13 +72,13 @@ export async function askEveryProcess<Answer>(
     answers.push(JSON.parse(message) as Answer);
     if (answers.length >= expected) complete.resolve();
   });
-  const late = setTimeout(complete.resolve, timeoutMs);
+  const timeoutTimer = setTimeout(complete.resolve, timeoutMs);
   try {
     expected = await coordination.publish(channel, JSON.stringify({ id, question }));
     if (answers.length < expected) await complete.promise;
     return answers;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeoutTimer);
     unsubscribe();
   }
 }

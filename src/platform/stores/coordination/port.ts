@@ -66,7 +66,7 @@ export type HeldSlotKey = Pick<LeasedSlotRequest, 'key' | 'holder'>;
 export interface AdmissionRequest {
   /** Slots to release first, regardless of the result. */
   returned?: readonly HeldSlotKey[];
-  /** Refuses the request while this window (see `strike`) is full. */
+  /** Refuses the request while this window (see `addStrike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses the request while this flag (see `setFlag`) is set, such as after the revocation of a credential. */
   flag?: string;

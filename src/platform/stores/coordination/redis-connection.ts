@@ -43,13 +43,13 @@ const RECONNECT_DELAY_MS = 100;
  * The pause between two attempts of a command. It is needed because the client reports a connection as ready for a
  * moment after it broke.
  */
-const RETRY_DELAY_MS = 10;
+const COMMAND_RETRY_DELAY_MS = 10;
 
 /**
- * The codes of replies of a server that cannot run any such command at present: it starts, has no memory or disk, is a
+ * The codes of replies of a server that cannot run any command at present: it starts, has no memory or disk, is a
  * replica, or must be set up otherwise. Before Redis 7, the code of a command in a script is inside of the message.
  */
-const UNAVAILABLE_REPLY =
+const UNAVAILABLE_REPLY_PATTERN =
   /\b(?:BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOPERM|NOREPLICAS|OOM|READONLY|TRYAGAIN|WRONGPASS)\b/;
 
 export type RedisArgument = string | number;
@@ -93,7 +93,7 @@ export class RedisConnection {
 
   /**
    * Runs a command within the deadline. An attempt that is under way at the deadline may still finish.
-   * @throws StoreUnavailableError; the server's own error, when it refuses the command for a fault of the code.
+   * @throws StoreUnavailableError; the server's own error if it refuses the command, which is a bug of this program.
    */
   async run<T>(command: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#deadlineMs;
@@ -103,10 +103,10 @@ export class RedisConnection {
         return await command();
       } catch (error) {
         const isReply = error instanceof Error && error.name === 'ReplyError';
-        if (isReply && !UNAVAILABLE_REPLY.test(error.message)) throw error;
+        if (isReply && !UNAVAILABLE_REPLY_PATTERN.test(error.message)) throw error;
         if (isReply || performance.now() >= deadline) throw unavailableError(error);
       }
-      await pause(RETRY_DELAY_MS);
+      await pause(COMMAND_RETRY_DELAY_MS);
     }
   }
 
@@ -146,7 +146,7 @@ function unavailableError(cause: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`A command of Redis failed${reason}.`, { cause });
 }
 
-const CHECK_TIMEOUT_MS = 5_000;
+const SERVER_CHECK_TIMEOUT_MS = 5_000;
 /** The remedy for a server that does not respond, or refuses the password. */
 export const REDIS_CONNECTION_REMEDY =
   'Check REDIS_URL (redis:// without TLS, rediss:// with it), its password, and that the network lets this host through.';
@@ -173,12 +173,12 @@ export async function verifyRedis(url: string): Promise<void> {
 export async function withRedisClient<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: CHECK_TIMEOUT_MS,
-    commandTimeout: CHECK_TIMEOUT_MS,
+    connectTimeout: SERVER_CHECK_TIMEOUT_MS,
+    commandTimeout: SERVER_CHECK_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // The error of the socket: `connect` rejects only with "Connection is closed".
+  // `connect` rejects only with "Connection is closed". The reason is in the error of the socket.
   let lastError: Error | undefined;
   client.on('error', (error) => {
     lastError = error;

@@ -18,17 +18,17 @@ const INDEX_CONFLICT_CODES = [85, 86];
 const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
 /**
- * Runs an operation of the driver and maps its errors to those of the port. `indexes` are the indexes of its
- * collection, if it has one.
+ * Runs an operation of the driver and converts its errors to the errors that every document store throws. `indexes` are
+ * the indexes of its collection, if it has one.
  */
-export async function withPortErrors<T>(
+export async function withStoreErrors<T>(
   run: () => Promise<T>,
   indexes: readonly IndexSpec[] = [],
 ): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw portErrorOf(bulkWriteCause(error), indexes);
+    throw storeErrorOf(bulkWriteCause(error), indexes);
   }
 }
 
@@ -45,7 +45,7 @@ function writeErrorsOf({ writeErrors }: MongoBulkWriteError): WriteError[] {
   return [writeErrors].flat();
 }
 
-function portErrorOf(error: unknown, indexes: readonly IndexSpec[]): unknown {
+function storeErrorOf(error: unknown, indexes: readonly IndexSpec[]): unknown {
   if (error instanceof MongoServerError && error.code === DUPLICATE_KEY_CODE)
     return new DuplicateKeyError(violatedIndexOf(error, indexes));
   if (isUnavailable(error)) {
@@ -66,7 +66,7 @@ export function isIndexConflict(error: unknown): boolean {
   return error instanceof MongoServerError && INDEX_CONFLICT_CODES.includes(Number(error.code));
 }
 
-const UNAVAILABLE_ERRORS = [
+const UNAVAILABLE_ERROR_CLASSES = [
   MongoNetworkError,
   MongoNotConnectedError,
   MongoServerSelectionError,
@@ -76,7 +76,7 @@ const UNAVAILABLE_ERRORS = [
 ];
 
 function isUnavailable(error: unknown): error is Error {
-  if (UNAVAILABLE_ERRORS.some((kind) => error instanceof kind)) return true;
+  if (UNAVAILABLE_ERROR_CLASSES.some((kind) => error instanceof kind)) return true;
   if (error instanceof MongoServerError) return UNAVAILABLE_CODES.includes(Number(error.code));
   // The name is compared, because the driver does not export the class of this error.
   return error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';

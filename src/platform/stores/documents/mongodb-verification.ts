@@ -1,19 +1,22 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../ids/ids.ts';
 import { databaseOf } from './mongodb.ts';
-import { DUPLICATE_KEY_CODE, withPortErrors } from './mongodb-errors.ts';
+import { DUPLICATE_KEY_CODE, withStoreErrors } from './mongodb-errors.ts';
 
-const CHECK_TIMEOUT_MS = 5_000;
+const SERVER_CHECK_TIMEOUT_MS = 5_000;
 
 /**
  * Checks over a separate connection whether the server at an address has the guarantees that this service needs.
  * @throws Error with one sentence when it lacks one; StoreUnavailableError when it does not respond.
  */
 export async function verifyMongoDB(url: string): Promise<void> {
-  const options = { serverSelectionTimeoutMS: CHECK_TIMEOUT_MS, socketTimeoutMS: CHECK_TIMEOUT_MS };
+  const options = {
+    serverSelectionTimeoutMS: SERVER_CHECK_TIMEOUT_MS,
+    socketTimeoutMS: SERVER_CHECK_TIMEOUT_MS,
+  };
   const client = new MongoClient(url, options);
   try {
-    await withPortErrors(() => verifyUniqueIndexes(databaseOf(client, url)));
+    await withStoreErrors(() => verifyUniqueIndexes(databaseOf(client, url)));
   } finally {
     await client.close();
   }
@@ -26,14 +29,16 @@ export async function verifyMongoDB(url: string): Promise<void> {
  * @throws Error with one sentence when the server differs.
  */
 export async function verifyUniqueIndexes(database: Db): Promise<void> {
-  const scratch = database.collection<{ _id: string; value: string }>(`verification_${randomText(12)}`);
+  const testCollection = database.collection<{ _id: string; value: string }>(
+    `verification_${randomText(12)}`,
+  );
   try {
-    await scratch.createIndex({ value: 1 }, { unique: true });
-    await scratch.insertMany([
+    await testCollection.createIndex({ value: 1 }, { unique: true });
+    await testCollection.insertMany([
       { _id: 'first', value: 'taken' },
       { _id: 'second', value: 'free' },
     ]);
-    const code = await scratch.findOneAndUpdate({ _id: 'second' }, { $set: { value: 'taken' } }).then(
+    const code = await testCollection.findOneAndUpdate({ _id: 'second' }, { $set: { value: 'taken' } }).then(
       () => null,
       (error) => {
         if (error instanceof MongoServerError) return error.code;
@@ -46,6 +51,6 @@ export async function verifyUniqueIndexes(database: Db): Promise<void> {
       `MONGODB_URL leads to a server that is not MongoDB: asked to update a document against a unique index, it ${answer}. Use MongoDB 6 or later; FerretDB and DocumentDB are not supported.`,
     );
   } finally {
-    await scratch.drop().catch(() => undefined);
+    await testCollection.drop().catch(() => undefined);
   }
 }

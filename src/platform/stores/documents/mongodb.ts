@@ -7,7 +7,7 @@ import {
 } from 'mongodb';
 import { withoutAbsentFields } from '../../values/present.ts';
 import { DEFAULT_DATABASE } from '../config.ts';
-import { duplicatePositionsIn, isIndexConflict, withPortErrors } from './mongodb-errors.ts';
+import { duplicatePositionsIn, isIndexConflict, withStoreErrors } from './mongodb-errors.ts';
 import {
   assertNoUndefined,
   type CollectionSpec,
@@ -62,24 +62,24 @@ export function connectMongoDocuments(
   const client = connect(deadlineMs);
   const database = databaseOf(client, url);
   /** A connection without a timeout, because building the index of a large collection takes minutes. */
-  let builder: MongoClient | null = null;
+  let indexBuilder: MongoClient | null = null;
 
   return {
     collection: <T extends DocumentWithId>({ name, indexes }: CollectionSpec) =>
       mongoCollection<T>(database.collection<StoredDocument>(name), indexes),
     async prepare(spec) {
       if (spec.indexes.length === 0) return;
-      builder ??= connect(0);
-      const target = databaseOf(builder, url);
+      indexBuilder ??= connect(0);
+      const target = databaseOf(indexBuilder, url);
       // It tries twice, because two processes that create the same index may cause a deadlock.
-      await withPortErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
+      await withStoreErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
     },
-    collections: () => withPortErrors(() => readCollectionSpecs(database)),
+    collections: () => withStoreErrors(() => readCollectionSpecs(database)),
     async ping() {
-      await withPortErrors(() => database.command({ ping: 1 }));
+      await withStoreErrors(() => database.command({ ping: 1 }));
     },
     async close() {
-      await Promise.all([client.close(), builder?.close()]);
+      await Promise.all([client.close(), indexBuilder?.close()]);
     },
   };
 }
@@ -140,7 +140,7 @@ function mongoCollection<T extends DocumentWithId>(
   collection: MongoCollection<StoredDocument>,
   indexes: readonly IndexSpec[],
 ): DocumentCollection<T> {
-  const guarded = <R>(run: () => Promise<R>) => withPortErrors(run, indexes);
+  const guarded = <R>(run: () => Promise<R>) => withStoreErrors(run, indexes);
   const matching = <R>(filter: DocumentFilter, run: () => Promise<R>) =>
     guarded(async () => {
       assertNoUndefined(filter);
@@ -148,17 +148,19 @@ function mongoCollection<T extends DocumentWithId>(
     });
   const changing = <R>(filter: DocumentFilter, upsert: boolean, run: () => Promise<R>) =>
     matching(filter, () => retryUpsert(upsert, run));
-  const stored = (document: T) => document as unknown as StoredDocument;
-  const changes = (update: DocumentUpdate) => update as UpdateFilter<StoredDocument>;
-  const ours = (document: StoredDocument | null) => document as unknown as T | null;
+  const toStored = (document: T) => document as unknown as StoredDocument;
+  const toMongoUpdate = (update: DocumentUpdate) => update as UpdateFilter<StoredDocument>;
+  const fromStored = (document: StoredDocument | null) => document as unknown as T | null;
 
   return {
     async insertOne(document) {
-      await guarded(() => collection.insertOne(stored(document)));
+      await guarded(() => collection.insertOne(toStored(document)));
     },
-    insertMany: (documents) => guarded(() => insertMany(collection, documents.map(stored))),
+    insertMany: (documents) => guarded(() => insertMany(collection, documents.map(toStored))),
     async findOne(filter, options = {}) {
-      return ours(await matching(filter, () => collection.findOne(filter, toMongoFindOptions(options))));
+      return fromStored(
+        await matching(filter, () => collection.findOne(filter, toMongoFindOptions(options))),
+      );
     },
     async find(filter, options = {}) {
       // A limit of 0 means no limit in MongoDB.
@@ -170,20 +172,22 @@ function mongoCollection<T extends DocumentWithId>(
     },
     async updateOne(filter, update, { upsert = false } = {}) {
       if (upsert) upsertId(filter, update);
-      const run = () => collection.updateOne(filter, changes(update), { upsert });
+      const run = () => collection.updateOne(filter, toMongoUpdate(update), { upsert });
       return toUpdateResult(await changing(filter, upsert, run));
     },
     async updateMany(filter, update) {
-      return toUpdateResult(await matching(filter, () => collection.updateMany(filter, changes(update))));
+      return toUpdateResult(
+        await matching(filter, () => collection.updateMany(filter, toMongoUpdate(update))),
+      );
     },
     async findOneAndUpdate(filter, update, { upsert = false, sort = [] } = {}) {
       if (upsert) upsertId(filter, update);
       const options = { upsert, sort: toMongoSort(sort), returnDocument: 'after' as const };
-      const run = () => collection.findOneAndUpdate(filter, changes(update), options);
-      return ours(await changing(filter, upsert, run));
+      const run = () => collection.findOneAndUpdate(filter, toMongoUpdate(update), options);
+      return fromStored(await changing(filter, upsert, run));
     },
     async replaceOne(filter, document, { upsert = false } = {}) {
-      const run = () => collection.replaceOne(filter, stored(document), { upsert });
+      const run = () => collection.replaceOne(filter, toStored(document), { upsert });
       return toUpdateResult(await changing(filter, upsert, run));
     },
     deleteOne: async (filter) => (await matching(filter, () => collection.deleteOne(filter))).deletedCount,
@@ -194,14 +198,14 @@ function mongoCollection<T extends DocumentWithId>(
 }
 
 /**
- * Runs a write. An upsert is run up to twice: MongoDB may refuse the later of two racing upserts of a document as a
- * duplicate, and a second attempt then finds and updates the document. If another document has the key, the second
- * attempt is refused too.
+ * Runs a write. An upsert that is refused as a duplicate is tried again: MongoDB may refuse the later of two racing
+ * upserts of a document, and the next attempt then finds and updates the document. If another document has the key,
+ * every attempt is refused.
  */
 async function retryUpsert<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {
     try {
-      return await withPortErrors(run);
+      return await withStoreErrors(run);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
     }

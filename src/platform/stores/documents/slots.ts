@@ -35,8 +35,8 @@ export async function insertInFreeSlot<T extends SlottedDocument>(
   // In every round, one of the racing writers gets a slot. Only more concurrent writers than there are rounds can
   // exhaust them.
   for (let round = 0; round < 2 * limit; round += 1) {
-    const held = await collection.find({ accountId: document.accountId }, { fields: ['slot'] });
-    const [slot] = shuffledFreeSlots(limit, held);
+    const existing = await collection.find({ accountId: document.accountId }, { fields: ['slot'] });
+    const [slot] = shuffledFreeSlots(limit, existing);
     if (slot === undefined) throw tooMany();
     const placed = { ...document, slot } as unknown as T;
     const { duplicates } = await collection.insertMany([placed]);

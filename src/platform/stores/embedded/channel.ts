@@ -102,7 +102,7 @@ export function channelOverLink(link: PrimaryLink): PrimaryChannel {
   const pending = new PendingCalls();
   const listeners = new Map<string, Set<(event: unknown) => void>>();
   const send = createFrameBatcher((message) => link.send(message));
-  let gone = false;
+  let isGone = false;
 
   function receive(frame: ChannelFrame): void {
     if (frame.kind === 'event') {
@@ -114,13 +114,13 @@ export function channelOverLink(link: PrimaryLink): PrimaryChannel {
     for (const frame of framesInMessage(message)) receive(frame);
   });
   link.onGone(() => {
-    gone = true;
+    isGone = true;
     pending.failAll(primaryGoneError());
   });
 
   return {
     call(service, method, args) {
-      if (gone) return Promise.reject(primaryGoneError());
+      if (isGone) return Promise.reject(primaryGoneError());
       const { id, answered } = pending.begin();
       send({ kind: 'call', id, service, method, args });
       return answered;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '../../folders.ts';
 
-const SQLITE_BUSY = 5;
+const SQLITE_BUSY_CODE = 5;
 
 /** The directory of the embedded stores, locked for this process. */
 export class DataDirectory {
@@ -16,7 +16,7 @@ export class DataDirectory {
    */
   constructor(path: string) {
     this.path = path;
-    this.#lock = takeLock(path);
+    this.#lock = lockDataDirectory(path);
     writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
     heldLocks.add(this.#lock);
   }
@@ -35,7 +35,7 @@ const heldLocks = new Set<DatabaseSync>();
  * Takes an exclusive lock of SQLite on an empty database. It is a lock of the operating system, which ends with the
  * process in any case. It does not work between hosts that share the directory over a network.
  */
-function takeLock(path: string): DatabaseSync {
+function lockDataDirectory(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     makeFolder(path, 0o700);
@@ -45,7 +45,7 @@ function takeLock(path: string): DatabaseSync {
   } catch (error) {
     lock?.close();
     const { errcode, message } = error as { errcode?: number; message: string };
-    if (errcode === undefined || (errcode & 0xff) !== SQLITE_BUSY) {
+    if (errcode === undefined || (errcode & 0xff) !== SQLITE_BUSY_CODE) {
       throw new Error(
         `The data directory ${path} cannot be used: ${message}. Let the user of the service own and write it, or name another one by DATA_DIR.`,
         { cause: error },

@@ -21,7 +21,7 @@ import { DiskReserve, readDiskSpace } from './reserve.ts';
  * The most bytes of the header of a file. The header is one byte with the length of the content type, and the content
  * type; the content of the object follows.
  */
-const MAX_HEADER_BYTES = 256;
+const MAX_OBJECT_HEADER_BYTES = 256;
 
 /** An object whose file is open for reading. */
 interface OpenObject {
@@ -43,7 +43,7 @@ export class FileObjectStore implements ObjectStore {
   readonly #root: string;
   readonly #temporaryFiles: string;
   readonly #reserve: DiskReserve;
-  readonly #cache = new ObjectReadCache((path) => withPortErrors(statOrNull(path)));
+  readonly #cache = new ObjectReadCache((path) => withStoreErrors(statOrNull(path)));
   #prepared: Promise<void> | null = null;
 
   /**
@@ -71,7 +71,7 @@ export class FileObjectStore implements ObjectStore {
       const sizeBytes = await writeObjectFile(temporary, body, contentType);
       this.#reserve.spend(sizeBytes);
       await recorded;
-      await withPortErrors(renameDurably(temporary, path));
+      await withStoreErrors(renameDurably(temporary, path));
       return { sizeBytes };
     } catch (error) {
       if (body instanceof Readable) body.destroy();
@@ -110,14 +110,14 @@ export class FileObjectStore implements ObjectStore {
     assertWithinReadLimit(limitBytes, sizeBytes);
     // The buffer is not cleared, because it is either filled completely or dropped.
     const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-    await withPortErrors(readFully(handle, bytes, headerBytes));
+    await withStoreErrors(readFully(handle, bytes, headerBytes));
     this.#cache.set(key, path, stats, bytes);
     return bytes;
   }
 
   async delete(key: string): Promise<void> {
     this.#cache.delete(key);
-    await withPortErrors(rm(objectPathOf(this.#root, key), { force: true }));
+    await withStoreErrors(rm(objectPathOf(this.#root, key), { force: true }));
   }
 
   async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
@@ -146,13 +146,13 @@ export class FileObjectStore implements ObjectStore {
 
   async ping(): Promise<void> {
     await this.#prepare();
-    await withPortErrors(access(this.#temporaryFiles, constants.W_OK));
+    await withStoreErrors(access(this.#temporaryFiles, constants.W_OK));
   }
 
   async close(): Promise<void> {}
 
   #prepare(): Promise<void> {
-    this.#prepared ??= withPortErrors(prepareTemporaryFolder(this.#temporaryFiles)).catch((error) => {
+    this.#prepared ??= withStoreErrors(prepareTemporaryFolder(this.#temporaryFiles)).catch((error) => {
       this.#prepared = null;
       throw error;
     });
@@ -162,18 +162,18 @@ export class FileObjectStore implements ObjectStore {
   /** Opens an object and reads its header; null when there is none. */
   async #open(key: string): Promise<OpenObject | null> {
     const path = objectPathOf(this.#root, key);
-    const handle = await withPortErrors(openOrNull(path));
+    const handle = await withStoreErrors(openOrNull(path));
     if (handle === null) return null;
     try {
       const stats = await handle.stat();
-      const header = Buffer.alloc(Math.min(MAX_HEADER_BYTES, stats.size));
+      const header = Buffer.alloc(Math.min(MAX_OBJECT_HEADER_BYTES, stats.size));
       await readFully(handle, header, 0);
       const headerBytes = 1 + header.readUInt8(0);
       const contentType = header.toString('latin1', 1, headerBytes);
       return { handle, path, stats, contentType, headerBytes, sizeBytes: stats.size - headerBytes };
     } catch (error) {
       await handle.close();
-      throw portErrorOf(error);
+      throw storeErrorOf(error);
     }
   }
 }
@@ -186,15 +186,15 @@ async function writeObjectFile(
 ): Promise<number> {
   const type = Buffer.from(contentType, 'latin1');
   const header = Buffer.concat([Buffer.of(type.length), type]);
-  if (header.length > MAX_HEADER_BYTES) throw new TypeError('The content type is too long.');
-  await using handle = await withPortErrors(open(path, 'wx'));
-  await withPortErrors(handle.writeFile(header));
+  if (header.length > MAX_OBJECT_HEADER_BYTES) throw new TypeError('The content type is too long.');
+  await using handle = await withStoreErrors(open(path, 'wx'));
+  await withStoreErrors(handle.writeFile(header));
   let sizeBytes = 0;
   for await (const chunk of body instanceof Readable ? body : [body]) {
-    await withPortErrors(handle.writeFile(chunk));
+    await withStoreErrors(handle.writeFile(chunk));
     sizeBytes += chunk.length;
   }
-  await withPortErrors(handle.sync());
+  await withStoreErrors(handle.sync());
   return sizeBytes;
 }
 
@@ -225,14 +225,17 @@ function nullWhenMissing(error: unknown): null {
 const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
 /** Runs work, and maps errors of the file system to those of the store. */
-function withPortErrors<T>(work: Promise<T>): Promise<T> {
+function withStoreErrors<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
-    throw portErrorOf(error);
+    throw storeErrorOf(error);
   });
 }
 
-/** Maps an error of the file system to one of the port. Any other error is a fault of the code, and stays as it is. */
-function portErrorOf(cause: unknown): unknown {
+/**
+ * Maps an error of the file system to one of the store. A TypeError or a RangeError is a bug in this program, and is
+ * returned unchanged.
+ */
+function storeErrorOf(cause: unknown): unknown {
   if (cause instanceof TypeError || cause instanceof RangeError) return cause;
   if (FULL_DISK_CODES.has((cause as NodeJS.ErrnoException).code ?? ''))
     return new StorageFullError('The disk of the objects is full.', { cause });
@@ -278,7 +281,7 @@ async function readFully(handle: FileHandle, bytes: Uint8Array, position: number
  * the name's hash, so that no directory grows too large to be listed. Keys contain no `~`, so these names never collide
  * with keys.
  */
-const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
+const FAN_OUT_DIRECTORY_PATTERN = /^~[0-9a-f]{2}$/;
 
 /** The directory of files that are being written. */
 export const TEMPORARY_FOLDER = '~tmp';
@@ -287,8 +290,8 @@ function objectPathOf(root: string, key: string): string {
   assertObjectKey(key);
   const segments = key.split('/');
   const name = segments.pop() ?? '';
-  const fan = `~${hash('sha256', name).slice(0, 2)}`;
-  return join(root, ...segments, fan, name);
+  const fanOutDirectory = `~${hash('sha256', name).slice(0, 2)}`;
+  return join(root, ...segments, fanOutDirectory, name);
 }
 
 /**
@@ -302,7 +305,7 @@ async function* objectsUnder(
 ): AsyncGenerator<{ key: string; path: string }> {
   for await (const entry of await openDirectoryOrNone(directory)) {
     const path = join(directory, entry.name);
-    if (FAN_OUT_DIRECTORY.test(entry.name)) {
+    if (FAN_OUT_DIRECTORY_PATTERN.test(entry.name)) {
       for await (const file of await openDirectoryOrNone(path)) {
         const key = parent + file.name;
         if (key.startsWith(prefix)) yield { key, path: join(path, file.name) };

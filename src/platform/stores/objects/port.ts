@@ -73,9 +73,9 @@ const MAX_SEGMENT_CHARACTERS = 200;
  * between slashes. Keys are created by the service and never by a client, so an invalid one is a programming error.
  */
 export function assertObjectKey(key: string): void {
-  const ordinary = (segment: string) =>
+  const isSegmentValid = (segment: string) =>
     segment !== '.' && segment !== '..' && segment.length <= MAX_SEGMENT_CHARACTERS;
-  if (!OBJECT_KEY_PATTERN.test(key) || !key.split('/').every(ordinary)) {
+  if (!OBJECT_KEY_PATTERN.test(key) || !key.split('/').every(isSegmentValid)) {
     throw new TypeError(`"${key}" cannot be the key of an object.`);
   }
 }

@@ -26,7 +26,7 @@ const MAX_REQUEST_TRIES = 2;
  * The longest pause within a response. It is long, because a slow client delays the reading, and its pause then looks
  * like a dead server.
  */
-const IDLE_TIMEOUT_MS = 60_000;
+const MAX_RESPONSE_PAUSE_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE_SIZE = 1000;
 /** The size of a part of an upload, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
@@ -124,7 +124,7 @@ export class S3ObjectStore implements ObjectStore {
       return bytes;
     } catch (error) {
       object.body.destroy();
-      throw this.#portErrorOf(error);
+      throw this.#storeErrorOf(error);
     }
   }
 
@@ -187,15 +187,15 @@ export class S3ObjectStore implements ObjectStore {
     try {
       return await request(tooLong.signal);
     } catch (error) {
-      throw this.#portErrorOf(tooLong.signal.aborted ? tooLong.signal.reason : error);
+      throw this.#storeErrorOf(tooLong.signal.aborted ? tooLong.signal.reason : error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** Maps an error of a request to one of the port. A fault of the code stays as it is. */
-  #portErrorOf(cause: unknown): unknown {
-    if (cause instanceof RangeError || isFaultOfCode(cause)) return cause;
+  /** Maps an error of a request to one of the store. A bug in this program is returned unchanged. */
+  #storeErrorOf(cause: unknown): unknown {
+    if (cause instanceof RangeError || isProgramBug(cause)) return cause;
     if (hasErrorName(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
@@ -223,7 +223,7 @@ export class S3ObjectStore implements ObjectStore {
       return sizeBytes;
     } catch (error) {
       // An error of the sender is not an error of the store.
-      throw error === body.errored ? error : this.#portErrorOf(error);
+      throw error === body.errored ? error : this.#storeErrorOf(error);
     }
   }
 
@@ -256,7 +256,7 @@ async function createConnection({ region, endpoint, credentials }: S3Options) {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: UPLOAD_TIMEOUT_MS,
       throwOnRequestTimeout: true,
-      socketTimeout: IDLE_TIMEOUT_MS,
+      socketTimeout: MAX_RESPONSE_PAUSE_MS,
       httpAgent: { maxSockets: MAX_CONNECTIONS },
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
@@ -265,10 +265,10 @@ async function createConnection({ region, endpoint, credentials }: S3Options) {
 }
 
 /**
- * Whether an error is a bug in this program. A TypeError with `$response` is none: the SDK marks so the errors of
- * responses that it could not parse.
+ * Whether an error is a bug in this program. A TypeError with `$response` is none, because the SDK adds this field to
+ * the errors of responses that it could not parse.
  */
-function isFaultOfCode(error: unknown): boolean {
+function isProgramBug(error: unknown): boolean {
   return error instanceof TypeError && !('$response' in error);
 }
 

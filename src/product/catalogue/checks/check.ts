@@ -9,7 +9,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
-import { asNameWithUnit, undeclaredNamesIn } from '../../../platform/http/errors/shapes.ts';
+import { recognizeNameWithUnit, undeclaredNamesIn } from '../../../platform/http/errors/shapes.ts';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
@@ -119,7 +119,7 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
 /** The hint for a parameter of another op in another unit, such as `maxKB` for the `maxBytes` of compress. */
 function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenParameters): OtherOpsHint {
   for (const { runs, parameters } of Object.values<Op>(OPS)) {
-    const meant = asNameWithUnit({ names: [key], sent: { [key]: value }, schema: parameters })?.by;
+    const meant = recognizeNameWithUnit({ names: [key], sent: { [key]: value }, schema: parameters })?.by;
     const [name] = Object.keys(meant ?? {});
     if (runs !== 'pass' || meant === undefined || name === undefined || name in op.parameters.properties)
       continue;

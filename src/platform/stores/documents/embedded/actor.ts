@@ -37,7 +37,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
       thread = null;
       pending.failAll(unwrittenError(`The documents' thread ended: ${reason}.`));
     });
-    started.postMessage(Array.from(specs.values(), declarationOf));
+    started.postMessage(Array.from(specs.values(), declarationMessageOf));
     return started;
   }
 
@@ -62,7 +62,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
   return {
     collection<T extends DocumentWithId>(spec: CollectionSpec) {
       specs.set(spec.name, spec);
-      if (thread !== null) send(declarationOf(spec));
+      if (thread !== null) send(declarationMessageOf(spec));
       return createRemoteCollection<T>(spec.name, call);
     },
     async prepare(spec) {
@@ -85,16 +85,16 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
   };
 }
 
-/** The declaration of a collection, before its first call. A thread that replaces another one needs it too. */
-function declarationOf(spec: CollectionSpec): CollectionCallMessage {
+/** The message that declares a collection. Each thread needs it before the first call of the collection. */
+function declarationMessageOf(spec: CollectionSpec): CollectionCallMessage {
   return { id: UNANSWERED_CALL_ID, collection: spec.name, method: 'declare', args: [spec] };
 }
 
 /** Matches the messages of SQLite for a damaged file. */
-const DAMAGED_FILE_MESSAGE = /not a database|malformed|corrupt/i;
+const DAMAGED_FILE_MESSAGE_PATTERN = /not a database|malformed|corrupt/i;
 
 function failureReason(error: unknown, path: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (!DAMAGED_FILE_MESSAGE.test(message)) return message;
+  if (!DAMAGED_FILE_MESSAGE_PATTERN.test(message)) return message;
   return `the database ${path} is damaged (${message}). Stop the service, move the file and those beside it (-wal, -shm) away, and put a copy in its place, such as one that "npm run admin -- backup" made`;
 }

@@ -7,7 +7,7 @@ import { indexKeyOfField, valueAtPath } from './fields.ts';
 const MAX_PREPARED_STATEMENTS = 300;
 
 /** The size to which the write-ahead log is truncated after a long read, such as a backup, has made it grow. */
-const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
+const MAX_WRITE_AHEAD_LOG_BYTES = 8 * MEGABYTE_BYTES;
 
 /** A SQLite file whose commits are on disk when they return. */
 export class SqliteDatabase {
@@ -17,7 +17,7 @@ export class SqliteDatabase {
   constructor(path: string) {
     this.#sqlite = new DatabaseSync(path);
     this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
-    this.#sqlite.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES};`);
+    this.#sqlite.exec(`PRAGMA journal_size_limit = ${MAX_WRITE_AHEAD_LOG_BYTES};`);
     // These functions fill the columns of an index that is created for existing documents.
     const pure = { deterministic: true };
     this.#sqlite.function('key_of', pure, (body, path) =>

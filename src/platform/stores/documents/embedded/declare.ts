@@ -62,11 +62,11 @@ function changeTable(database: SqliteDatabase, shape: TableShape): boolean {
   database.exec(`CREATE TABLE IF NOT EXISTS ${table} ("_id" PRIMARY KEY NOT NULL, body TEXT NOT NULL)`);
   const columns = readColumnNames(database, shape);
   const indexes = readIndexStatements(database, shape);
-  const fills = columnExpressionsOf(shape);
+  const expressions = columnExpressionsOf(shape);
 
   const staleIndexes = [...indexes].filter(([name, sql]) => shape.indexes.get(name) !== sql);
-  const staleColumns = columns.filter((name) => name !== 'body' && name !== '_id' && !fills.has(name));
-  const newColumns = [...fills].filter(([name]) => !columns.includes(name));
+  const staleColumns = columns.filter((name) => name !== 'body' && name !== '_id' && !expressions.has(name));
+  const newColumns = [...expressions].filter(([name]) => !columns.includes(name));
   const newIndexes = [...shape.indexes].filter(([name, sql]) => indexes.get(name) !== sql);
 
   for (const [name] of staleIndexes) database.exec(`DROP INDEX ${quotedIdentifier(name)}`);
@@ -99,9 +99,9 @@ function fillColumns(
   const assignments = columns
     .map(([column, expression]) => `${quotedIdentifier(column)} = ${expression}`)
     .join(', ');
-  const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
-  const last = Number(ends?.last ?? -1);
-  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_PER_FILL) {
+  const range = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
+  const last = Number(range?.last ?? -1);
+  for (let first = Number(range?.first ?? 0); first <= last; first += ROWS_PER_FILL) {
     const sql = `UPDATE ${table} SET ${assignments} WHERE rowid BETWEEN ? AND ?`;
     database.run(sql, [first, first + ROWS_PER_FILL - 1]);
   }

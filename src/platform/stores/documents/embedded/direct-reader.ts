@@ -13,10 +13,10 @@ import { selectStatement } from './filter-sql.ts';
 import { tableShapeOf } from './shape.ts';
 
 /**
- * The most text that the rows of one direct read may have together. Parsing it takes some tenths of a millisecond.
+ * The most text that several rows of one direct read may have together. Parsing it takes some tenths of a millisecond.
  * Larger reads are left to the primary.
  */
-const MAX_READ_BYTES = 64 * 1024;
+const MAX_DIRECT_READ_BYTES = 64 * 1024;
 
 /**
  * The documents of the primary, with direct reads: an API process reads rows that an index finds from the file itself.
@@ -69,8 +69,8 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
         const kind = queryShapeOf(filter, options);
         const found = known.get(kind);
         if (found !== undefined) return found;
-        const isRead = isAnsweredByIndex(spec, Object.keys(filter), options.sort ?? []);
-        const sql = isRead ? selectStatement('body', filter, options, shape).sql : null;
+        const isAnswered = isAnsweredByIndex(spec, Object.keys(filter), options.sort ?? []);
+        const sql = isAnswered ? selectStatement('body', filter, options, shape).sql : null;
         known.set(kind, sql);
         return sql;
       }
@@ -124,7 +124,7 @@ function bodiesOfRows(rows: Iterable<unknown>): string[] | undefined {
   for (const row of rows) {
     const body = String((row as unknown[])[0]);
     length += body.length;
-    if (length > MAX_READ_BYTES && bodies.length > 0) return undefined;
+    if (length > MAX_DIRECT_READ_BYTES && bodies.length > 0) return undefined;
     bodies.push(body);
   }
   return bodies;

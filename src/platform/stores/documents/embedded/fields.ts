@@ -13,7 +13,8 @@ export function valueAtPath(document: object, path: string): unknown {
 }
 
 /**
- * The `_id` and the named fields of a document. Names are dotted; within a list, they select the field of each element.
+ * The `_id` and the named fields of a document. Names may be dotted; within a list, they select the field of each
+ * element.
  */
 export function pickFields(document: object, fields: readonly string[]): object {
   if (!fields.some((field) => field.includes('.'))) return pickTopLevelFields(document, fields);
@@ -33,11 +34,12 @@ function pickTopLevelFields(document: object, names: readonly string[]): object 
 function pickPaths(value: object, paths: string[][]): object {
   const picked: Record<string, unknown> = {};
   for (const [name, ofName] of Object.entries(value)) {
-    const rests = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
-    if (rests.some((rest) => rest.length === 0)) picked[name] = ofName;
-    else if (Array.isArray(ofName) && rests.length > 0) {
-      picked[name] = ofName.filter(isObject).map((element) => pickPaths(element, rests));
-    } else if (isObject(ofName) && rests.length > 0) picked[name] = pickPaths(ofName, rests);
+    const remainingPaths = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
+    if (remainingPaths.some((rest) => rest.length === 0)) picked[name] = ofName;
+    else if (Array.isArray(ofName) && remainingPaths.length > 0) {
+      picked[name] = ofName.filter(isObject).map((element) => pickPaths(element, remainingPaths));
+    } else if (isObject(ofName) && remainingPaths.length > 0)
+      picked[name] = pickPaths(ofName, remainingPaths);
   }
   return picked;
 }
@@ -51,12 +53,12 @@ export function groupedSums(
   documents: Iterable<object>,
   { by, sums }: Pick<GroupSumsSpec, 'by' | 'sums'>,
 ): GroupRow[] {
-  const nothing = Object.fromEntries(Object.keys(sums).map((name) => [name, 0]));
+  const zeroSums = Object.fromEntries(Object.keys(sums).map((name) => [name, 0]));
   const rows = new Map<string, GroupRow>();
   for (const document of documents) {
     const keys = Object.entries(by).map(([name, field]) => [name, valueAtPath(document, field) ?? null]);
     const text = JSON.stringify(keys);
-    const row: GroupRow = rows.get(text) ?? { ...Object.fromEntries(keys), ...nothing };
+    const row: GroupRow = rows.get(text) ?? { ...Object.fromEntries(keys), ...zeroSums };
     rows.set(text, row);
     for (const [name, field] of Object.entries(sums)) {
       const value = field === 1 ? 1 : valueAtPath(document, field);
@@ -94,7 +96,9 @@ export function indexKeyOfField(document: object, path: string): IndexKey {
 /**
  * Builds the document with these values at dotted paths. Each value is given as its index key, and no value is absent.
  */
-export function documentOfKeys(keys: ReadonlyArray<readonly [path: string, key: unknown]>): DocumentWithId {
+export function documentFromPathValues(
+  keys: ReadonlyArray<readonly [path: string, key: unknown]>,
+): DocumentWithId {
   const document: Record<string, unknown> = {};
   for (const [path, key] of keys) {
     const names = path.split('.');

@@ -37,7 +37,7 @@ export function selectStatement(
 /**
  * Converts a filter to an SQL condition over the columns of its indexed fields, and over the JSON text for other
  * fields.
- * @throws TypeError for an operator that the port does not have, or an operand that it does not accept.
+ * @throws TypeError for an operator that DocumentFilter does not have, or an operand that it does not accept.
  */
 export function filterCondition(filter: DocumentFilter, shape: TableShape): SqlFragment {
   return compileFilter(filter, {
@@ -159,14 +159,14 @@ function compileKeyRange(
   const operand = operators[operator];
   if (typeof operand !== 'number' && typeof operand !== 'string')
     throw new TypeError(`${operator} takes text or a number.`);
-  const fromBelow = sign.startsWith('>');
-  const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
+  const isLowerBound = sign.startsWith('>');
+  const opposite = isLowerBound ? ['$lt', '$lte'] : ['$gt', '$gte'];
   // SQLite uses at most one bound on each side of an index, and chooses among several by itself. The bound of the type
   // is therefore added only if the filter has no bound on that side.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
     return { sql: `${key} ${sign} ?`, params: [operand] };
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
-  return { sql: `${key} ${sign} ? AND ${key} ${fromBelow ? most : least}`, params: [operand] };
+  return { sql: `${key} ${sign} ? AND ${key} ${isLowerBound ? most : least}`, params: [operand] };
 }
 
 /**
@@ -210,8 +210,8 @@ function joinFragments(parts: SqlFragment[], operator: string): SqlFragment {
  */
 function keyExpression(path: string): string {
   const read = `json_extract(body, ${path})`;
-  const special = `WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN x'02' WHEN 'object' THEN x'02'`;
-  return `coalesce(CASE json_type(body, ${path}) ${special} ELSE ${read} END, -9e999)`;
+  const specialCases = `WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN x'02' WHEN 'object' THEN x'02'`;
+  return `coalesce(CASE json_type(body, ${path}) ${specialCases} ELSE ${read} END, -9e999)`;
 }
 
 /** The JSON path of a dotted field within its parent. */

@@ -9,7 +9,7 @@ export interface TableShape {
   presences: ReadonlyMap<string, string>;
   /** The CREATE INDEX statement of each declared index, keyed by its name. */
   indexes: ReadonlyMap<string, string>;
-  /** The messages of SQLite for violations of unique indexes, with the name of each index. */
+  /** The names of the unique indexes, keyed by the message with which SQLite refuses a violation of each. */
   refusals: ReadonlyMap<string, string>;
 }
 

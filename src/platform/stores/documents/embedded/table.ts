@@ -16,7 +16,7 @@ import type { SqliteDatabase } from './database.ts';
 import { unwrittenError } from './failures.ts';
 import {
   ABSENT_INDEX_KEY,
-  documentOfKeys,
+  documentFromPathValues,
   groupedSums,
   type IndexKey,
   indexKeyOfField,
@@ -46,10 +46,10 @@ interface RowChange {
 
 const NO_CHANGE: RowChange = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 /**
- * The result codes of SQLite for a fault of the code: ERROR (a wrong statement), TOOBIG, CONSTRAINT, MISMATCH, MISUSE
- * and RANGE. After any other code the same statement may succeed later.
+ * The result codes of SQLite that mean a bug in this program: ERROR (a wrong statement), TOOBIG, CONSTRAINT, MISMATCH,
+ * MISUSE and RANGE. After any other code the same statement may succeed later.
  */
-const FAULT_CODES = [1, 18, 19, 20, 21, 25];
+const BUG_RESULT_CODES = [1, 18, 19, 20, 21, 25];
 
 /** A collection in the thread that owns the database. */
 export class SqliteCollection implements Synchronous<DocumentCollection<DocumentWithId>> {
@@ -110,7 +110,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
 
   updateMany(filter: DocumentFilter, update: DocumentUpdate): UpdateResult {
     const result = { matched: 0, modified: 0, upsertedId: null };
-    for (const row of this.#fixedMatches(filter)) {
+    for (const row of this.#matchesAtStart(filter)) {
       const document = JSON.parse(row.body) as DocumentWithId;
       applyDocumentUpdate(document, update);
       result.matched += 1;
@@ -120,7 +120,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   }
 
   replaceOne(filter: DocumentFilter, document: DocumentWithId, { upsert }: UpdateOptions = {}): UpdateResult {
-    const row = this.#first(filter);
+    const row = this.#findFirst(filter);
     if (row !== null) {
       if (row.document._id !== document._id) throw new TypeError('The _id of a document does not change.');
       return { matched: 1, modified: this.#writeChanged(row, document), upsertedId: null };
@@ -131,7 +131,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   }
 
   deleteOne(filter: DocumentFilter): number {
-    const row = this.#first(filter);
+    const row = this.#findFirst(filter);
     if (row === null) return 0;
     return this.#write(`DELETE FROM ${this.#quotedName} WHERE rowid = ?`, [row.rowid]);
   }
@@ -171,7 +171,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
           {};
         return pickFields(JSON.parse(String(body)) as object, fields) as DocumentWithId;
       }
-      return documentOfKeys(keys);
+      return documentFromPathValues(keys);
     });
   }
 
@@ -185,7 +185,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
    * Iterates over the matches that existed at the start, so that rows may be written during the iteration. Their row
    * numbers are kept in memory.
    */
-  *#fixedMatches(filter: DocumentFilter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
+  *#matchesAtStart(filter: DocumentFilter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
       const row = this.#database.get(`SELECT body FROM ${this.#quotedName} WHERE rowid = ?`, [rowid]);
@@ -193,7 +193,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     }
   }
 
-  #first(filter: DocumentFilter, sort: SortOrder = []): StoredRow | null {
+  #findFirst(filter: DocumentFilter, sort: SortOrder = []): StoredRow | null {
     const [row] = this.#matches(filter, { sort, limit: 1 });
     return row ?? null;
   }
@@ -203,7 +203,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     update: DocumentUpdate,
     { upsert, sort = [] }: FindOneAndUpdateOptions = {},
   ): RowChange {
-    const row = this.#first(filter, sort);
+    const row = this.#findFirst(filter, sort);
     if (row === null && !upsert) return NO_CHANGE;
     if (row === null) {
       const after = upsertedDocument(filter, update);
@@ -242,7 +242,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     try {
       return this.#database.run(sql, params);
     } catch (error) {
-      throw portErrorOf(error, this.#shape);
+      throw storeErrorOf(error, this.#shape);
     }
   }
 }
@@ -252,10 +252,10 @@ function toStoredRow({ rowid, body }: Record<string, unknown>): StoredRow {
   return { rowid: Number(rowid), body: text, document: JSON.parse(text) as StoredRow['document'] };
 }
 
-function portErrorOf(error: unknown, shape: TableShape): unknown {
+function storeErrorOf(error: unknown, shape: TableShape): unknown {
   const { errcode, message } = error as { errcode?: number; message: string };
   const index = shape.refusals.get(message);
   if (index !== undefined) return new DuplicateKeyError(index);
-  const isOutage = errcode !== undefined && !FAULT_CODES.includes(errcode & 0xff);
+  const isOutage = errcode !== undefined && !BUG_RESULT_CODES.includes(errcode & 0xff);
   return isOutage ? unwrittenError(`The documents could not be written: ${message}.`) : error;
 }

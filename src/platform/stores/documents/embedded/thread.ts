@@ -49,7 +49,8 @@ function commitBatch(batch: CollectionCallMessage[]): CallReply[] {
 }
 
 /**
- * Each change is one statement. If it fails, it leaves nothing in the transaction, which it shares with other calls.
+ * Runs a call. Each change is one statement, so a failed one leaves nothing in the transaction, which all calls of the
+ * batch share.
  */
 function answerCall(call: CollectionCallMessage): CallReply {
   try {

@@ -17,7 +17,7 @@ type ChangeField = (parent: ParentObject, name: string, argument: unknown) => vo
 /** Names that would change the prototype of a document. */
 const PROTOTYPE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** The operators of the port, as MongoDB defines them. */
+/** The operators of an update, as MongoDB defines them. */
 const UPDATE_OPERATORS: Record<UpdateOperator, ChangeField> = {
   $set(parent, name, value) {
     parent[name] = value;
