@@ -24,6 +24,15 @@ export const NO_ROUTE_LABEL = 'none';
  */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
+/**
+ * The series of a route. They are kept, because the Prometheus client builds a key from the labels at each lookup.
+ */
+interface RouteSeries {
+  waits: Counter.Internal;
+  /** The observers of the duration, by method and status. */
+  observers: Map<string, Map<number, DurationObserver>>;
+}
+
 export class RequestMeter {
   readonly #durations = new DurationHistogram({
     name: 'darkroom_request_duration_seconds',
@@ -46,18 +55,23 @@ export class RequestMeter {
     help: 'Answers with status 500: a store was away, a disk was full, or the service has a fault.',
   });
   /**
-   * The observers by route, method and status. Their number is limited, because none of the three is a text of the
-   * caller.
+   * The series of each route. Their number is limited, because neither a route nor a method nor a status is a text of
+   * the caller.
    */
-  readonly #observers = new Map<string, Map<string, Map<number, DurationObserver>>>();
+  readonly #routes = new Map<string, RouteSeries>();
 
   constructor() {
     this.#startRefusalsAtZero(NO_ROUTE_LABEL);
   }
 
   recordResponse({ method, route, status, seconds, storeSeconds, refusal }: AnsweredRequest): void {
-    this.#observerOf(method, route, status)(seconds);
-    this.#waits.inc({ route }, storeSeconds);
+    const { waits, observers } = this.#seriesOf(route);
+    const ofMethod = getOrCreate(observers, method, () => new Map<number, DurationObserver>());
+    const observe = getOrCreate(ofMethod, status, () =>
+      this.#durations.createObserver({ method, route, status: String(status) }),
+    );
+    observe(seconds);
+    waits.inc(storeSeconds);
     if (status === 500) this.#errors.inc();
     if (refusal !== undefined) this.#refusals.inc({ route, ...refusal });
   }
@@ -67,15 +81,11 @@ export class RequestMeter {
       this.#refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
   }
 
-  #observerOf(method: string, route: string, status: number): DurationObserver {
-    const ofRoute = getOrCreate(this.#observers, route, () => {
+  #seriesOf(route: string): RouteSeries {
+    return getOrCreate(this.#routes, route, () => {
       this.#startRefusalsAtZero(route);
-      return new Map<string, Map<number, DurationObserver>>();
+      return { waits: this.#waits.labels(route), observers: new Map() };
     });
-    const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, DurationObserver>());
-    return getOrCreate(ofMethod, status, () =>
-      this.#durations.createObserver({ method, route, status: String(status) }),
-    );
   }
 }
 
